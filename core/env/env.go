@@ -1,0 +1,157 @@
+// Package env is what a rollout needs of an environment: a vector of slots
+// that step together. Implementations live elsewhere: plugins/host gives one
+// over gRPC, tests have their own. The contract suite is envtest.Run.
+//
+// It imports the standard library and core/rl.
+package env
+
+import (
+	"context"
+	"fmt"
+)
+
+// Env is a vector of independent slots. It is not safe for concurrent use; a
+// rollout gives each worker an Env of its own.
+type Env interface {
+	// Spec describes the environment as configured; it never changes.
+	Spec() Spec
+	// Exchange applies one operation to each slot and fills reply. It returns
+	// when every slot has answered or ctx is done. After an error the state of
+	// all slots is undefined: the next batch must reset each slot it uses.
+	Exchange(ctx context.Context, batch *Batch, reply *Reply) error
+	// Close ends the environment and frees what it holds. It may be called
+	// more than once.
+	Close() error
+}
+
+// Renderer is an optional power of an Env: a picture in text of one slot, for
+// people.
+type Renderer interface {
+	Render(ctx context.Context, slot int) (string, error)
+}
+
+// Spec describes an environment.
+type Spec struct {
+	Name    string
+	Version string
+	Slots   int // slots in every Batch
+	// Actions names the discrete actions; empty if actions are free text.
+	Actions []string
+	// FeatureShape is the shape of the observation tensor, e.g. [channels
+	// rows columns]; empty if the environment gives text only.
+	FeatureShape []int
+	// MaxSteps is the environment's own limit on an episode; 0 if none.
+	MaxSteps int
+	// System is the text that opens every conversation (rules, legend, how to
+	// answer); empty if there is none.
+	System string
+}
+
+// Features returns the number of values in the observation tensor of a slot.
+func (s Spec) Features() int {
+	if len(s.FeatureShape) == 0 {
+		return 0
+	}
+	n := 1
+	for _, d := range s.FeatureShape {
+		n *= d
+	}
+	return n
+}
+
+// Op is what happens to a slot in a batch.
+type Op byte
+
+// The operations.
+const (
+	Skip  Op = 0 // leave the slot alone; its reply fields are undefined
+	Step  Op = 1 // apply the action
+	Reset Op = 2 // start the episode of the seed
+)
+
+// Want says which optional columns a reply must carry.
+type Want uint32
+
+// The optional columns.
+const (
+	WantText     Want = 1 << iota // Text
+	WantFeatures                  // Features
+)
+
+// Batch is one operation for every slot. All columns have Spec.Slots rows.
+type Batch struct {
+	Ops     []Op
+	Actions []int32  // index into Spec.Actions where Op is Step
+	Texts   []string // the action where Spec.Actions is empty
+	Seeds   []uint64 // where Op is Reset: identical seeds are identical starts
+	Want    Want
+}
+
+// Flag is a bit set about a slot after an operation.
+type Flag byte
+
+// The flags.
+const (
+	Terminated    Flag = 1 << iota // the episode reached an end state
+	Truncated                      // the environment cut the episode
+	Failed                         // the slot is broken; Events say why
+	InvalidAction                  // the action was understood but had no legal effect
+)
+
+// Reply is what every slot answered. Its columns are reused between calls:
+// what is kept must be copied. Strings are safe to keep.
+type Reply struct {
+	Anchor   []string  // raw observation: equal strings are equal states
+	Text     []string  // what a reader would see; with WantText
+	Features []float32 // Slots × Spec.Features(), row-major; with WantFeatures
+	Mask     []byte    // Slots × len(Spec.Actions), 1 = available
+	Reward   []float64 // finite; 0 after a reset
+	Flags    []Flag
+	Events   []Event // sparse, by slot
+}
+
+// EventKind is the kind of an Event.
+type EventKind string
+
+// The closed set of event kinds.
+const (
+	EventError      EventKind = "error"       // why a slot is Failed
+	EventToolResult EventKind = "tool_result" // what a tool answered; becomes a tool message
+	EventInfo       EventKind = "info"        // JSON for Step.Info
+)
+
+// Event is something that few slots say.
+type Event struct {
+	Slot    int
+	Kind    EventKind
+	Name    string // tool name or info key
+	Message string
+}
+
+// NewBatch allocates the columns of a batch for spec.
+func NewBatch(spec Spec) *Batch {
+	return &Batch{
+		Ops:     make([]Op, spec.Slots),
+		Actions: make([]int32, spec.Slots),
+		Texts:   make([]string, spec.Slots),
+		Seeds:   make([]uint64, spec.Slots),
+	}
+}
+
+// Check reports the first way in which b does not fit spec.
+func (b *Batch) Check(spec Spec) error {
+	n := spec.Slots
+	if len(b.Ops) != n || len(b.Actions) != n || len(b.Texts) != n || len(b.Seeds) != n {
+		return fmt.Errorf("batch columns have %d ops, %d actions, %d texts, %d seeds; the environment has %d slots",
+			len(b.Ops), len(b.Actions), len(b.Texts), len(b.Seeds), n)
+	}
+	for i, op := range b.Ops {
+		if op > Reset {
+			return fmt.Errorf("slot %d: unknown operation %d", i, op)
+		}
+		if op == Step && len(spec.Actions) > 0 && (b.Actions[i] < 0 || int(b.Actions[i]) >= len(spec.Actions)) {
+			return fmt.Errorf("slot %d: action %d is not one of %d", i, b.Actions[i], len(spec.Actions))
+		}
+	}
+	return nil
+}

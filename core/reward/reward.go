@@ -1,0 +1,82 @@
+// Package reward is what the pipeline needs of a reward: a Scorer that turns
+// trajectories into Evaluations with a closed set of outcomes, composition of
+// several scorers, and the pool that runs them in parallel with results in
+// input order.
+//
+// It imports the standard library, core/rl and core/fault.
+package reward
+
+import (
+	"context"
+	"time"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Outcome says how an evaluation ended. Only Scored carries a number: a failed
+// reward is never the number 0.
+type Outcome string
+
+// The closed set of outcomes; the strings are the JSON values.
+const (
+	Scored         Outcome = "scored"
+	Invalid        Outcome = "invalid"       // the author said that there is no valid score
+	GuestError     Outcome = "guest_error"   // the author's code reported an error
+	Trap           Outcome = "trap"          // the guest trapped
+	OutOfFuel      Outcome = "out_of_fuel"   // the deterministic budget is used up
+	OutOfMemory    Outcome = "out_of_memory" // memory limit
+	OutputLimit    Outcome = "output_limit"  // results or log larger than allowed
+	ABIViolation   Outcome = "abi_violation" // the guest broke the calling contract
+	Unaligned      Outcome = "unaligned"     // a step that does not exist, twice, or not finite
+	Timeout        Outcome = "timeout"       // wall clock: not deterministic
+	Infrastructure Outcome = "infrastructure"
+)
+
+// Outcomes lists the closed set in the order in which tables show it.
+var Outcomes = []Outcome{
+	Scored, Invalid, GuestError, Trap, OutOfFuel, OutOfMemory, OutputLimit, ABIViolation, Unaligned, Timeout, Infrastructure,
+}
+
+// StepIndexing is the rule that maps StepOutput.StepIndex to the conversation.
+type StepIndexing string
+
+// The rules. The one in force stands in the reward's manifest.
+const (
+	ByAssistant StepIndexing = "assistant" // among the assistant messages, 0-based (default)
+	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
+)
+
+// Evaluation is what became of one trajectory.
+type Evaluation struct {
+	Outcome Outcome
+	Result  rl.EvaluateResult // meaningful if Outcome is Scored or Invalid
+	Reason  string            // why there is no score; guest text is capped and escaped
+	Log     string            // the guest's log, capped and escaped
+	Fuel    uint64            // deterministic cost; 0 where not metered
+	Elapsed time.Duration     // wall clock, for reports only
+}
+
+// Info identifies a scorer in manifests.
+type Info struct {
+	Name         string       `json:"name"`
+	Digest       string       `json:"digest"` // sha256:… of the module
+	ABI          string       `json:"abi"`
+	StepIndexing StepIndexing `json:"step_index"`
+	Group        bool         `json:"group"` // compares the members of a group
+}
+
+// Scorer scores trajectories. It is safe for concurrent use, deterministic in
+// everything but Elapsed, and keeps nothing between calls. Failures are
+// outcomes; when ctx ends the outcome is Infrastructure and the caller looks
+// at ctx.Err().
+type Scorer interface {
+	Info() Info
+	Evaluate(ctx context.Context, t *rl.Trajectory) Evaluation
+}
+
+// GroupScorer is an optional power: a reward that compares the members of a
+// group. It returns one Evaluation per member, in order.
+type GroupScorer interface {
+	Scorer
+	EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []Evaluation
+}

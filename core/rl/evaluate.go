@@ -1,0 +1,157 @@
+package rl
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// EvaluateResult is what a reward function says about one trajectory, with the
+// JSON of eval-protocol (reward-kit).
+type EvaluateResult struct {
+	Score        float64      `json:"score"`
+	IsScoreValid bool         `json:"is_score_valid"`
+	Reason       string       `json:"reason,omitempty"`
+	Metrics      Metrics      `json:"metrics,omitempty"`
+	StepOutputs  []StepOutput `json:"step_outputs,omitempty"`
+	Error        string       `json:"error,omitempty"`
+}
+
+// UnmarshalJSON reads eval-protocol's form: is_score_valid defaults to true.
+func (r *EvaluateResult) UnmarshalJSON(data []byte) error {
+	type plain EvaluateResult
+	p := plain{IsScoreValid: true}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	*r = EvaluateResult(p)
+	return nil
+}
+
+// StepOutput is the base reward of one step.
+type StepOutput struct {
+	StepIndex  StepIndex `json:"step_index"`
+	BaseReward float64   `json:"base_reward"`
+	Metrics    Metrics   `json:"metrics,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+}
+
+// StepIndex is a step's number: by default among the assistant messages,
+// 0-based. eval-protocol also writes it as a string of digits.
+type StepIndex int
+
+// UnmarshalJSON reads 3 and "3".
+func (i *StepIndex) UnmarshalJSON(data []byte) error {
+	s := string(bytes.Trim(bytes.TrimSpace(data), `"`))
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		return fmt.Errorf("step_index must be a whole number, not %.40s", data)
+	}
+	*i = StepIndex(n)
+	return nil
+}
+
+// Metric is one named measurement beside the score.
+type Metric struct {
+	Name         string
+	Score        float64
+	IsScoreValid bool
+	Reason       string
+}
+
+// Metrics is a JSON object of named metrics that keeps the author's order.
+type Metrics []Metric
+
+// Get returns the metric called name.
+func (m Metrics) Get(name string) (Metric, bool) {
+	for _, x := range m {
+		if x.Name == name {
+			return x, true
+		}
+	}
+	return Metric{}, false
+}
+
+type metricJSON struct {
+	Score        float64 `json:"score"`
+	IsScoreValid bool    `json:"is_score_valid"`
+	Reason       string  `json:"reason,omitempty"`
+}
+
+// MarshalJSON writes {"name": {"score": …, "is_score_valid": …, "reason": …}}.
+func (m Metrics) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, x := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(x.Name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(metricJSON{x.Score, x.IsScoreValid, x.Reason})
+		if err != nil {
+			return nil, fmt.Errorf("metric %s: %w", name, err)
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// UnmarshalJSON reads an object whose values are MetricResult objects or, as
+// step metrics of eval-protocol may be, bare numbers, booleans and strings. A
+// bare string becomes a reason without a valid score.
+func (m *Metrics) UnmarshalJSON(data []byte) error {
+	*m = nil
+	if string(bytes.TrimSpace(data)) == "null" {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return fmt.Errorf("metrics must be an object, not %.40s", data)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return err
+		}
+		x, err := parseMetric(raw)
+		if err != nil {
+			return fmt.Errorf("metric %q: %w", key, err)
+		}
+		x.Name = key.(string)
+		*m = append(*m, x)
+	}
+	return nil
+}
+
+func parseMetric(raw json.RawMessage) (Metric, error) {
+	switch raw[0] {
+	case '{':
+		v := metricJSON{IsScoreValid: true}
+		err := json.Unmarshal(raw, &v)
+		return Metric{Score: v.Score, IsScoreValid: v.IsScoreValid, Reason: v.Reason}, err
+	case '"':
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return Metric{Reason: s}, err
+	case 't':
+		return Metric{Score: 1, IsScoreValid: true}, nil
+	case 'f':
+		return Metric{Score: 0, IsScoreValid: true}, nil
+	}
+	var f float64
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return Metric{Reason: string(raw)}, nil
+	}
+	return Metric{Score: f, IsScoreValid: true}, nil
+}

@@ -1,0 +1,137 @@
+package rl
+
+import "encoding/json"
+
+// StopReason says why an episode ended.
+type StopReason string
+
+// The closed set of stop reasons. Terminated and truncated are never mixed:
+// only a truncated episode may bootstrap from a value estimate.
+const (
+	StopTerminated  StopReason = "terminated"   // the environment reached an end state
+	StopTruncated   StopReason = "truncated"    // the step limit or the environment cut the episode
+	StopPolicyEnded StopReason = "policy_ended" // the policy said it is done
+	StopPattern     StopReason = "pattern"      // the configured expression matched the output
+	StopError       StopReason = "error"        // a fault; see Trajectory.Error
+)
+
+// Trajectory is one episode: a conversation and the steps taken in it.
+//
+// Messages is the whole conversation, once. A step's observation is a prefix
+// of it (see Trajectory.Observation), so an episode of n steps costs O(n).
+type Trajectory struct {
+	ID          string                     `json:"id"`
+	Group       string                     `json:"group,omitempty"`
+	Task        string                     `json:"task,omitempty"`
+	Seed        uint64                     `json:"seed,omitempty"`
+	Messages    []Message                  `json:"messages"`
+	GroundTruth json.RawMessage            `json:"ground_truth,omitempty"`
+	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+	Steps       []Step                     `json:"steps,omitempty"`
+	StopReason  StopReason                 `json:"stop_reason,omitempty"`
+	Error       string                     `json:"error,omitempty"`
+	Outcome     string                     `json:"outcome,omitempty"` // reward.Outcome once evaluated
+	Evaluation  *EvaluateResult            `json:"evaluation,omitempty"`
+}
+
+// Observation returns the messages that step i saw: a prefix of t.Messages
+// that shares its memory and must not be written to.
+func (t *Trajectory) Observation(i int) []Message {
+	n := t.Steps[i].MessageCount
+	return t.Messages[:n:n]
+}
+
+// AssistantIndex returns, for each message, its 0-based index among the
+// assistant messages or -1, appended to dst.
+func (t *Trajectory) AssistantIndex(dst []int32) []int32 {
+	next := int32(0)
+	for i := range t.Messages {
+		if t.Messages[i].Role != RoleAssistant {
+			dst = append(dst, -1)
+			continue
+		}
+		dst = append(dst, next)
+		next++
+	}
+	return dst
+}
+
+// Group is a set of trajectories from one identical start: same task, same
+// environment seed. Only such members are comparable.
+type Group struct {
+	ID           string        `json:"id"`
+	Task         Task          `json:"task"`
+	Trajectories []*Trajectory `json:"trajectories"`
+}
+
+// Step is one decision of the policy and what the environment answered.
+type Step struct {
+	Index int `json:"index"` // 0-based position in Trajectory.Steps
+	// MessageCount is how many messages the policy saw; the message that
+	// carries the action is Trajectory.Messages[MessageCount].
+	MessageCount int `json:"message_count"`
+	// Anchor identifies the state for GiGPO's step groups; by default the
+	// environment's own raw observation.
+	Anchor    string   `json:"anchor,omitempty"`
+	Available []string `json:"available,omitempty"` // actions or tools on offer; shared, not copied
+	Action    Action   `json:"action"`
+	RawOutput string   `json:"raw_output,omitempty"` // what the policy emitted before parsing
+
+	LogProb       float64  `json:"log_prob"`          // of the action, nats, at sampling time
+	Entropy       float64  `json:"entropy"`           // of the policy at this observation, nats
+	Value         *float64 `json:"value,omitempty"`   // critic's estimate, if there is one
+	Tokens        []Token  `json:"tokens,omitempty"`  // as sampled: never re-tokenise
+	PolicyVersion uint64   `json:"policy_version"`    // learner updates behind the policy that acted
+	Policy        *Sampled `json:"sampled,omitempty"` // what a learner needs to recompute the distribution
+
+	EnvReward   float64                    `json:"env_reward"`
+	Terminated  bool                       `json:"terminated,omitempty"`
+	Truncated   bool                       `json:"truncated,omitempty"`
+	ActionValid bool                       `json:"action_valid"`
+	Info        map[string]json.RawMessage `json:"info,omitempty"`
+
+	Credit *Credit `json:"credit,omitempty"` // filled by alignment and the estimator
+}
+
+// Sampled is the numeric view of one decision of an embedded policy. It stays
+// in memory: files hold the conversation, from which it can be made again.
+type Sampled struct {
+	Features []float32 `json:"-"` // the observation tensor, flattened; shared with the rollout's arena
+	Mask     []byte    `json:"-"` // 1 = available, per action; nil = all
+	LogitMax float32   `json:"-"` // largest available logit: the shift that keeps exp finite in the learner
+}
+
+// Credit is what a step was found to be worth.
+type Credit struct {
+	BaseReward       float64 `json:"base_reward"`
+	Return           float64 `json:"return"`            // discounted return to go, G
+	EpisodeAdvantage float64 `json:"episode_advantage"` // A_E
+	StepAdvantage    float64 `json:"step_advantage"`    // A_S
+	Advantage        float64 `json:"advantage"`         // A
+	AnchorGroup      int     `json:"anchor_group"`      // cluster number within the batch
+}
+
+// Action is what the policy chose. Kind says which of the other fields holds
+// it.
+type Action struct {
+	Kind      ActionKind `json:"kind"`
+	Choice    int        `json:"choice"`               // index into Spec.Actions, for choices
+	Text      string     `json:"text,omitempty"`       // the action's name, or the text
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"` // for tool calls
+}
+
+// ActionKind is the form of an Action.
+type ActionKind string
+
+// The closed set of action kinds.
+const (
+	ActionChoice ActionKind = "choice"
+	ActionText   ActionKind = "text"
+	ActionTool   ActionKind = "tool"
+)
+
+// Token is one sampled token of a language model.
+type Token struct {
+	ID      int32   `json:"id"`
+	LogProb float64 `json:"log_prob"`
+}
