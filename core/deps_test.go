@@ -1,0 +1,120 @@
+package core_test
+
+import (
+	"os/exec"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/go/packages"
+)
+
+const module = "github.com/merit-rl/merit"
+
+// row says what the packages under a path may import of the module itself and
+// why. The longest matching prefix wins. Tests are not held to it.
+type row struct {
+	path   string
+	allow  []string // module-relative prefixes; "" entries are not needed for the package's own subtree
+	reason string
+}
+
+var table = []row{
+	{"core/rl", nil, "the nouns: everything else may import them, so they import nothing"},
+	{"core/fault", nil, "the error set: as above"},
+	{"core/testneeds", nil, "for tests only"},
+	{"core/env", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
+	{"core/policy", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
+	{"core/reward", []string{"core/rl", "core/fault"}, "the interface a scoring pool needs"},
+	{"core/advantage", nil, "estimators are slice functions"},
+	{"core/advantage/rowio", []string{"core/advantage", "core/fault"}, "the estimators' rows as files"},
+	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
+	{"core/rollout", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},
+	{"core/learn", []string{"core/rl", "core/fault", "core/policy", "core/align", "core/advantage"}, "policy and updater"},
+	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},
+	{"core/train", []string{"core"}, "the loop calls every stage"},
+	{"core/config", []string{"core", "sandbox", "plugins/host"}, "joins the Config of every stage"},
+	{"sandbox", []string{"core/rl", "core/fault", "core/reward"}, "implements reward.Scorer"},
+	{"sandbox/abi", []string{"core/rl"}, "the guest format of the nouns"},
+	{"sandbox/fuel", nil, "a pass over bytes"},
+	{"plugins/proto", nil, "generated"},
+	{"plugins/wire", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto"}, "conversion of the nouns"},
+	{"plugins/host", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto", "plugins/wire"}, "gives plain interfaces"},
+	{"plugins", []string{"sdk/plugin"}, "a shipped plug-in is written as a user's is"},
+	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto", "plugins/wire"}, "what an environment author imports"},
+	{"sdk/reward", nil, "runs inside the guest"},
+	{"sdk/conformance", []string{"core", "sandbox"}, "runs guests through the real sandbox"},
+	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},
+	{"examples", []string{"sdk"}, "written as a user's are"},
+}
+
+// doors lists third-party modules that may be reached through some packages
+// only.
+var doors = map[string][]string{
+	"github.com/tetratelabs/wazero":  {"sandbox/internal"},
+	"gorgonia.org/gorgonia":          {"core/learn/internal"},
+	"gorgonia.org/tensor":            {"core/learn/internal"},
+	"github.com/hashicorp/go-plugin": {"plugins/host", "sdk/plugin"},
+	"github.com/spf13/cobra":         {"cmd"},
+}
+
+// Promise: the dependency arrows of the architecture hold, one reason a row.
+func TestDependencyArrows(t *testing.T) {
+	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports, Dir: testneeds.Root()}, "./...")
+	require.NoError(t, err)
+	require.Greater(t, len(pkgs), 15)
+	var wrong []string
+	for _, p := range pkgs {
+		from := strings.TrimPrefix(p.PkgPath, module+"/")
+		r, ok := rowOf(from)
+		if !ok {
+			wrong = append(wrong, from+" has no row in the table")
+			continue
+		}
+		for imported := range p.Imports {
+			if to, own := strings.CutPrefix(imported, module+"/"); own && !within(to, r.path) && !anyWithin(to, r.allow) {
+				wrong = append(wrong, from+" imports "+to+"; row "+r.path+": "+r.reason)
+			}
+			for lib, through := range doors {
+				if within(imported, lib) && !anyWithin(from, through) {
+					wrong = append(wrong, from+" imports "+imported+", which goes through "+strings.Join(through, ", ")+" only")
+				}
+			}
+		}
+	}
+	sort.Strings(wrong)
+	require.Empty(t, wrong, strings.Join(wrong, "\n"))
+}
+
+// Promise: no row of the table is left over from a package that is gone.
+func TestNoStaleRows(t *testing.T) {
+	out, err := exec.Command("go", "list", module+"/...").Output()
+	require.NoError(t, err)
+	for _, r := range table {
+		require.Contains(t, string(out), module+"/"+r.path, "row %s matches no package", r.path)
+	}
+}
+
+func rowOf(path string) (best row, ok bool) {
+	for _, r := range table {
+		if within(path, r.path) && len(r.path) >= len(best.path) {
+			best, ok = r, true
+		}
+	}
+	return best, ok
+}
+
+func within(path, prefix string) bool {
+	return path == prefix || strings.HasPrefix(path, prefix+"/")
+}
+
+func anyWithin(path string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if within(path, p) {
+			return true
+		}
+	}
+	return false
+}
