@@ -1,0 +1,84 @@
+package advantage
+
+// AnchorGroups writes the anchor group of each row into dst and returns dst.
+// Inside a group, rows with the same anchor are one anchor group; numbers run
+// over the batch in order of first appearance.
+//
+// With similarity in (0, 1) a row joins the first cluster of its group, in the
+// order in which the clusters arose, whose first member's anchor is at least
+// that similar by [Ratio]; if there is none it starts a cluster. With 0 only
+// equal anchors join.
+//
+// Shapes: dst, group, anchors [rows]. group < 0 takes no part and gets −1.
+// Cost: linear in rows; with similarity, rows with a new anchor are compared
+// with the clusters of their group.
+// Source: arXiv 2505.10978, Eq. 6; similarity: its reference implementation.
+func AnchorGroups(dst []int32, group []int32, anchors []string, similarity float64) []int32 {
+	var c clusters
+	return c.assign(dst, group, anchors, similarity)
+}
+
+// clusters finds anchor groups; its maps are reused between batches.
+type clusters struct {
+	known map[anchorKey]int32 // every anchor seen, to its cluster
+	heads [][]head            // by group: the clusters, for similarity
+}
+
+type anchorKey struct {
+	group  int32
+	anchor string
+}
+
+// head is the first member of a cluster.
+type head struct {
+	id int32
+	matcher
+}
+
+func (c *clusters) assign(dst, group []int32, anchors []string, similarity float64) []int32 {
+	sameLength(len(dst), "group", len(group))
+	sameLength(len(dst), "anchors", len(anchors))
+	if c.known == nil {
+		c.known = make(map[anchorKey]int32)
+	}
+	c.heads = nil
+	if similarity > 0 {
+		c.heads = make([][]head, width(group))
+	}
+	next := int32(0)
+	for i, g := range group {
+		if g < 0 {
+			dst[i] = -1
+			continue
+		}
+		key := anchorKey{g, anchors[i]}
+		id, ok := c.known[key]
+		if !ok {
+			// Clusters are only ever added behind the others, so an anchor
+			// that was placed once stays where it is.
+			id = next
+			if similarity > 0 {
+				id = c.place(g, anchors[i], similarity, next)
+			}
+			c.known[key] = id
+			next = max(next, id+1)
+		}
+		dst[i] = id
+	}
+	clear(c.known) // release the strings
+	c.heads = nil
+	return dst
+}
+
+// place returns the first cluster of the group that anchor fits, or opens the
+// cluster next.
+func (c *clusters) place(group int32, anchor string, similarity float64, next int32) int32 {
+	text := []rune(anchor)
+	for i := range c.heads[group] {
+		if c.heads[group][i].atLeast(text, similarity) {
+			return c.heads[group][i].id
+		}
+	}
+	c.heads[group] = append(c.heads[group], head{next, newMatcher(text)})
+	return next
+}

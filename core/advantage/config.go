@@ -1,0 +1,125 @@
+package advantage
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Normalization is the divisor F of a relative advantage.
+type Normalization string
+
+// The divisors: 1, or the standard deviation (divisor n−1) plus epsilon.
+const (
+	MeanNorm    Normalization = "mean_norm"
+	MeanStdNorm Normalization = "mean_std_norm"
+)
+
+// Scope says what counts once in the mean and deviation of episode scores.
+type Scope string
+
+// One value per trajectory (arXiv 2505.10978, Eq. 3), or one per step row, so
+// that long trajectories weigh more (the reference implementation's default).
+const (
+	OverTrajectories Scope = "trajectories"
+	OverSteps        Scope = "steps"
+)
+
+// Singleton says what a group of one gets as its episode advantage.
+type Singleton string
+
+// Nothing, because there is nothing to compare with, or the raw score as the
+// reference implementation has it (divided by 1+epsilon under mean_std_norm).
+const (
+	SingletonZero Singleton = "zero"
+	SingletonRaw  Singleton = "raw"
+)
+
+// Combination joins episode and step advantage.
+type Combination string
+
+// The forms: A_E + ω A_S (arXiv 2505.10978, Eq. 8) and the older
+// ω A_E + (1−ω) A_S.
+const (
+	CombineSum    Combination = "sum"
+	CombineConvex Combination = "convex"
+)
+
+// DefaultInvalidActionPenalty is the customary coefficient for those who turn
+// the penalty on; [Default] leaves it off.
+const DefaultInvalidActionPenalty = 0.1
+
+// Config selects an estimator and its settings.
+type Config struct {
+	Estimator            string        `yaml:"estimator" json:"estimator"`                           // see Names
+	Gamma                float64       `yaml:"gamma" json:"gamma"`                                   // discount γ, 0 … 1
+	Lambda               float64       `yaml:"lambda" json:"lambda"`                                 // gae: λ, 0 … 1
+	Omega                float64       `yaml:"omega" json:"omega"`                                   // gigpo: weight ω of the step advantage, ≥ 0
+	Normalization        Normalization `yaml:"normalization" json:"normalization"`                   // gigpo, grpo, lightning, hgpo
+	BaselineOver         Scope         `yaml:"baseline_over" json:"baseline_over"`                   // gigpo, grpo, hgpo
+	Singleton            Singleton     `yaml:"singleton" json:"singleton"`                           // group of one trajectory
+	Combine              Combination   `yaml:"combine" json:"combine"`                               // gigpo
+	Similarity           float64       `yaml:"similarity" json:"similarity"`                         // anchors: 0 = exact keys, else the smallest ratio that joins, in (0, 1)
+	Epsilon              float64       `yaml:"epsilon" json:"epsilon"`                               // added to a deviation, outside the root
+	InvalidActionPenalty float64       `yaml:"invalid_action_penalty" json:"invalid_action_penalty"` // 0 = off
+	History              int           `yaml:"history" json:"history"`                               // hgpo: observations before the current one, 0 … 64
+	HistoryExponent      float64       `yaml:"history_exponent" json:"history_exponent"`             // hgpo: α of the level weights, ≥ 0
+}
+
+// Default returns GiGPO as Merit runs it: γ 0.95, ω 1, no division by the
+// deviation, one value per trajectory, 0 for a group of one.
+func Default() Config {
+	return Config{
+		Estimator: "gigpo", Gamma: 0.95, Lambda: 0.95, Omega: 1,
+		Normalization: MeanNorm, BaselineOver: OverTrajectories, Singleton: SingletonZero, Combine: CombineSum,
+		Epsilon: 1e-6, History: 2, HistoryExponent: 1,
+	}
+}
+
+// maxHistory bounds the levels of hgpo, each of which costs a pass.
+const maxHistory = 64
+
+// Validate returns every problem of c, each beginning with the key and naming
+// what is allowed; nil if there is none.
+func (c Config) Validate() []error {
+	var problems []error
+	wrong := func(key, allowed string, got any) {
+		problems = append(problems, fmt.Errorf("%s: %v is not allowed; use %s", key, got, allowed))
+	}
+	oneOf := func(key, got string, allowed ...string) {
+		for _, a := range allowed {
+			if got == a {
+				return
+			}
+		}
+		wrong(key, "one of "+strings.Join(allowed, ", "), fmt.Sprintf("%q", got))
+	}
+	within := func(key string, x, lo, hi float64, allowed string) {
+		if !(x >= lo && x <= hi) {
+			wrong(key, allowed, x)
+		}
+	}
+	oneOf("estimator", c.Estimator, Names()...)
+	within("gamma", c.Gamma, 0, 1, "a number from 0 to 1")
+	within("lambda", c.Lambda, 0, 1, "a number from 0 to 1")
+	if c.Combine == CombineConvex {
+		within("omega", c.Omega, 0, 1, "a number from 0 to 1 with combine: convex")
+	} else {
+		within("omega", c.Omega, 0, 1e6, "a number from 0 to 1e6")
+	}
+	oneOf("normalization", string(c.Normalization), string(MeanNorm), string(MeanStdNorm))
+	oneOf("baseline_over", string(c.BaselineOver), string(OverTrajectories), string(OverSteps))
+	oneOf("singleton", string(c.Singleton), string(SingletonZero), string(SingletonRaw))
+	oneOf("combine", string(c.Combine), string(CombineSum), string(CombineConvex))
+	if !(c.Similarity >= 0 && c.Similarity < 1) {
+		wrong("similarity", "0 for exact anchors or a ratio above 0 and below 1", c.Similarity)
+	}
+	within("epsilon", c.Epsilon, 1e-12, 1, "a number from 1e-12 to 1")
+	within("invalid_action_penalty", c.InvalidActionPenalty, 0, 1e6, "0 (off) or a number up to 1e6")
+	within("history", float64(c.History), 0, maxHistory, fmt.Sprintf("a whole number from 0 to %d", maxHistory))
+	within("history_exponent", c.HistoryExponent, 0, 16, "a number from 0 to 16")
+	return problems
+}
+
+func (c Config) norm() Norm {
+	return Norm{Normalization: c.Normalization, Epsilon: c.Epsilon, Singleton: c.Singleton}
+}

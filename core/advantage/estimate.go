@@ -1,0 +1,117 @@
+package advantage
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Estimate computes the advantages of a batch with the estimator that cfg
+// names, into dst, whose buffers it reuses.
+//
+// The invalid-action penalty is subtracted from the row's episode score and
+// from the row's return after discounting, as in GiGPO's reference
+// implementation; a trajectory votes in its group with the score of its first
+// step.
+//
+// It returns an error if cfg is wrong (every problem), if rows lack a column
+// that the estimator needs, or if a number in or out is not finite
+// (*[RowError]); dst then holds no result. It panics if columns differ in
+// length.
+func Estimate(cfg Config, rows *Rows, dst *Result) error {
+	if problems := cfg.Validate(); problems != nil {
+		return errors.Join(problems...)
+	}
+	est := lookup(cfg.Estimator)
+	if err := rows.check(); err != nil {
+		return err
+	}
+	if err := est.accepts(rows); err != nil {
+		return err
+	}
+	dst.resize(rows.Len())
+	if err := dst.prepare(cfg, rows); err != nil {
+		return err
+	}
+	est.estimate(cfg, rows, dst)
+	for i, a := range dst.Advantage {
+		if dst.scratch.member[i] >= 0 && !(finite(a) && finite(dst.Return[i])) {
+			return &RowError{i, fmt.Sprintf("return %v and advantage %v: the rewards are too large to compare", dst.Return[i], a)}
+		}
+	}
+	dst.count(rows)
+	return nil
+}
+
+// prepare fills what all estimators share: order, members, penalised scores,
+// returns, weights, anchor groups.
+func (d *Result) prepare(cfg Config, rows *Rows) error {
+	s := &d.scratch
+	if err := s.order.build(rows); err != nil {
+		return err
+	}
+	for i, g := range rows.Group {
+		s.member[i], d.Weight[i], s.score[i] = g, 1, rows.Score[i]
+		if !rows.scored(i) {
+			s.member[i], d.Weight[i], s.score[i] = -1, 0, 0
+		}
+	}
+	rewards := s.order.gather(s.work[0], rows.Reward)
+	g := StepReturns(s.work[2], rewards, s.bootstrap(rows), s.order.end, cfg.Gamma)
+	s.order.scatter(d.Return, g)
+	PenaliseInvalid(s.score, s.score, rows.Valid, cfg.InvalidActionPenalty)
+	PenaliseInvalid(d.Return, d.Return, rows.Valid, cfg.InvalidActionPenalty)
+	if rows.Anchor == nil {
+		for i := range d.AnchorGroup {
+			d.AnchorGroup[i] = -1
+		}
+		return nil
+	}
+	s.clusters.assign(d.AnchorGroup, s.member, rows.Anchor, cfg.Similarity)
+	return nil
+}
+
+// bootstrap returns the values after truncated rows in step order, in the
+// second work buffer, or nil if the batch has none.
+func (s *scratch) bootstrap(rows *Rows) []float64 {
+	if rows.Bootstrap == nil {
+		return nil
+	}
+	out := s.work[1]
+	for k, i := range s.order.rows {
+		out[k] = 0
+		if rows.bootstraps(int(i)) {
+			out[k] = rows.Bootstrap[i]
+		}
+	}
+	return out
+}
+
+// votes returns the rows that enter the mean of episode scores.
+func (s *scratch) votes(scope Scope) []bool {
+	if scope == OverSteps {
+		return nil
+	}
+	return s.order.first
+}
+
+// PenaliseInvalid writes x, less the coefficient where the action was invalid,
+// into dst and returns dst. Estimate applies it to episode scores and, after
+// discounting, to returns.
+//
+// Shapes: dst, x, valid [rows]; valid nil means that all were.
+// Aliasing: dst may be x.
+// Source: reference implementation of arXiv 2505.10978.
+func PenaliseInvalid(dst, x []float64, valid []bool, coefficient float64) []float64 {
+	sameLength(len(dst), "values", len(x))
+	copy(dst, x)
+	if valid == nil {
+		return dst
+	}
+	sameLength(len(dst), "valid", len(valid))
+	for i, ok := range valid {
+		if !ok {
+			dst[i] -= coefficient
+		}
+	}
+	return dst
+}

@@ -1,0 +1,131 @@
+package advantage
+
+import "errors"
+
+// Estimator is an entry of the registry.
+type Estimator struct {
+	Name    string
+	Summary string // one line: what it compares
+	Anchors bool   // needs Rows.Anchor
+	Values  bool   // needs Rows.Value
+
+	// estimate fills Episode, Step and Advantage (and Weight if it is not the
+	// usual one) of a result that is otherwise prepared.
+	estimate func(cfg Config, rows *Rows, dst *Result)
+}
+
+// Estimators returns the registry: every estimator there is.
+func Estimators() []Estimator {
+	return []Estimator{
+		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, gigpo},
+		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, grpo},
+		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, rloo},
+		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, reinforcePP},
+		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, gae},
+		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, flowGRPO},
+		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, lightning},
+		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, hgpo},
+	}
+}
+
+// Names returns the names of the estimators in the registry's order.
+func Names() []string {
+	var names []string
+	for _, e := range Estimators() {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+func lookup(name string) Estimator {
+	for _, e := range Estimators() {
+		if e.Name == name {
+			return e
+		}
+	}
+	return Estimator{}
+}
+
+func (e Estimator) accepts(rows *Rows) error {
+	if e.Anchors && rows.Anchor == nil {
+		return errors.New("estimator " + e.Name + " needs an anchor for every row: give the observation, or choose an estimator that does without, such as grpo")
+	}
+	if e.Values && rows.Value == nil {
+		return errors.New("estimator " + e.Name + " needs a value estimate for every row: train with a value head, or choose an estimator that does without, such as gigpo")
+	}
+	return nil
+}
+
+func gigpo(cfg Config, _ *Rows, d *Result) {
+	s, norm := &d.scratch, cfg.norm()
+	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), norm, &s.moments)
+	norm.Singleton = SingletonZero
+	relative(d.Step, d.Return, d.AnchorGroup, nil, norm, &s.moments)
+	Combine(d.Advantage, d.Episode, d.Step, cfg.Combine, cfg.Omega)
+}
+
+func grpo(cfg Config, _ *Rows, d *Result) {
+	s := &d.scratch
+	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), cfg.norm(), &s.moments)
+	copy(d.Advantage, d.Episode)
+}
+
+func rloo(cfg Config, _ *Rows, d *Result) {
+	s := &d.scratch
+	leaveOneOut(d.Episode, s.score, s.member, s.order.first, cfg.Singleton, &s.moments)
+	copy(d.Advantage, d.Episode)
+}
+
+func reinforcePP(cfg Config, _ *Rows, d *Result) {
+	s := &d.scratch
+	whiten(d.Step, d.Return, s.member, cfg.Epsilon, s.level[0], &s.moments)
+	copy(d.Advantage, d.Step)
+}
+
+// gae subtracts the invalid-action penalty from the row's advantage, as from
+// its return: after discounting.
+func gae(cfg Config, rows *Rows, d *Result) {
+	s := &d.scratch
+	bootstrap := s.bootstrap(rows)
+	rewards := s.order.gather(s.work[0], rows.Reward)
+	values := s.order.gather(s.work[3], rows.Value)
+	a := GeneralizedAdvantages(s.work[2], rewards, values, bootstrap, s.order.end, cfg.Gamma, cfg.Lambda)
+	s.order.scatter(d.Step, a)
+	PenaliseInvalid(d.Step, d.Step, rows.Valid, cfg.InvalidActionPenalty)
+	for i, m := range s.member {
+		if m < 0 {
+			d.Step[i] = 0
+		}
+	}
+	copy(d.Advantage, d.Step)
+}
+
+// flowGRPO divides by the deviation whatever cfg says, and weighs a row by
+// 1/T of its trajectory, scaled to a mean of 1 over the scored rows: its
+// objective averages over the turns of a trajectory first.
+func flowGRPO(cfg Config, rows *Rows, d *Result) {
+	cfg.Normalization = MeanStdNorm
+	lightning(cfg, rows, d)
+	s := &d.scratch
+	scoredRows, scoredTrajectories := 0, 0
+	for i, m := range s.member {
+		if m < 0 {
+			continue
+		}
+		scoredRows++
+		if s.order.first[i] {
+			scoredTrajectories++
+		}
+	}
+	mean := float64(scoredRows) / float64(max(scoredTrajectories, 1))
+	for i, m := range s.member {
+		if t := rows.Trajectory[i]; m >= 0 {
+			d.Weight[i] = mean / float64(s.order.start[t+1]-s.order.start[t])
+		}
+	}
+}
+
+func lightning(cfg Config, rows *Rows, d *Result) {
+	cfg.BaselineOver = OverTrajectories
+	grpo(cfg, rows, d)
+}

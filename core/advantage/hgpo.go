@@ -1,0 +1,78 @@
+package advantage
+
+import "math"
+
+// hgpo compares a step inside nested groups and averages:
+//
+//	level 0: the whole group (A_E)
+//	level j: steps of the group whose last j observations agree, j = 1 … history+1
+//	A = Σ w_j A_j / Σ w_j,  w_j = (j+1)^α, over the levels with A_j ≠ 0
+//
+// Step is the same average without level 0. A step with fewer than j
+// observations is not in level j, and a step that is alone in its group of
+// some level has A_j = 0 there. Deviations have divisor n−1 as everywhere in
+// this package; the reference uses n.
+// Source: arXiv 2602.22817 and its reference implementation with the episode
+// advantage as the outermost level.
+func hgpo(cfg Config, rows *Rows, d *Result) {
+	s, norm := &d.scratch, cfg.norm()
+	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), norm, &s.moments)
+	norm.Singleton = SingletonZero
+	weights, level := s.work[0], s.work[1]
+	clear(weights)
+	context, next := s.level[0], s.level[1]
+	copy(context, d.AnchorGroup)
+	for j := 1; j <= cfg.History+1; j++ {
+		if j > 1 {
+			s.deepen(next, context, d.AnchorGroup)
+			context, next = next, context
+		}
+		relative(level, d.Return, context, nil, norm, &s.moments)
+		w := math.Pow(float64(j+1), cfg.HistoryExponent)
+		for i, a := range level {
+			if a != 0 {
+				d.Step[i] += w * a
+				weights[i] += w
+			}
+		}
+	}
+	for i, w := range weights {
+		total := w
+		if d.Episode[i] != 0 {
+			total++
+		}
+		if total > 0 {
+			d.Advantage[i] = (d.Step[i] + d.Episode[i]) / total
+		}
+		if w > 0 {
+			d.Step[i] /= w
+		}
+	}
+}
+
+// deepen writes the contexts that are one observation longer: the pair of the
+// step's own anchor group and the context of the step before it; −1 for the
+// first step of a trajectory and where that step has none.
+func (s *scratch) deepen(dst, context, anchors []int32) {
+	if s.contexts == nil {
+		s.contexts = make(map[uint64]int32)
+	}
+	clear(s.contexts)
+	for k, i := range s.order.rows {
+		dst[i] = -1
+		if s.order.first[i] {
+			continue
+		}
+		before := context[s.order.rows[k-1]]
+		if before < 0 {
+			continue
+		}
+		key := uint64(uint32(before))<<32 | uint64(uint32(anchors[i]))
+		id, ok := s.contexts[key]
+		if !ok {
+			id = int32(len(s.contexts))
+			s.contexts[key] = id
+		}
+		dst[i] = id
+	}
+}

@@ -1,0 +1,61 @@
+package advantage
+
+// Result holds what [Estimate] found, one value per row, and the buffers that
+// it reuses. The zero value is ready; a Result serves one Estimate at a time.
+type Result struct {
+	Return      []float64 // discounted return to go G, less the invalid-action penalty
+	Episode     []float64 // A_E, 0 for estimators without one
+	Step        []float64 // A_S, 0 for estimators without one
+	Advantage   []float64 // A: what the learner multiplies
+	Weight      []float64 // of the row in the loss: 0 if it has no score, else 1 (flow_grpo: see there)
+	AnchorGroup []int32   // cluster, numbered over the batch by first appearance; −1 without score or anchors
+	Stats       Stats
+
+	scratch scratch
+}
+
+// scratch is what an estimator needs beside the result, kept between batches.
+type scratch struct {
+	order    order
+	member   []int32   // group, or −1 if the row's trajectory has no score
+	score    []float64 // episode score less the invalid-action penalty
+	work     [4][]float64
+	level    [2][]int32
+	moments  []moment
+	clusters clusters
+	contexts map[uint64]int32
+	flags    []bool
+}
+
+func (d *Result) resize(n int) {
+	d.Return = resized(d.Return, n)
+	d.Episode = zeroed(d.Episode, n)
+	d.Step = zeroed(d.Step, n)
+	d.Advantage = zeroed(d.Advantage, n)
+	d.Weight = resized(d.Weight, n)
+	d.AnchorGroup = resized(d.AnchorGroup, n)
+	s := &d.scratch
+	s.member = resized(s.member, n)
+	s.score = resized(s.score, n)
+	for i := range s.work {
+		s.work[i] = resized(s.work[i], n)
+	}
+	for i := range s.level {
+		s.level[i] = resized(s.level[i], n)
+	}
+}
+
+// resized returns a slice of n elements of any content, s itself if it has room.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// zeroed returns a slice of n zero elements, s itself if it has room.
+func zeroed[T any](s []T, n int) []T {
+	s = resized(s, n)
+	clear(s)
+	return s
+}

@@ -1,0 +1,89 @@
+package advantage
+
+import (
+	"fmt"
+	"math"
+)
+
+// Rows is a batch of steps as columns of one length, in batch order. A
+// trajectory's rows may stand anywhere in the batch.
+//
+// Optional columns are nil when the batch does not have them.
+type Rows struct {
+	Group      []int32   // group of the row's trajectory, 0 … groups−1
+	Trajectory []int32   // trajectory, 0 … trajectories−1, unique over the whole batch
+	Step       []int32   // 0-based; a trajectory of T rows has each of 0 … T−1 once
+	Reward     []float64 // base reward r of the step
+	Score      []float64 // episode score R, the same in all rows of a trajectory
+
+	Anchor     []string  // optional: key of the state that the step saw; equal keys inside a group are one anchor group
+	Scored     []bool    // optional: the trajectory has a score; nil = all have
+	Valid      []bool    // optional: the action was valid; nil = all were
+	Value      []float64 // optional: the critic's estimate of the state that the step saw
+	Bootstrap  []float64 // optional: the critic's estimate of the state after the step; read only where a truncated trajectory ends
+	Terminated []bool    // optional: the step reached an end state
+	Truncated  []bool    // optional: the step was cut off; nil = none was
+}
+
+// Len returns the number of rows.
+func (r *Rows) Len() int { return len(r.Group) }
+
+// RowError is a batch that cannot be estimated, with the row at which it shows.
+type RowError struct {
+	Row  int
+	What string
+}
+
+// Error names the row by its 0-based number in the batch.
+func (e *RowError) Error() string { return fmt.Sprintf("row %d: %s", e.Row, e.What) }
+
+// check panics if the columns differ in length and returns the first row with
+// a number that is not finite.
+func (r *Rows) check() error {
+	n := r.Len()
+	sameLength(n, "trajectory", len(r.Trajectory))
+	sameLength(n, "step", len(r.Step))
+	sameLength(n, "reward", len(r.Reward))
+	sameLength(n, "score", len(r.Score))
+	optional := func(name string, present bool, m int) {
+		if present {
+			sameLength(n, name, m)
+		}
+	}
+	optional("anchor", r.Anchor != nil, len(r.Anchor))
+	optional("scored", r.Scored != nil, len(r.Scored))
+	optional("valid", r.Valid != nil, len(r.Valid))
+	optional("value", r.Value != nil, len(r.Value))
+	optional("bootstrap", r.Bootstrap != nil, len(r.Bootstrap))
+	optional("terminated", r.Terminated != nil, len(r.Terminated))
+	optional("truncated", r.Truncated != nil, len(r.Truncated))
+	for i := range r.Reward {
+		if !r.scored(i) {
+			continue
+		}
+		if !finite(r.Reward[i]) {
+			return &RowError{i, fmt.Sprintf("reward is %v", r.Reward[i])}
+		}
+		if !finite(r.Score[i]) {
+			return &RowError{i, fmt.Sprintf("episode score is %v", r.Score[i])}
+		}
+	}
+	return nil
+}
+
+func (r *Rows) scored(i int) bool { return r.Scored == nil || r.Scored[i] }
+
+// bootstraps reports whether the value after row i counts: only if the step
+// was truncated and did not terminate.
+func (r *Rows) bootstraps(i int) bool {
+	return r.Bootstrap != nil && r.Truncated != nil && r.Truncated[i] &&
+		(r.Terminated == nil || !r.Terminated[i])
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+func sameLength(n int, name string, m int) {
+	if n != m {
+		panic(fmt.Sprintf("advantage: %s has %d rows, expected %d", name, m, n))
+	}
+}

@@ -1,0 +1,77 @@
+package advantage
+
+// Stats describes a batch. Shares lie in 0 … 1 and are 0 where there is
+// nothing to share. Rows without a score are in Rows only.
+type Stats struct {
+	Rows               int     `json:"rows"`
+	Trajectories       int     `json:"trajectories"`
+	Groups             int     `json:"groups"`
+	Unscored           int     `json:"unscored"`             // trajectories without a score
+	AnchorGroups       int     `json:"anchor_groups"`        // clusters with at least one scored row
+	SingletonShare     float64 `json:"singleton_share"`      // of steps that are alone in their anchor group
+	StepAdvantageShare float64 `json:"step_advantage_share"` // of steps with A_S ≠ 0
+	MeanAnchorGroup    float64 `json:"mean_anchor_group"`    // steps per anchor group
+	ZeroVarianceShare  float64 `json:"zero_variance_share"`  // of groups in which all scores are equal
+}
+
+func (d *Result) count(rows *Rows) {
+	s := &d.scratch
+	st := Stats{Rows: rows.Len(), Trajectories: s.order.trajectories(), Groups: int(width(rows.Group))}
+	scored, nonZero := 0, 0
+	for i, m := range s.member {
+		if m < 0 {
+			if s.order.first[i] {
+				st.Unscored++
+			}
+			continue
+		}
+		scored++
+		if d.Step[i] != 0 {
+			nonZero++
+		}
+	}
+	sizes := zeroed(s.level[0], int(width(d.AnchorGroup)))
+	s.level[0] = sizes
+	for _, c := range d.AnchorGroup {
+		if c >= 0 {
+			sizes[c]++
+		}
+	}
+	st.AnchorGroups = len(sizes)
+	alone := 0
+	for _, n := range sizes {
+		if n == 1 {
+			alone++
+		}
+	}
+	s.flags = GroupsWithVariance(resized(s.flags, st.Groups), rows.Score, s.member)
+	flat := 0
+	for _, varied := range s.flags {
+		if !varied {
+			flat++
+		}
+	}
+	st.SingletonShare = share(alone, scored)
+	st.StepAdvantageShare = share(nonZero, scored)
+	st.ZeroVarianceShare = share(flat, st.Groups)
+	if st.AnchorGroups > 0 {
+		st.MeanAnchorGroup = float64(scored) / float64(st.AnchorGroups)
+	}
+	d.Stats = st
+}
+
+func share(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// width returns the number of groups that ids name: the largest plus one.
+func width(ids []int32) int32 {
+	w := int32(0)
+	for _, id := range ids {
+		w = max(w, id+1)
+	}
+	return w
+}
