@@ -1,0 +1,10 @@
+package cli
+
+import "github.com/spf13/cobra"
+
+// verbs lists every verb of the command: the one place where they meet.
+func verbs(h *Host) []*cobra.Command {
+	return []*cobra.Command{
+		newVersionCmd(h),
+	}
+}

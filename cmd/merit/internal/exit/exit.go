@@ -1,0 +1,92 @@
+// Package exit is the one table of exit codes of the merit command: which
+// number a fault becomes. It imports core/fault and the standard library.
+package exit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Code is one exit code. The numbers are part of Merit's public interface and
+// never change their meaning.
+type Code struct {
+	Number  int
+	Name    string
+	Meaning string
+}
+
+// The codes.
+var (
+	OK          = Code{0, "ok", "the command did what it was asked to do"}
+	Internal    = Code{1, "internal", "a bug in Merit; please report it"}
+	Usage       = Code{2, "usage", "an unknown command, flag or argument"}
+	Config      = Code{3, "config", "a configuration file or setting is wrong, or names a file that is missing"}
+	Data        = Code{4, "data", "an input file (trajectories, rows, levels) is missing, truncated or wrong"}
+	Reward      = Code{5, "reward", "a reward module was refused, failed its checks, or a judge could not be asked"}
+	Plugin      = Code{6, "plugin", "a plug-in is missing, speaks another protocol, died or did not answer"}
+	Learner     = Code{7, "learner", "training met a number that is not finite, or cannot learn from its data"}
+	Storage     = Code{8, "storage", "a disk is full, a file cannot be written, or a checkpoint is damaged"}
+	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
+	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
+)
+
+// Table lists every code in ascending order.
+func Table() []Code {
+	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Interrupted}
+}
+
+// kinds go before boundaries: these mean the same wherever they happen.
+var kinds = map[fault.Kind]Code{
+	fault.Interrupted: Interrupted,
+	fault.Unscored:    Unscored,
+	fault.Internal:    Internal,
+}
+
+// boundaries give the code of every other kind: what a user must look at
+// depends on where it broke, not on how.
+var boundaries = map[fault.Boundary]Code{
+	fault.CLI:     Usage,
+	fault.Config:  Config,
+	fault.Data:    Data,
+	fault.Sandbox: Reward,
+	fault.Judge:   Reward,
+	fault.Plugin:  Plugin,
+	fault.Learner: Learner,
+	fault.Storage: Storage,
+}
+
+// Of returns the code of err: OK for nil, by kind and boundary for the
+// outermost fault in its tree, by meaning for errors of the operating system.
+func Of(err error) Code {
+	if err == nil {
+		return OK
+	}
+	if f := fault.As(err); f != nil {
+		if c, ok := kinds[f.Kind]; ok {
+			return c
+		}
+		if c, ok := boundaries[f.Boundary]; ok {
+			return c
+		}
+		return Internal
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	case Full(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return Storage
+	case errors.Is(err, fs.ErrNotExist):
+		return Data
+	}
+	return Internal
+}
+
+// Full reports whether err says that a disk, a quota or a file size limit is
+// used up.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}

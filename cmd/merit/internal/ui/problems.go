@@ -1,0 +1,75 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Flatten returns the errors that err joins, in order, each once; an error
+// that joins nothing is itself.
+func Flatten(err error) []error {
+	var all []error
+	seen := map[string]bool{}
+	var walk func(error)
+	walk = func(err error) {
+		if many, ok := err.(interface{ Unwrap() []error }); ok && fault.As(err) != err {
+			for _, e := range many.Unwrap() {
+				walk(e)
+			}
+			return
+		}
+		if text := err.Error(); !seen[text] {
+			seen[text] = true
+			all = append(all, err)
+		}
+	}
+	walk(err)
+	return all
+}
+
+// Problems prints every problem of err as "merit: where: what" with the hint
+// on a line of its own, and a count if there are several.
+func Problems(w io.Writer, style Style, err error) {
+	all := Flatten(err)
+	for _, e := range all {
+		fmt.Fprintf(w, "%s %s\n", style.Red("merit:"), Clean(e.Error()))
+		var f *fault.Error
+		if errors.As(e, &f) && f.Hint != "" {
+			fmt.Fprintf(w, "  %s %s\n", style.Cyan("hint:"), Clean(f.Hint))
+		}
+	}
+	if len(all) > 1 {
+		fmt.Fprintf(w, "%s %d problems\n", style.Red("merit:"), len(all))
+	}
+}
+
+// Clean makes text of strangers safe for a terminal: control characters and
+// invalid bytes become escapes; line breaks stay, indented.
+func Clean(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == '\n':
+			b.WriteString("\n  ")
+		case r == '\t':
+			b.WriteString("    ")
+		case r == utf8.RuneError:
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				fmt.Fprintf(&b, `\x%02x`, s[i])
+				continue
+			}
+			b.WriteRune(r)
+		case unicode.IsControl(r), unicode.In(r, unicode.Bidi_Control):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.TrimRight(b.String(), " \n")
+}

@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// Progress shows how far a command is: a bar on a terminal, otherwise a plain
+// line at most every Interval. One goroutine at a time may use it.
+type Progress struct {
+	out   io.Writer
+	now   func() time.Time
+	bar   *progressbar.ProgressBar
+	label string
+	unit  string
+	total int64
+	start time.Time
+	last  time.Time
+}
+
+// Interval is the least time between two plain progress lines.
+const Interval = 2 * time.Second
+
+// NewProgress starts to show work of total units (-1 if unknown). A nil out
+// shows nothing.
+func NewProgress(out io.Writer, terminal bool, now func() time.Time, label, unit string, total int64) *Progress {
+	p := &Progress{out: out, now: now, label: label, unit: unit, total: total}
+	p.start = now()
+	p.last = p.start
+	if out != nil && terminal {
+		p.bar = progressbar.NewOptions64(total,
+			progressbar.OptionSetWriter(out),
+			progressbar.OptionSetDescription(label),
+			progressbar.OptionSetItsString(unit),
+			progressbar.OptionShowCount(),
+			progressbar.OptionShowIts(),
+			progressbar.OptionSetWidth(24),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionUseANSICodes(true),
+		)
+	}
+	return p
+}
+
+// Set says that done units are finished; note, if any, is shown beside them.
+func (p *Progress) Set(done int64, note string) {
+	if p.out == nil {
+		return
+	}
+	if p.bar != nil {
+		if note != "" {
+			p.bar.Describe(p.label + "  " + note)
+		}
+		_ = p.bar.Set64(done) // a bar that cannot be drawn must not stop the work
+		return
+	}
+	now := p.now()
+	if now.Sub(p.last) < Interval {
+		return
+	}
+	p.last = now
+	p.line(done, now, note)
+}
+
+// Line prints a line of its own without breaking the bar.
+func (p *Progress) Line(text string) {
+	if p.out == nil {
+		return
+	}
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	fmt.Fprintln(p.out, text)
+}
+
+// Close takes the bar away.
+func (p *Progress) Close() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		p.bar = nil
+		p.out = nil
+	}
+}
+
+func (p *Progress) line(done int64, now time.Time, note string) {
+	rate := float64(done) / max(now.Sub(p.start).Seconds(), 1e-9)
+	text := fmt.Sprintf("%s  %d", p.label, done)
+	if p.total > 0 {
+		text = fmt.Sprintf("%s  %d/%d", p.label, done, p.total)
+	}
+	text += fmt.Sprintf(" %s  %.0f/s", p.unit, rate)
+	if p.total > 0 && rate > 0 {
+		left := time.Duration(float64(p.total-done) / rate * float64(time.Second)).Round(time.Second)
+		text += fmt.Sprintf("  %s left", left)
+	}
+	if note != "" {
+		text += "  " + note
+	}
+	fmt.Fprintln(p.out, text)
+}

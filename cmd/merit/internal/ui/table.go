@@ -1,0 +1,67 @@
+// Package ui is how the merit command speaks: aligned tables, progress,
+// problems with their hints, colours. It decides nothing and imports core/fault
+// and terminal libraries only.
+package ui
+
+import (
+	"io"
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+// Table is a small aligned table. Columns whose every cell is a number are
+// aligned right.
+type Table struct {
+	Head []string
+	Rows [][]string
+}
+
+// Add appends a row.
+func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
+
+// Write prints the table, two spaces between columns, nothing after the last.
+func (t *Table) Write(w io.Writer) error {
+	all := t.Rows
+	if t.Head != nil {
+		all = append([][]string{t.Head}, t.Rows...)
+	}
+	width := map[int]int{}
+	for _, row := range all {
+		for i, cell := range row {
+			width[i] = max(width[i], uniseg.StringWidth(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range all {
+		var line strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-uniseg.StringWidth(cell))
+			if i > 0 {
+				line.WriteString("  ")
+			}
+			if t.numeric(i) {
+				line.WriteString(pad + cell)
+			} else {
+				line.WriteString(cell + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) numeric(column int) bool {
+	found := false
+	for _, row := range t.Rows {
+		if column >= len(row) || row[column] == "" {
+			continue
+		}
+		if !strings.ContainsRune("+-.0123456789<", rune(row[column][0])) || !strings.ContainsAny(row[column], "0123456789") {
+			return false
+		}
+		found = true
+	}
+	return found
+}
