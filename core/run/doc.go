@@ -1,0 +1,19 @@
+// Package run is the run directory: what one training run leaves behind and
+// what a killed one needs to go on.
+//
+//	config.yaml                     the resolved configuration
+//	manifest.json                   digests, seeds, versions, host
+//	metrics.jsonl                   one Iteration a line; wall clock only under "time"
+//	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
+//	trajectories/<name>.jsonl.zst   evaluations, written whole
+//	checkpoints/last, best          atomic and checksummed
+//	summary.json, report.html       written when the run ends
+//	lock                            held by the process that writes
+//
+// Files that are written whole are replaced atomically; files that grow are
+// cut back to what a checkpoint counts when a run resumes. Nothing depends on
+// the wall clock but the "time" fields, the manifest's host and start.
+//
+// The package imports the standard library, core/rl, core/fault and storage
+// libraries.
+package run

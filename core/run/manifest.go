@@ -1,0 +1,85 @@
+package run
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Manifest is manifest.json: what went into a run, so that it can be run
+// again and so that a resumed run is the same run.
+type Manifest struct {
+	Format   int       `json:"format"` // of the run directory
+	Merit    string    `json:"merit"`  // version of the program
+	Go       string    `json:"go"`
+	Platform string    `json:"platform"` // e.g. linux/amd64
+	CPUs     int       `json:"cpus"`
+	Host     string    `json:"host,omitempty"`
+	Started  time.Time `json:"started"`
+	Seed     uint64    `json:"seed"`
+	Rewards  []Module  `json:"rewards"`
+	Plugins  []Plugin  `json:"plugins"`
+}
+
+// Module identifies a reward module.
+type Module struct {
+	Name         string  `json:"name"`
+	Digest       string  `json:"digest"` // sha256:…
+	ABI          string  `json:"abi"`
+	StepIndexing string  `json:"step_index"`
+	Weight       float64 `json:"weight"`
+}
+
+// Plugin identifies a plug-in process.
+type Plugin struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Digest  string `json:"digest"` // sha256:… of the executable
+}
+
+// Format is the version of the run directory that this program writes.
+const Format = 1
+
+// NewManifest fills what the program knows by itself.
+func NewManifest(version string, seed uint64) Manifest {
+	return Manifest{
+		Format: Format, Merit: version, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Seed: seed,
+	}
+}
+
+// sameAs returns what of now differs from what the run began with; each
+// difference would change the run's bytes.
+func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
+	differs := func(what, before, after string) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
+			What: fmt.Sprintf("%s changed since the run began: %s, now %s", what, before, after),
+			Hint: "bring back what the run began with, or start a new run in another directory",
+		})
+	}
+	if m.Seed != now.Seed {
+		differs("the seed", fmt.Sprint(m.Seed), fmt.Sprint(now.Seed))
+	}
+	if len(m.Rewards) != len(now.Rewards) {
+		differs("the number of rewards", fmt.Sprint(len(m.Rewards)), fmt.Sprint(len(now.Rewards)))
+	} else {
+		for i, r := range m.Rewards {
+			if r != now.Rewards[i] {
+				differs("reward "+r.Name, fmt.Sprintf("%s × %g", r.Digest, r.Weight), fmt.Sprintf("%s × %g", now.Rewards[i].Digest, now.Rewards[i].Weight))
+			}
+		}
+	}
+	if len(m.Plugins) != len(now.Plugins) {
+		differs("the number of plug-ins", fmt.Sprint(len(m.Plugins)), fmt.Sprint(len(now.Plugins)))
+		return problems
+	}
+	for i, p := range m.Plugins {
+		if p != now.Plugins[i] {
+			differs("plug-in "+p.Name, p.Digest, now.Plugins[i].Digest)
+		}
+	}
+	return problems
+}

@@ -1,0 +1,44 @@
+package run
+
+// Summary is summary.json: what a finished run found.
+type Summary struct {
+	Stop       StopReason `json:"stop"`
+	Iterations int        `json:"iterations"`
+	Best       int        `json:"best_iteration"` // whose checkpoint was evaluated
+	EnvSteps   uint64     `json:"env_steps"`
+	Episodes   uint64     `json:"episodes"`
+
+	// Baseline and Trained play the same starts of the test split, which no
+	// decision of the run has seen.
+	Baseline Result  `json:"baseline"`
+	Trained  Result  `json:"trained"`
+	PValue   float64 `json:"p_value"`      // of the difference in sampled success, two-sided
+	Test     string  `json:"p_value_test"` // which test
+
+	Outcomes map[string]int `json:"outcomes"` // of all training episodes
+	Rewards  []Module       `json:"rewards"`
+	Time     Elapsed        `json:"time"`
+}
+
+// Result is a policy's score when it samples, and when it takes its likeliest
+// action.
+type Result struct {
+	Score
+	Greedy *Score `json:"greedy,omitempty"`
+}
+
+// Elapsed holds seconds of wall clock, summed over interruptions.
+type Elapsed struct {
+	Training   float64 `json:"training"`
+	Evaluation float64 `json:"evaluation"`
+}
+
+// StopReason says why training ended.
+type StopReason string
+
+// The closed set of reasons.
+const (
+	StopTarget     StopReason = "target"     // validation reached the target
+	StopPlateau    StopReason = "plateau"    // validation stopped improving
+	StopIterations StopReason = "iterations" // all iterations are done
+)

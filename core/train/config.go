@@ -1,0 +1,69 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Config is the train section: how long, how it is judged, when it stops.
+type Config struct {
+	// Iterations is the most that the run does.
+	Iterations int `yaml:"iterations" json:"iterations"`
+	// EvaluateEvery is how many iterations lie between two validations.
+	EvaluateEvery int `yaml:"evaluate_every" json:"evaluate_every"`
+	// ValidationEpisodes are played, by sampling, in each validation; it
+	// decides the best checkpoint and the early stop.
+	ValidationEpisodes int `yaml:"validation_episodes" json:"validation_episodes"`
+	// TestEpisodes are played once at the end for the final table, by each of
+	// the untrained and the trained policy, on starts no decision has seen.
+	TestEpisodes int `yaml:"test_episodes" json:"test_episodes"`
+	// TargetSuccess stops the run once validation reaches it; 0 = never.
+	TargetSuccess float64 `yaml:"target_success" json:"target_success"`
+	// Patience stops the run after that many validations without a better
+	// one; 0 = never.
+	Patience int `yaml:"patience" json:"patience"`
+	// SuccessScore: an episode that the environment terminated with a score
+	// above it is a success.
+	SuccessScore float64 `yaml:"success_score" json:"success_score"`
+	// MaxUnscored is the share of an iteration's or an evaluation's episodes
+	// that may lack a score before the run stops.
+	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored"`
+	// CheckpointEvery is how many iterations lie between two checkpoints.
+	CheckpointEvery int `yaml:"checkpoint_every" json:"checkpoint_every"`
+	// Resample is how often an iteration replaces groups whose members all
+	// score the same (dynamic sampling, arXiv 2503.14476); 0 = never.
+	Resample int `yaml:"resample" json:"resample"`
+}
+
+// DefaultConfig returns the settings of a run of some minutes on a small
+// environment.
+func DefaultConfig() Config {
+	return Config{
+		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
+		Patience: 10, SuccessScore: 0.5, MaxUnscored: 0.2, CheckpointEvery: 5,
+	}
+}
+
+// Validate returns every problem of c.
+func (c Config) Validate() (problems []error) {
+	wrong := func(ok bool, key, hint string, value any) {
+		if !ok {
+			problems = append(problems, &fault.Error{
+				Boundary: fault.Config, Kind: fault.Invalid, Where: key,
+				What: fmt.Sprintf("%v is not allowed", value), Hint: hint,
+			})
+		}
+	}
+	wrong(c.Iterations >= 0, "iterations", "use 0 (evaluate only) or more", c.Iterations)
+	wrong(c.EvaluateEvery >= 1, "evaluate_every", "use 1 or more", c.EvaluateEvery)
+	wrong(c.ValidationEpisodes >= 1, "validation_episodes", "use 1 or more; 500 gives ±4 points", c.ValidationEpisodes)
+	wrong(c.TestEpisodes >= 1, "test_episodes", "use 1 or more; 1000 gives ±3 points", c.TestEpisodes)
+	wrong(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", "use a share from 0 (off) to 1", c.TargetSuccess)
+	wrong(c.Patience >= 0, "patience", "use 0 (off) or a number of validations", c.Patience)
+	wrong(c.SuccessScore-c.SuccessScore == 0, "success_score", "use a finite number", c.SuccessScore)
+	wrong(c.MaxUnscored >= 0 && c.MaxUnscored <= 1, "max_unscored", "use a share from 0 to 1", c.MaxUnscored)
+	wrong(c.CheckpointEvery >= 1, "checkpoint_every", "use 1 or more", c.CheckpointEvery)
+	wrong(c.Resample >= 0 && c.Resample <= 100, "resample", "use 0 (off) to 100", c.Resample)
+	return problems
+}

@@ -1,0 +1,9 @@
+// Package train is the loop: collect → score → align → advantage → update →
+// record, with validation, early stop, checkpoints, resume and the final table
+// of the untrained against the trained policy.
+//
+// Everything a run does is a function of its settings, its seed and the reward
+// modules; wall clock goes into "time" fields only. The package imports every
+// stage of core and no implementation of an environment or a reward: those
+// come in as Deps.
+package train
