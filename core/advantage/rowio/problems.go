@@ -1,0 +1,47 @@
+package rowio
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// problems collects what is wrong with a file, by line.
+type problems struct {
+	list []problem
+}
+
+type problem struct {
+	line int
+	text string
+}
+
+// shown is how many problems a message lists; the rest are counted.
+const shown = 20
+
+func (p *problems) add(line int, format string, args ...any) {
+	p.list = append(p.list, problem{line, fmt.Sprintf(format, args...)})
+}
+
+// err returns one error that lists the problems in line order, or nil.
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.list, func(a, b problem) int { return a.line - b.line })
+	var b strings.Builder
+	for i, x := range p.list {
+		if i == shown {
+			fmt.Fprintf(&b, "\n  and %d more", len(p.list)-shown)
+			break
+		}
+		b.WriteString("\n  " + x.text)
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: "rows",
+		What: fmt.Sprintf("%d wrong:%s", len(p.list), b.String()),
+		Hint: "correct these lines; each row needs group, trajectory, step, observation, reward and episode_score, and every number must be finite",
+	}
+}

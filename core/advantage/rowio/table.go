@@ -1,0 +1,63 @@
+package rowio
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/advantage"
+)
+
+// Table is a file of rows: the columns that estimators read, and the text that
+// [Table.Write] gives back.
+type Table struct {
+	Rows advantage.Rows
+
+	lines        []line // by row
+	trajectories []trajectory
+}
+
+// line is where a row came from.
+type line struct {
+	number int
+	text   []byte // the object without its closing brace and without result fields
+}
+
+type trajectory struct {
+	group, name string
+	id, groupID int32
+	rows        int
+	scored      bool
+	score       float64
+	scoreLine   int  // line that scored and score are from, 0 = none yet
+	noReward    bool // some reward is null: there is no return
+}
+
+// Where names a row for people: group, trajectory, step and line.
+func (t *Table) Where(row int) string {
+	x := t.trajectories[t.Rows.Trajectory[row]]
+	return place(t.lines[row].number, x.group, x.name, t.Rows.Step[row])
+}
+
+// Explain returns err with the row of an [advantage.RowError] named by group,
+// trajectory, step and line, and any other error as it is.
+func (t *Table) Explain(err error) error {
+	var e *advantage.RowError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return fmt.Errorf("%s: %s", t.Where(e.Row), e.What)
+}
+
+func place(number int, group, name string, step int32) string {
+	return fmt.Sprintf("line %d (group %s, trajectory %s, step %d)", number, quote(group), quote(name), step)
+}
+
+// quote makes a name of a file fit for a message: short, without control
+// characters.
+func quote(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
