@@ -41,56 +41,56 @@
 //
 // value, 32 bytes, any JSON value:
 //
-//	  0 u32   kind           0 absent, 1 string, 2 number, 3 bool, 4 null, 5 json (list, object, or a number too large)
-//	  4 u32   bool           1 for true
-//	  8 str   json           the JSON as it came
-//	 16 str   text           the text of a string; for other kinds the same as json
-//	 24 f64   number         of a number, finite; 1 for true; else 0
+//	 0 u32   kind           0 absent, 1 string, 2 number, 3 bool, 4 null, 5 json (list, object, or a number too large)
+//	 4 u32   bool           1 for true
+//	 8 str   json           the JSON as it came
+//	16 str   text           the text of a string; for other kinds the same as json
+//	24 f64   number         of a number, finite; 1 for true; else 0
 //
 // Message row, 64 bytes:
 //
-//	  0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
-//	  4 i32   assistant_index  0-based among the assistant messages, or −1:
-//	                           the index that step() takes by default
-//	  8 str   role_text      the role as it came
-//	 16 str   content        text; of a list of parts, its text parts joined
-//	 24 str   name
-//	 32 str   tool_call_id
-//	 40 u32   first_tool_call  row in tool_calls
-//	 44 u32   tool_call_count
-//	 48 u32   flags          bit 0: content was null, bit 1: content was a list of parts
-//	 52 i32   step           row in steps whose action this message is, or −1
-//	 56 str   parts          JSON of the list of parts as it came, else empty
+//	 0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
+//	 4 i32   assistant_index  0-based among the assistant messages, or −1:
+//	                          the index that step() takes by default
+//	 8 str   role_text      the role as it came
+//	16 str   content        text; of a list of parts, its text parts joined
+//	24 str   name
+//	32 str   tool_call_id
+//	40 u32   first_tool_call  row in tool_calls
+//	44 u32   tool_call_count
+//	48 u32   flags          bit 0: content was null, bit 1: content was a list of parts
+//	52 i32   step           row in steps whose action this message is, or −1
+//	56 str   parts          JSON of the list of parts as it came, else empty
 //
 // Tool call row, 32 bytes:
 //
-//	  0 str   id
-//	  8 str   name           of the function
-//	 16 str   arguments      JSON text as the model wrote it, valid or not
-//	 24 str   type           usually "function"
+//	 0 str   id
+//	 8 str   name           of the function
+//	16 str   arguments      JSON text as the model wrote it, valid or not
+//	24 str   type           usually "function"
 //
 // Metadata row, 40 bytes:
 //
-//	  0 str   key
-//	  8 value value          32 bytes
+//	0 str   key
+//	8 value value          32 bytes
 //
 // Step row, 48 bytes: what the environment says about one decision.
 //
-//	  0 i32   message        index in messages of the action's message, or −1
-//	  4 u32   flags          bit 0: action valid, bit 1: terminated, bit 2: truncated
-//	  8 f64   env_reward
-//	 16 str   action         the text, or the name of the choice
-//	 24 u32   action_kind    0 none, 1 choice, 2 text, 3 tool call
-//	 28 i32   choice         index of the choice, else 0
-//	 32 str   anchor         the raw state before the action
-//	 40 u32   tool_call_count  calls of the action; they stand at its message
-//	 44 u32   reserved       0
+//	 0 i32   message        index in messages of the action's message, or −1
+//	 4 u32   flags          bit 0: action valid, bit 1: terminated, bit 2: truncated
+//	 8 f64   env_reward
+//	16 str   action         the text, or the name of the choice
+//	24 u32   action_kind    0 none, 1 choice, 2 text, 3 tool call
+//	28 i32   choice         index of the choice, else 0
+//	32 str   anchor         the raw state before the action
+//	40 u32   tool_call_count  calls of the action; they stand at its message
+//	44 u32   reserved       0
 //
 // Member row, 8 bytes: a complete trajectory buffer inside the group buffer,
 // with offsets from its own start.
 //
-//	  0 u32   offset         8-aligned, from the start of the group buffer
-//	  4 u32   size
+//	0 u32   offset         8-aligned, from the start of the group buffer
+//	4 u32   size
 //
 // # Calls
 //
