@@ -1,0 +1,105 @@
+// Package host runs environments that live in plug-in processes.
+// Package host runs environments that live in plug-in processes.
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/wire"
+)
+
+// Config says which plug-in to start and how.
+type Config struct {
+	// Path is the plug-in's binary; Find turns a name into one.
+	Path string `yaml:"path" json:"path"`
+	// Args are the arguments of the binary.
+	Args []string `yaml:"args,omitempty" json:"args,omitempty"`
+	// Digest, if set, is the hexadecimal SHA-256 that the binary must have
+	// at every start; see Digest.
+	Digest string `yaml:"digest,omitempty" json:"digest,omitempty"`
+	// Env is added to the few variables that a plug-in gets, as KEY=value.
+	// Nothing else of the host's environment is inherited.
+	Env []string `yaml:"env,omitempty" json:"env,omitempty"`
+	// Options is the JSON object for the plug-in's own options.
+	Options json.RawMessage `yaml:"-" json:"-"`
+	// Split is the share of the tasks to play: train, validation or test.
+	Split string `yaml:"-" json:"-"`
+	// Slots step together in one batch.
+	Slots int `yaml:"slots" json:"slots"`
+	// StartTimeout bounds the start up to the handshake; Describe and
+	// Configure each have it once more.
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	// BatchDeadline is how long a batch may take. A plug-in whose batches
+	// usually take long gets up to 20 times its 99th percentile.
+	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline"`
+	// ResetDeadline is the same for a batch with a reset in it.
+	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
+	// Limits bound the process.
+	Limits Limits `yaml:"limits" json:"limits"`
+	// Log receives what the plug-in prints (debug) and restarts (warn); nil
+	// discards both.
+	Log *slog.Logger `yaml:"-" json:"-"`
+}
+
+// Limits bound a plug-in's process. They are enforced on Linux only. Zero
+// means no limit.
+type Limits struct {
+	// Memory is the private writable memory in bytes (RLIMIT_DATA).
+	Memory uint64 `yaml:"memory" json:"memory"`
+	// Files is the number of open files (RLIMIT_NOFILE).
+	Files uint64 `yaml:"files" json:"files"`
+	// Output is how many bytes a second the plug-in may print before its
+	// writes block.
+	Output int `yaml:"output" json:"output"`
+}
+
+// DefaultConfig returns the settings of a run that says nothing.
+func DefaultConfig() Config {
+	return Config{
+		Slots:         64,
+		Split:         "train",
+		StartTimeout:  10 * time.Second,
+		BatchDeadline: 2 * time.Second,
+		ResetDeadline: 10 * time.Second,
+		Limits:        Limits{Memory: 2 << 30, Files: 256, Output: 1 << 20},
+	}
+}
+
+// Validate returns everything that is wrong with c.
+func (c Config) Validate() []error {
+	var errs []error
+	bad := func(where, hint, what string, args ...any) {
+		errs = append(errs, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: fmt.Sprintf(what, args...), Hint: hint,
+		})
+	}
+	if c.Slots < 1 || c.Slots > wire.MaxSlots {
+		bad("slots", "64 is a good number", "must be between 1 and %d, not %d", wire.MaxSlots, c.Slots)
+	}
+	if c.StartTimeout <= 0 {
+		bad("start_timeout", "10s is enough for most plug-ins", "must be positive, not %v", c.StartTimeout)
+	}
+	if c.BatchDeadline <= 0 {
+		bad("batch_deadline", "2s is enough for most plug-ins", "must be positive, not %v", c.BatchDeadline)
+	}
+	if c.ResetDeadline <= 0 {
+		bad("reset_deadline", "10s is enough for most plug-ins", "must be positive, not %v", c.ResetDeadline)
+	}
+	if m := c.Limits.Memory; m != 0 && m < 64<<20 {
+		bad("limits.memory", "give at least 64 MiB, or 0 for no limit", "%d bytes is too little for any process", m)
+	}
+	if f := c.Limits.Files; f != 0 && f < 32 {
+		bad("limits.files", "give at least 32, or 0 for no limit", "%d open files are too few for gRPC", f)
+	}
+	if c.Limits.Output < 0 {
+		bad("limits.output", "1048576 is a good number; 0 for no limit", "must not be negative, is %d", c.Limits.Output)
+	}
+	if c.Options != nil && !json.Valid(c.Options) {
+		bad("options", "give a mapping of the plug-in's options", "is not JSON")
+	}
+	return errs
+}

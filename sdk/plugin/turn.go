@@ -1,0 +1,66 @@
+package plugin
+
+import (
+	"encoding/json"
+
+	"github.com/merit-rl/merit/core/env"
+)
+
+// Turn is what a slot says after a reset or a step. The SDK owns its memory,
+// clears it before each call and reads it afterwards.
+type Turn struct {
+	// Anchor is the raw observation in UTF-8, to be appended to: two states
+	// are the same if and only if their anchors are equal.
+	Anchor []byte
+	// Text is what a reader would see, to be appended to. If it stays empty,
+	// it is the anchor.
+	Text []byte
+	// Features is the observation tensor, row-major in Spec.FeatureShape, all
+	// 0 at first; nil when the host does not want it. Finite values only.
+	Features []float32
+	// Mask has one byte per action, all 1 (available) at first.
+	Mask []byte
+	// Reward is the environment's own reward; finite, 0 after a reset.
+	Reward float64
+	// Terminated says that the episode reached an end state.
+	Terminated bool
+	// Truncated says that the environment cut the episode.
+	Truncated bool
+	// InvalidAction says that the action was understood but had no legal
+	// effect.
+	InvalidAction bool
+
+	slot   int
+	events []env.Event
+}
+
+// Tool reports what a tool answered; it becomes a tool message of the
+// conversation.
+func (t *Turn) Tool(name, content string) {
+	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventToolResult, Name: name, Message: content})
+}
+
+// Info attaches a JSON value to the step.
+func (t *Turn) Info(key string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventInfo, Name: key, Message: string(raw)})
+	return nil
+}
+
+// flags packs the three booleans.
+func (t *Turn) flags() env.Flag {
+	var f env.Flag
+	if t.Terminated {
+		f |= env.Terminated
+	}
+	if t.Truncated {
+		f |= env.Truncated
+	}
+	if t.InvalidAction {
+		f |= env.InvalidAction
+	}
+	return f
+}
