@@ -29,9 +29,12 @@ type Trajectory struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 	Steps       []Step                     `json:"steps,omitempty"`
 	StopReason  StopReason                 `json:"stop_reason,omitempty"`
-	Error       string                     `json:"error,omitempty"`
-	Outcome     string                     `json:"outcome,omitempty"` // reward.Outcome once evaluated
-	Evaluation  *EvaluateResult            `json:"evaluation,omitempty"`
+	// Bootstrap is the critic's estimate of the final observation of a
+	// truncated episode, if there is a critic.
+	Bootstrap  *float64        `json:"bootstrap,omitempty"`
+	Error      string          `json:"error,omitempty"`
+	Outcome    string          `json:"outcome,omitempty"` // reward.Outcome once evaluated
+	Evaluation *EvaluateResult `json:"evaluation,omitempty"`
 }
 
 // Observation returns the messages that step i saw: a prefix of t.Messages
@@ -62,6 +65,17 @@ type Group struct {
 	ID           string        `json:"id"`
 	Task         Task          `json:"task"`
 	Trajectories []*Trajectory `json:"trajectories"`
+}
+
+// Complete reports whether every member was played to its end: none was lost
+// to a fault.
+func (g *Group) Complete() bool {
+	for _, t := range g.Trajectories {
+		if t.StopReason == StopError {
+			return false
+		}
+	}
+	return true
 }
 
 // Step is one decision of the policy and what the environment answered.

@@ -1,0 +1,192 @@
+package reward
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// score evaluates the members of one unit of work into out.
+func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evaluation) {
+	var healthy []*rl.Trajectory
+	var at []int
+	for i, t := range members {
+		if t.StopReason == rl.StopError {
+			out[i] = Evaluation{Outcome: Infrastructure, Reason: "the episode was lost to a fault: " + t.Error}
+			continue
+		}
+		healthy = append(healthy, t)
+		at = append(at, i)
+	}
+	parts := make([][]Evaluation, len(p.parts))
+	for k, part := range p.parts {
+		parts[k] = part.evaluate(ctx, healthy)
+	}
+	row := make([]Evaluation, len(p.parts))
+	for j, t := range healthy {
+		for k := range parts {
+			row[k] = parts[k][j]
+		}
+		out[at[j]] = p.compose(t, row)
+	}
+}
+
+// evaluate runs one part over the members of a group and holds it to its
+// contract.
+func (w Weighted) evaluate(ctx context.Context, members []*rl.Trajectory) []Evaluation {
+	var evaluations []Evaluation
+	if g, ok := w.Scorer.(GroupScorer); ok && w.Scorer.Info().Group {
+		if len(members) > 0 {
+			evaluations = g.EvaluateGroup(ctx, members)
+		}
+		if len(evaluations) != len(members) {
+			reason := fmt.Sprintf("the reward returned %d evaluations for a group of %d", len(evaluations), len(members))
+			evaluations = slices.Repeat([]Evaluation{{Outcome: ABIViolation, Reason: reason}}, len(members))
+		}
+	} else {
+		for _, t := range members {
+			evaluations = append(evaluations, w.Scorer.Evaluate(ctx, t))
+		}
+	}
+	for i := range evaluations {
+		evaluations[i].settle()
+	}
+	return evaluations
+}
+
+// settle makes sure that Scored means a valid, finite score.
+func (e *Evaluation) settle() {
+	switch {
+	case e.Outcome != Scored:
+		e.Result.IsScoreValid = false
+	case !e.Result.IsScoreValid:
+		e.Outcome, e.Reason = Invalid, cmp.Or(e.Reason, e.Result.Reason, "the author says that the score is not valid")
+	case math.IsNaN(e.Result.Score) || math.IsInf(e.Result.Score, 0):
+		e.Outcome, e.Reason = ABIViolation, fmt.Sprintf("the score is %v", e.Result.Score)
+		e.Result.IsScoreValid = false
+	}
+}
+
+// compose joins what the parts say about t.
+//
+// The score is the weighted sum of the scores, and the base reward of a step
+// the weighted sum of its base rewards. Where some parts give step outputs and
+// others do not, the score of those that do not counts at the last assistant
+// message, as alignment has it for a reward without step outputs. Metrics and
+// reasons carry the part's name, and each part's own score becomes a metric.
+// One part without a score leaves the whole without one.
+func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
+	var out Evaluation
+	for i, e := range parts {
+		out.Fuel += e.Fuel
+		out.Elapsed += e.Elapsed
+		out.Log += e.Log
+		if e.Outcome != Scored && out.Outcome == "" {
+			out.Outcome, out.Reason = e.Outcome, e.Reason
+			if len(parts) > 1 {
+				out.Reason = p.parts[i].Name + ": " + e.Reason
+			}
+		}
+	}
+	if len(parts) == 1 && (p.parts[0].Weight == 1 || out.Outcome != "") {
+		return parts[0]
+	}
+	if out.Outcome != "" {
+		return out
+	}
+	out.Outcome, out.Result.IsScoreValid = Scored, true
+	var reasons []string
+	for i, e := range parts {
+		out.Result.Score += p.parts[i].Weight * e.Result.Score
+		if len(parts) == 1 {
+			out.Result.Metrics = e.Result.Metrics
+			reasons = append(reasons, e.Result.Reason)
+			continue
+		}
+		name := p.parts[i].Name
+		out.Result.Metrics = append(out.Result.Metrics, rl.Metric{Name: name, Score: e.Result.Score, IsScoreValid: true, Reason: e.Result.Reason})
+		out.Result.Metrics = append(out.Result.Metrics, prefixed(name, e.Result.Metrics)...)
+		if e.Result.Reason != "" {
+			reasons = append(reasons, name+": "+e.Result.Reason)
+		}
+	}
+	out.Result.Reason = strings.Join(reasons, "; ")
+	steps, problem := p.composeSteps(t, parts)
+	if problem != "" {
+		return Evaluation{Outcome: Unaligned, Reason: problem, Fuel: out.Fuel, Elapsed: out.Elapsed, Log: out.Log}
+	}
+	out.Result.StepOutputs = steps
+	out.settle()
+	return out
+}
+
+func prefixed(name string, metrics rl.Metrics) rl.Metrics {
+	out := slices.Clone(metrics)
+	for i := range out {
+		out[i].Name = name + "/" + out[i].Name
+	}
+	return out
+}
+
+// composeSteps returns the weighted sum of the parts' step outputs in order of
+// the steps, nil if no part has any, or what keeps them from being added up.
+func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutput, string) {
+	if !slices.ContainsFunc(parts, func(e Evaluation) bool { return len(e.Result.StepOutputs) > 0 }) {
+		return nil, ""
+	}
+	assistant := t.AssistantIndex(nil)
+	last := rl.StepIndex(slices.Max(append(assistant, -1)))
+	var sum []rl.StepOutput
+	for k, e := range parts {
+		part := p.parts[k]
+		steps := slices.Clone(e.Result.StepOutputs)
+		if len(steps) == 0 && last >= 0 {
+			steps = []rl.StepOutput{{StepIndex: last, BaseReward: e.Result.Score, Reason: "the score"}}
+		} else if len(parts) > 1 && part.Scorer.Info().StepIndexing == ByMessage {
+			for i, s := range steps {
+				if s.StepIndex < 0 || int(s.StepIndex) >= len(assistant) || assistant[s.StepIndex] < 0 {
+					return nil, fmt.Sprintf("%s: step_index %d of %s is not an assistant message", part.Name, s.StepIndex, t.ID)
+				}
+				steps[i].StepIndex = rl.StepIndex(assistant[s.StepIndex])
+			}
+		}
+		seen := map[rl.StepIndex]bool{}
+		for _, s := range steps {
+			if seen[s.StepIndex] {
+				return nil, fmt.Sprintf("%s: step_index %d of %s comes twice", part.Name, s.StepIndex, t.ID)
+			}
+			seen[s.StepIndex] = true
+			s.BaseReward *= part.Weight
+			if len(parts) > 1 {
+				s.Metrics = prefixed(part.Name, s.Metrics)
+				if s.Reason != "" {
+					s.Reason = part.Name + ": " + s.Reason
+				}
+			}
+			sum = append(sum, s)
+		}
+	}
+	slices.SortStableFunc(sum, func(a, b rl.StepOutput) int { return cmp.Compare(a.StepIndex, b.StepIndex) })
+	return merge(sum), ""
+}
+
+// merge adds up neighbours with the same index.
+func merge(steps []rl.StepOutput) []rl.StepOutput {
+	out := steps[:0]
+	for _, s := range steps {
+		if n := len(out); n > 0 && out[n-1].StepIndex == s.StepIndex {
+			to := &out[n-1]
+			to.BaseReward += s.BaseReward
+			to.Metrics = append(to.Metrics, s.Metrics...)
+			to.Reason = strings.Trim(to.Reason+"; "+s.Reason, "; ")
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,166 @@
+package reward
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Weighted is one part of a composed reward.
+type Weighted struct {
+	Scorer Scorer
+	Weight float64 // finite
+	Name   string  // in metrics and reasons; empty means Scorer.Info().Name
+}
+
+// Pool scores trajectories with one reward or a weighted composition of
+// several, on a bounded number of goroutines that it owns for the length of a
+// call. It keeps nothing between calls and is safe for concurrent use.
+type Pool struct {
+	parts    []Weighted
+	groups   bool // some part compares the members of a group
+	indexing StepIndexing
+	parallel int
+}
+
+// NewPool returns a pool of at most parallel goroutines; 0 means one for each
+// processor. Parts of one name are told apart by a number: exact, exact#2.
+func NewPool(scorers []Weighted, parallel int) *Pool {
+	if parallel <= 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
+	seen := map[string]int{}
+	for i := range p.parts {
+		part := &p.parts[i]
+		info := part.Scorer.Info()
+		if part.Name == "" {
+			part.Name = info.Name
+		}
+		if seen[part.Name]++; seen[part.Name] > 1 {
+			part.Name = fmt.Sprintf("%s#%d", part.Name, seen[part.Name])
+		}
+		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
+			p.groups = true
+		}
+	}
+	if len(p.parts) == 1 && p.parts[0].Scorer.Info().StepIndexing == ByMessage {
+		p.indexing = ByMessage
+	}
+	return p
+}
+
+// StepIndexing is the rule that holds for the step outputs of the pool's
+// evaluations: a single reward's own, and ByAssistant for a composition, whose
+// parts are translated to it.
+func (p *Pool) StepIndexing() StepIndexing { return p.indexing }
+
+// Evaluate scores every member of every group and returns the evaluations in
+// group-major order. A trajectory that ended by a fault is not shown to any
+// reward: its outcome is Infrastructure. OnDone, which may be nil, is told how
+// many trajectories are done; its calls are serialised. The error is ctx's.
+func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(done int)) ([]Evaluation, error) {
+	var flat []*rl.Trajectory
+	ends := make([]int, 0, len(groups))
+	for _, g := range groups {
+		flat = append(flat, g.Trajectories...)
+		ends = append(ends, len(flat))
+	}
+	return p.evaluate(ctx, flat, ends, onDone)
+}
+
+// EvaluateAll scores trajectories that stand in no groups, such as those of a
+// file, and returns the evaluations in the same order. For rewards that
+// compare the members of a group, trajectories of the same non-empty Group are
+// one, wherever they stand.
+func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onDone func(done int)) ([]Evaluation, error) {
+	if !p.groups {
+		return p.evaluate(ctx, trajectories, nil, onDone)
+	}
+	order, ends := byGroup(trajectories)
+	sorted := make([]*rl.Trajectory, len(order))
+	for i, at := range order {
+		sorted[i] = trajectories[at]
+	}
+	found, err := p.evaluate(ctx, sorted, ends, onDone)
+	if err != nil {
+		return nil, err
+	}
+	evaluations := make([]Evaluation, len(found))
+	for i, at := range order {
+		evaluations[at] = found[i]
+	}
+	return evaluations, nil
+}
+
+// byGroup returns the positions of trajectories with those of one group side
+// by side, groups in order of first appearance, and where each group ends.
+func byGroup(trajectories []*rl.Trajectory) (order, ends []int) {
+	var members [][]int
+	known := map[string]int{}
+	for i, t := range trajectories {
+		at, ok := known[t.Group]
+		if !ok || t.Group == "" {
+			at = len(members)
+			known[t.Group] = at
+			members = append(members, nil)
+		}
+		members[at] = append(members[at], i)
+	}
+	for _, m := range members {
+		order = append(order, m...)
+		ends = append(ends, len(order))
+	}
+	return order, ends
+}
+
+// evaluate scores flat. A unit of work is a group, ending at ends, if some
+// part needs whole groups, and a trajectory otherwise.
+func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, onDone func(int)) ([]Evaluation, error) {
+	units := len(flat)
+	if p.groups {
+		units = len(ends)
+	}
+	bounds := func(unit int) (int, int) {
+		if !p.groups {
+			return unit, unit + 1
+		}
+		if unit == 0 {
+			return 0, ends[0]
+		}
+		return ends[unit-1], ends[unit]
+	}
+	out := make([]Evaluation, len(flat))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(p.parallel, units) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				unit := int(next.Add(1)) - 1
+				if unit >= units {
+					return
+				}
+				from, to := bounds(unit)
+				p.score(ctx, flat[from:to], out[from:to])
+				if onDone != nil && ctx.Err() == nil {
+					mu.Lock()
+					done += to - from
+					onDone(done)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return out, nil
+}
