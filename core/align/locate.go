@@ -1,0 +1,95 @@
+package align
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Check holds the step outputs of e against the conversation of t: by rule,
+// each must name one assistant message, none twice, with a finite base reward.
+// It returns e, or e as Unaligned with the first problem as its reason. It
+// needs no steps, so it serves conversations from elsewhere.
+func Check(t *rl.Trajectory, e reward.Evaluation, rule reward.StepIndexing) reward.Evaluation {
+	if e.Outcome != reward.Scored || len(e.Result.StepOutputs) == 0 {
+		return e
+	}
+	var l locator
+	l.load(t)
+	for _, s := range e.Result.StepOutputs {
+		if _, problem := l.message(s, rule); problem != "" {
+			return unaligned(e, t, problem)
+		}
+	}
+	return e
+}
+
+func unaligned(e reward.Evaluation, t *rl.Trajectory, problem string) reward.Evaluation {
+	e.Outcome = reward.Unaligned
+	e.Reason = "trajectory " + t.ID + ": " + problem
+	e.Result.IsScoreValid = false
+	return e
+}
+
+// locator finds the message of a step output and the step of a message in one
+// trajectory. Its buffers are reused between trajectories.
+type locator struct {
+	messages  []rl.Message
+	assistant []int32 // message index of the k-th assistant message
+	step      []int32 // by message: the step whose action it carries, or −1
+	taken     []bool  // by message: a step output was found for it
+}
+
+// load prepares l for t and returns what is wrong with the steps of t, if
+// anything: each must point to an assistant message behind that of the step
+// before it.
+func (l *locator) load(t *rl.Trajectory) (problem string) {
+	l.messages = t.Messages
+	l.assistant, l.step, l.taken = l.assistant[:0], l.step[:0], l.taken[:0]
+	for i := range t.Messages {
+		if t.Messages[i].Role == rl.RoleAssistant {
+			l.assistant = append(l.assistant, int32(i))
+		}
+		l.step = append(l.step, -1)
+		l.taken = append(l.taken, false)
+	}
+	before := -1
+	for i := range t.Steps {
+		at := t.Steps[i].MessageCount
+		if at <= before || at >= len(t.Messages) || t.Messages[at].Role != rl.RoleAssistant {
+			return fmt.Sprintf("step %d says that message %d carries its action, which is not an assistant message behind that of step %d", i, at, i-1)
+		}
+		l.step[at] = int32(i)
+		before = at
+	}
+	return ""
+}
+
+// message returns the index of the message that s speaks of, or what is wrong
+// with s.
+func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, problem string) {
+	index := int(s.StepIndex)
+	if rule == reward.ByMessage {
+		if index < 0 || index >= len(l.messages) {
+			return 0, fmt.Sprintf("step_index %d (index of the message) does not exist; there are %d messages", index, len(l.messages))
+		}
+		if role := l.messages[index].Role; role != rl.RoleAssistant {
+			return 0, fmt.Sprintf("step_index %d (index of the message) is a message of role %q, not of the assistant", index, role)
+		}
+		at = index
+	} else {
+		if index < 0 || index >= len(l.assistant) {
+			return 0, fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, len(l.assistant))
+		}
+		at = int(l.assistant[index])
+	}
+	switch {
+	case l.taken[at]:
+		return 0, fmt.Sprintf("step_index %d comes twice", index)
+	case !finite(s.BaseReward):
+		return 0, fmt.Sprintf("the base reward of step_index %d is %v", index, s.BaseReward)
+	}
+	l.taken[at] = true
+	return at, ""
+}
