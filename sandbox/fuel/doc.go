@@ -1,0 +1,48 @@
+// Package fuel makes WebAssembly modules safe to run without trust: a gate that refuses what can hurt the compiler or the host, and
+// a meter that rewrites a module so that it counts what it executes. It works on bytecode alone and imports only the standard
+// library.
+//
+// # The gate
+//
+// Inspect reads the whole of WebAssembly core 2.0 (bulk memory, reference types, sign extension, saturating conversion, multi-value,
+// SIMD) and reports every problem at once, with its place and the limit that would admit it. It trusts no declared count, checks
+// every index against the module as it came (appending must not make an invalid module valid), and takes time and memory in
+// proportion to the bytes it reads. It does not check operand types: validate the original with a runtime too.
+//
+// # The meter
+//
+// Instrument appends two mutable i64 globals, fuel and depth, and never renumbers anything. Fuel is exact: a metered block is a set
+// of instructions that run equally often, and its price is charged where it begins, so that a run that ends without a trap costs
+// precisely the sum of its instructions. Fuel is checked lazily: at loop heads, at the entry of functions that call, at bulk
+// instructions, and after 2,048 units without a check on any path. It is the same for every engine and on every run from equal
+// state. Where a run is cut short by a trap, blocks that had begun are charged whole; that, too, is the same everywhere.
+//
+// Calls of functions that call take depth, weighed by their locals and operands, and give it back when they return.
+//
+// Out of fuel and too deep are traps (unreachable). The host tells them from the guest's own: fuel or depth is below zero.
+// A charge never exceeds 2^33 (2^48 with imported memories or tables) and is checked at once, so that the counter cannot wrap as
+// long as the host sets it within ±2^62; a watchdog sets it to −1, again and again until the call returns, because a charge under
+// way may overwrite it.
+//
+// # Price table
+//
+//	block, loop, else, end                         0
+//	every other instruction, SIMD and calls too    1
+//	entry of a function                            declared locals / 8
+//	memory.fill, memory.copy, memory.init          16 + ⌈bytes / 8⌉
+//	table.fill, table.copy, table.init             16 + entries
+//	memory.grow                                    512 + 65,536 × pages, or 512 if the limit makes it fail
+//	table.grow                                     512 + 8 × entries, or 512 if the limit makes it fail
+//	call of a host function                        1 + what the host charges
+//	depth of a call                                1 + (locals + operands) / 64, a v128 counting twice; 0 for functions without calls
+//
+// # Decisions
+//
+// A start section becomes an exported function, StartExport: instantiation would run it before the host can set fuel.
+//
+// Growth is not undone. The instrumented module declares its limits as maxima, so that growth ends there whatever the runtime's
+// settings; a host that restores snapshots compares the size of the memory after a call and discards an instance that has grown.
+// Info.SnapshotBlockers tells which modules need a fresh instance every time.
+//
+// Debug sections and source maps are dropped, the name section stays valid and is kept.
+package fuel

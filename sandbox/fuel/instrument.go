@@ -1,0 +1,224 @@
+package fuel
+
+import "strconv"
+
+// The names under which an instrumented module exports what Merit added. The gate refuses modules that use them.
+const (
+	// FuelGlobal is a mutable i64: what is left. The host sets it before every call; below zero means out of fuel.
+	FuelGlobal = reservedPrefix + "fuel"
+	// DepthGlobal is a mutable i64: the depth that is left. The host sets it before every call, since a trap does not give it back;
+	// below zero means that calls were nested too deeply.
+	DepthGlobal = reservedPrefix + "depth"
+	// StartExport is what was the start function, if the module had one. The host calls it after setting fuel and depth.
+	StartExport = reservedPrefix + "start"
+
+	statePrefix = reservedPrefix + "state_"
+)
+
+// Options configure Instrument.
+type Options struct {
+	// Limits of the gate. Memory and tables of the instrumented module are declared with maxima within them.
+	Limits
+}
+
+// StateGlobal is a mutable global of the guest, exported so that its value can be saved and restored.
+type StateGlobal struct {
+	Name string
+	Type ValueType
+}
+
+// Instrumented is a metered module.
+type Instrumented struct {
+	Wasm []byte
+	// Info describes the original module.
+	Info *Info
+	// State lists the guest's own mutable globals of number type, in the order of their indices.
+	State []StateGlobal
+	// Start is StartExport if the module had a start function, else empty.
+	Start string
+}
+
+// Inspect parses a module and refuses what can hurt the compiler or the host. It takes time and memory in proportion to
+// min(len(wasm), Limits.Bytes). It does not check types: a runtime has to validate the module as well. The error is a *Refused.
+func Inspect(wasm []byte, limits Limits) (*Info, error) {
+	m := parse(wasm, limits)
+	if len(m.refused.Problems) > 0 {
+		return nil, &m.refused
+	}
+	return m.info, nil
+}
+
+// Instrument inspects a module and rewrites it so that it counts fuel and depth and exports its state. The original must be
+// validated by a runtime before the result is used. The error is a *Refused.
+func Instrument(wasm []byte, options Options) (*Instrumented, error) {
+	m := parse(wasm, options.Limits)
+	if len(m.refused.Problems) > 0 {
+		return nil, &m.refused
+	}
+	w := newMeter(m)
+	code := w.bodies()
+	result := &Instrumented{Info: m.info}
+	b := builder{meter: w, result: result, code: code}
+	b.encoder = encoder{out: make([]byte, 0, len(wasm)+len(code))}
+	b.build()
+	result.Wasm = b.out
+	return result, nil
+}
+
+// bodies returns the content of the metered code section.
+func (w *meter) bodies() []byte {
+	code := encoder{out: make([]byte, 0, w.m.info.CodeBytes+w.m.info.CodeBytes/2+16)}
+	code.u32(uint32(len(w.m.bodies)))
+	for i := range w.m.bodies {
+		w.out = w.out[:0]
+		w.body(i)
+		code.u32(uint32(len(w.out)))
+		code.raw(w.out...)
+	}
+	return code.out
+}
+
+// builder puts the metered module together: the sections in their order, those that grow rewritten, absent ones added.
+type builder struct {
+	*meter
+	encoder
+	result *Instrumented
+	code   []byte
+}
+
+func (b *builder) build() {
+	b.encoder.raw(b.m.wasm[:8]...)
+	rewrite := []struct {
+		id    sectionID
+		write func(content span)
+	}{
+		{secType, b.typeSection}, {secTable, b.tableSection}, {secMemory, b.memorySection},
+		{secGlobal, b.globalSection}, {secExport, b.exportSection}, {secCode, b.codeSection},
+	}
+	next := 0
+	upTo := func(rank int) { // adds what must stand before a section of this rank and was not there
+		for ; next < len(rewrite) && rewrite[next].id.rank() < rank; next++ {
+			rewrite[next].write(span{})
+		}
+	}
+	for _, s := range b.m.sections {
+		if s.id == secCustom {
+			if !s.drop {
+				b.section(secCustom, b.m.wasm[s.start:s.end])
+			}
+			continue
+		}
+		upTo(s.id.rank())
+		switch {
+		case next < len(rewrite) && rewrite[next].id == s.id:
+			rewrite[next].write(s.span)
+			next++
+		case s.id == secStart:
+			b.result.Start = StartExport
+		default:
+			b.section(s.id, b.m.wasm[s.start:s.end])
+		}
+	}
+	upTo(secCustom.rank() + 2*len(sectionNames))
+}
+
+func (b *builder) section(id sectionID, content []byte) {
+	b.encoder.raw(byte(id))
+	b.encoder.u32(uint32(len(content)))
+	b.encoder.raw(content...)
+}
+
+// extend starts a section with its old entries and room for more: the new count, then the old bytes.
+func (b *builder) extend(content span, more int) *encoder {
+	e := new(encoder)
+	if content.start == content.end {
+		e.u32(uint32(more))
+		return e
+	}
+	r := reader{buf: b.m.wasm, pos: content.start, end: content.end}
+	e.u32(r.u32() + uint32(more))
+	e.raw(r.buf[r.pos:r.end]...)
+	return e
+}
+
+func (b *builder) typeSection(content span) {
+	if content.start == content.end && len(b.extra) == 0 {
+		return
+	}
+	e := b.extend(content, len(b.extra))
+	for _, t := range b.extra {
+		e.raw(0x60, 0)
+		e.u32(uint32(len(t.Results)))
+		for _, v := range t.Results {
+			e.raw(byte(v))
+		}
+	}
+	b.section(secType, e.out)
+}
+
+// tableSection and memorySection declare the limits as maxima: whatever the runtime's own limits are, growth ends there.
+func (b *builder) tableSection(content span) {
+	if content.start == content.end {
+		return
+	}
+	e, n := new(encoder), 0
+	for _, t := range b.m.info.Tables {
+		if !t.Imported {
+			n++
+			e.raw(byte(t.Type))
+			e.size(Range{t.Min, t.most(b.m.lim.TableEntries), true})
+		}
+	}
+	count := new(encoder)
+	count.u32(uint32(n))
+	b.section(secTable, append(count.out, e.out...))
+}
+
+func (b *builder) memorySection(content span) {
+	memory := b.m.info.Memory
+	if content.start == content.end || memory == nil || memory.Imported {
+		return
+	}
+	e := &encoder{out: []byte{1}}
+	e.size(Range{memory.Min, memory.most(b.m.lim.MemoryPages), true})
+	b.section(secMemory, e.out)
+}
+
+func (b *builder) globalSection(content span) {
+	e := b.extend(content, 2)
+	for range 2 { // fuel and depth begin at zero: nothing runs before the host has set them
+		e.raw(byte(I64), 1)
+		e.i64(0)
+		e.op(opEnd)
+	}
+	b.section(secGlobal, e.out)
+}
+
+func (b *builder) exportSection(content span) {
+	e, n := new(encoder), 0
+	export := func(name string, kind Extern, index int) {
+		e.name(name)
+		e.raw(byte(kind))
+		e.u32(uint32(index))
+		n++
+	}
+	export(FuelGlobal, GlobalExtern, int(b.fuel))
+	export(DepthGlobal, GlobalExtern, int(b.depth))
+	if b.m.info.Start >= 0 {
+		export(StartExport, FuncExtern, b.m.info.Start)
+	}
+	for i, g := range b.m.info.Globals {
+		if g.Mutable && !g.Imported && g.Type != V128 && !g.Type.isRef() {
+			name := statePrefix + strconv.Itoa(i)
+			export(name, GlobalExtern, i)
+			b.result.State = append(b.result.State, StateGlobal{name, g.Type})
+		}
+	}
+	b.section(secExport, append(b.extend(content, n).out, e.out...))
+}
+
+func (b *builder) codeSection(content span) {
+	if content.start != content.end {
+		b.section(secCode, b.code)
+	}
+}

@@ -1,0 +1,278 @@
+package fuel
+
+const (
+	// maxStretch bounds the fuel that a path within one function spends between two checks, and maxLeaf what a function without
+	// any check may spend: they bound how late exhaustion is noticed, whatever the shape of the code.
+	maxStretch = 2048
+	maxLeaf    = 64
+)
+
+// editKind says what the meter does at a place in a function.
+type editKind uint8
+
+const (
+	// charge inserts the price of a metered block, and a check if asked for.
+	charge editKind = iota
+	// bulk inserts the charge by operand and a check before a bulk instruction.
+	bulk
+	// leave replaces a return by a branch to the end of the wrapped body.
+	leave
+)
+
+// edit is one change to a body. Edits are ordered by position.
+type edit struct {
+	pos  int
+	kind editKind
+	// nest counts the blocks open at pos, the body itself not counted.
+	nest  int
+	cost  uint64
+	check bool
+	// op and table describe a bulk instruction.
+	op    opcode
+	table uint32
+}
+
+// plan is what the meter does to one function.
+type plan struct {
+	edits []edit
+	calls bool
+	// wrap is set if the body needs the shared trap: it has a check. scratch is set if it needs the i32 local.
+	wrap, scratch bool
+	// weight is the depth that a call of this function takes.
+	weight uint64
+	// params and declared locals; code is the span of the instructions after the declarations.
+	params, declared int
+	code             span
+	results          []ValueType
+}
+
+// frame is an open block.
+type frame struct {
+	// block is the edit that is charged for what follows in this frame.
+	block int
+	// outermost is the lowest frame that a branch seen so far leaves; at or below the frame itself, what follows may be skipped.
+	outermost int
+	kind      opcode
+	dead      bool
+	// entry and exit are the longest unchecked stretches on entry and over all branches to the end.
+	entry, exit uint64
+	// height is the operand stack below the frame; in and out the arity of its type.
+	height, in, out int
+}
+
+// planner finds the metered blocks of one function: a metered block is a set of instructions that all run exactly as often as its
+// first one does, unless the function traps. Its price is charged where it begins. A branch out of frame f (forward to the end of f
+// or back to its loop head) may skip what is left of f and of the frames within it, and nothing else.
+type planner struct {
+	decoder
+	m       *module
+	p       *plan
+	frames  []frame
+	stretch uint64 // since the last check, on the longest path
+	peak    uint64
+	height  int
+	highest int
+	vectors bool
+}
+
+func (m *module) plan(i int) *plan {
+	body := m.bodies[i]
+	signature, _ := m.signature(uint32(m.importedF + i))
+	r := reader{buf: m.wasm, pos: body.start, end: body.end}
+	all, _ := m.locals(&r, m.importedF+i)
+	p := &plan{params: len(signature.Params), declared: all - len(signature.Params), code: span{r.pos, r.end}, results: signature.Results}
+	w := planner{decoder: decoder{reader: r}, m: m, p: p}
+	w.frames = append(w.frames, frame{outermost: 1, kind: opBlock, out: len(signature.Results)})
+	w.begin(&w.frames[0], r.pos, false)
+	p.edits[0].cost = uint64(p.declared / localsPerFuel)
+	for len(w.frames) > 0 && w.next() {
+		w.step()
+	}
+	w.finish(all)
+	return p
+}
+
+// begin opens a metered block at pos for what follows in the frame on top.
+func (w *planner) begin(f *frame, pos int, check bool) {
+	f.block = len(w.p.edits)
+	w.p.edits = append(w.p.edits, edit{pos: pos, kind: charge, nest: len(w.frames) - 1, check: check})
+	if check {
+		w.stretch = 0
+	}
+}
+
+// finish decides on entry checks and on the weight of a call.
+func (w *planner) finish(locals int) {
+	p := w.p
+	p.edits[0].check = p.calls || w.peak > maxLeaf
+	for i := range p.edits {
+		e := &p.edits[i]
+		p.wrap = p.wrap || e.check || e.kind == bulk
+		p.scratch = p.scratch || e.kind == bulk
+	}
+	slots := locals + w.highest
+	if w.vectors {
+		slots *= 2
+	}
+	p.weight = 1 + uint64(slots/frameSlots)
+}
+
+func (w *planner) step() {
+	in := &w.in
+	f := &w.frames[len(w.frames)-1]
+	if !f.dead {
+		w.spend(f)
+	}
+	w.vectors = w.vectors || in.op>>8 == prefixSIMD
+	w.operands(f)
+	switch in.op {
+	case opBlock, opLoop, opIf:
+		w.open(*f)
+	case opElse:
+		w.alternative(f)
+	case opEnd:
+		w.close(*f)
+	case opBr:
+		w.branch(in.a)
+		w.kill()
+	case opBrIf:
+		w.branch(in.a)
+		w.resume()
+	case opBrTable:
+		for _, l := range in.labels {
+			w.branch(l)
+		}
+		w.kill()
+	case opReturn:
+		w.branch(uint32(len(w.frames) - 1))
+		w.kill()
+	case opUnreachable:
+		w.kill()
+	}
+}
+
+// spend adds the price of the instruction to the metered block of its frame.
+func (w *planner) spend(f *frame) {
+	in := &w.in
+	cost := price(in.op)
+	if cost > 0 && w.stretch+cost > maxStretch {
+		w.begin(f, in.pos, true)
+	}
+	w.p.edits[f.block].cost += cost
+	w.stretch += cost
+	switch {
+	case in.op == opCall || in.op == opCallIndirect:
+		w.p.calls = true
+		w.stretch += maxLeaf // what a callee without a check may spend
+	case in.isBulk():
+		table := in.a
+		if in.op == opTableInit {
+			table = in.b
+		}
+		w.p.edits = append(w.p.edits, edit{pos: in.pos, kind: bulk, nest: len(w.frames) - 1, op: in.op, table: table})
+	case in.op == opReturn:
+		w.p.edits = append(w.p.edits, edit{pos: in.pos, kind: leave, nest: len(w.frames) - 1})
+	}
+	w.peak = max(w.peak, w.stretch)
+}
+
+func (w *planner) open(parent frame) {
+	f := frame{block: parent.block, outermost: len(w.frames) + 1, kind: w.in.op, dead: parent.dead, entry: w.stretch}
+	f.in, f.out = w.arity()
+	f.height = max(w.height-f.in, parent.height)
+	w.frames = append(w.frames, f)
+	if !f.dead && f.kind != opBlock {
+		w.begin(&w.frames[len(w.frames)-1], w.pos, f.kind == opLoop)
+	}
+}
+
+func (w *planner) arity() (in, out int) {
+	switch {
+	case w.in.typed && uint64(w.in.a) < uint64(len(w.m.types)):
+		t := w.m.types[w.in.a]
+		return len(t.Params), len(t.Results)
+	case w.in.value != 0:
+		return 0, 1
+	}
+	return 0, 0
+}
+
+func (w *planner) alternative(f *frame) {
+	if !f.dead {
+		f.exit = max(f.exit, w.stretch)
+	}
+	f.kind = opElse
+	f.dead = w.frames[len(w.frames)-2].dead
+	w.stretch, w.height = f.entry, f.height+f.in
+	if !f.dead {
+		w.begin(f, w.pos, false)
+	}
+}
+
+// close returns to the parent frame: its metered block goes on unless a branch may have gone past its rest.
+func (w *planner) close(f frame) {
+	if f.dead {
+		w.stretch = 0
+	}
+	w.stretch = max(w.stretch, f.exit)
+	if f.kind == opIf {
+		w.stretch = max(w.stretch, f.entry)
+	}
+	w.height = f.height + f.out
+	w.highest = max(w.highest, w.height)
+	w.frames = w.frames[:len(w.frames)-1]
+	if len(w.frames) == 0 {
+		return
+	}
+	parent := &w.frames[len(w.frames)-1]
+	parent.outermost = min(parent.outermost, f.outermost)
+	if !parent.dead && f.outermost < len(w.frames) {
+		w.begin(parent, w.pos, false)
+	}
+}
+
+// branch notes a branch to a label, taken or not.
+func (w *planner) branch(label uint32) {
+	top := len(w.frames) - 1
+	f := &w.frames[top]
+	if f.dead || uint64(label) > uint64(top) {
+		return
+	}
+	target := top - int(label)
+	f.outermost = min(f.outermost, target)
+	if to := &w.frames[target]; to.kind != opLoop {
+		to.exit = max(to.exit, w.stretch)
+	}
+}
+
+// resume continues after a conditional branch.
+func (w *planner) resume() {
+	if f := &w.frames[len(w.frames)-1]; !f.dead {
+		w.begin(f, w.pos, false)
+	}
+}
+
+// kill marks what follows in the frame on top as unreachable.
+func (w *planner) kill() {
+	f := &w.frames[len(w.frames)-1]
+	f.dead = true
+	w.height = f.height
+}
+
+// operands follows the height of the operand stack.
+func (w *planner) operands(f *frame) {
+	in := &w.in
+	pop, push := int(in.shape.pop), int(in.shape.push)
+	switch in.op {
+	case opCall:
+		t, _ := w.m.signature(in.a)
+		pop, push = len(t.Params), len(t.Results)
+	case opCallIndirect:
+		if uint64(in.a) < uint64(len(w.m.types)) {
+			t := w.m.types[in.a]
+			pop, push = 1+len(t.Params), len(t.Results)
+		}
+	}
+	w.height = max(w.height-pop, f.height) + push
+	w.highest = max(w.highest, w.height)
+}

@@ -1,0 +1,34 @@
+package fuel
+
+// The price table. Units are fuel; see the package comment for the whole picture.
+const (
+	// instructionPrice is the price of every instruction but block, loop, else and end, which only give structure.
+	instructionPrice = 1
+	// localsPerFuel declared locals (parameters are not counted) cost one unit at every entry of their function: they are zeroed.
+	localsPerFuel = 8
+	// bulkBase is the fixed price of memory.fill, copy and init and of table.fill, copy and init; they leave the compiled code.
+	bulkBase = 16
+	// bytesPerFuel bytes written by memory.fill, copy or init cost one unit; so does one table entry.
+	bytesPerFuel = 8
+	// growBase is the fixed price of memory.grow and table.grow, which pass through the host, even if they fail or grow by nothing.
+	growBase = 512
+	// pagePrice is the price of a page that memory.grow adds: one unit a byte, since first touching fresh memory is dear.
+	pagePrice = pageBytes
+	// entryPrice is the price of an entry that table.grow adds.
+	entryPrice = 8
+	// frameSlots operands and locals cost one unit of depth: 64 slots of 8 bytes are half a kilobyte of native stack.
+	frameSlots = 64
+)
+
+// price returns what executing an instruction costs, apart from what depends on its operand.
+func price(op opcode) uint64 {
+	switch op {
+	case opBlock, opLoop, opElse, opEnd:
+		return 0
+	case opMemoryGrow, opTableGrow:
+		return growBase
+	case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit:
+		return bulkBase
+	}
+	return instructionPrice
+}

@@ -1,0 +1,89 @@
+package fuel
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kind says which class of problem the gate found.
+type Kind string
+
+// The kinds of problem, a closed set.
+const (
+	// Malformed bytes do not parse: truncated, overlong, out of order.
+	Malformed Kind = "malformed"
+	// Invalid parts refer to what does not exist: an index out of range, a segment out of bounds.
+	Invalid Kind = "invalid"
+	// Unsupported parts belong to a proposal outside WebAssembly core 2.0.
+	Unsupported Kind = "unsupported"
+	// OverLimit parts are larger than a field of Limits allows.
+	OverLimit Kind = "over_limit"
+	// BadImport parts ask for something the host does not offer.
+	BadImport Kind = "import"
+	// Reserved names are Merit's own.
+	Reserved Kind = "reserved"
+)
+
+// Problem is one reason to refuse a module.
+type Problem struct {
+	Kind Kind `json:"kind"`
+	// Offset is the position in the module, in bytes.
+	Offset int `json:"offset"`
+	// Func is the index of the function (imports counted), or -1 outside the code.
+	Func int `json:"func"`
+	// Message says what is wrong and, where something can be done, what.
+	Message string `json:"message"`
+	// Limit names the field of Limits to raise, or is empty.
+	Limit string `json:"limit,omitempty"`
+}
+
+// String renders the problem on one line: place, message, limit.
+func (p Problem) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "offset 0x%x", p.Offset)
+	if p.Func >= 0 {
+		fmt.Fprintf(&b, ", function %d", p.Func)
+	}
+	fmt.Fprintf(&b, ": %s", p.Message)
+	if p.Limit != "" {
+		fmt.Fprintf(&b, " (limit %s)", p.Limit)
+	}
+	return b.String()
+}
+
+// maxProblems caps the report: a module made of nothing but problems costs no more than a bad one.
+const maxProblems = 20
+
+// Refused is the error of Inspect and Instrument for a module that must not be compiled.
+type Refused struct {
+	// Problems in order of their place in the module, at most 20.
+	Problems []Problem
+	// More is the number of problems found beyond those.
+	More int
+}
+
+// Error lists every problem, one a line.
+func (r *Refused) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "WebAssembly module refused, %d problem(s):", len(r.Problems)+r.More)
+	for _, p := range r.Problems {
+		b.WriteString("\n  " + p.String())
+	}
+	if r.More > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", r.More)
+	}
+	return b.String()
+}
+
+func (r *Refused) add(p Problem) {
+	if len(r.Problems) == maxProblems {
+		r.More++
+		return
+	}
+	r.Problems = append(r.Problems, p)
+}
+
+// over reports a size above its limit.
+func (r *Refused) over(offset, function int, limit, what string, have, most uint64) {
+	r.add(Problem{OverLimit, offset, function, fmt.Sprintf("%s: %d, at most %d", what, have, most), limit})
+}
