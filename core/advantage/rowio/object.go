@@ -75,13 +75,13 @@ func skipValue(b []byte, i int) int {
 }
 
 // text returns the content of the JSON string in raw.
-func text(raw []byte) string {
+func text(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : len(raw)-1])
+		return raw[1 : len(raw)-1]
 	}
 	var s string
 	_ = json.Unmarshal(raw, &s) // raw is a valid JSON string
-	return s
+	return []byte(s)
 }
 
 // overflowing returns line with the tokens NaN, Infinity and -Infinity, which

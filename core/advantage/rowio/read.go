@@ -93,7 +93,7 @@ func (rd *reader) line(number int, text []byte) {
 		return
 	}
 	if len(rd.row.wrong) > 0 {
-		where := place(number, rd.row.group, rd.row.trajectory, rd.row.step)
+		where := place(number, string(rd.row.group), string(rd.row.trajectory), rd.row.step)
 		rd.problems.add(number, "%s: %s", where, strings.Join(rd.row.wrong, "; "))
 	}
 	rd.append(number, text)
@@ -121,7 +121,7 @@ func (rd *reader) append(number int, text []byte) {
 	r.Group = append(r.Group, tr.groupID)
 	r.Trajectory = append(r.Trajectory, tr.id)
 	r.Step = append(r.Step, x.step)
-	r.Anchor = append(r.Anchor, x.anchor)
+	r.Anchor = append(r.Anchor, string(x.anchor))
 	r.Reward = append(r.Reward, x.reward)
 	r.Score = append(r.Score, x.score)
 	r.Value = append(r.Value, x.value)
@@ -144,18 +144,17 @@ func (rd *reader) append(number int, text []byte) {
 // trajectory returns the trajectory of the parsed row.
 func (rd *reader) trajectory() *trajectory {
 	x, t := &rd.row, rd.table
-	g, ok := rd.groups[x.group]
+	g, ok := rd.groups[string(x.group)]
 	if !ok {
 		g = int32(len(rd.groups))
-		rd.groups[x.group] = g
+		rd.groups[string(x.group)] = g
 	}
-	key := name{g, x.trajectory}
-	id, ok := rd.known[key]
+	id, ok := rd.known[name{g, string(x.trajectory)}]
 	if !ok {
 		id = int32(len(t.trajectories))
-		rd.known[key] = id
+		rd.known[name{g, string(x.trajectory)}] = id
 		t.trajectories = append(t.trajectories, trajectory{
-			group: x.group, name: x.trajectory, id: id, groupID: g})
+			group: string(x.group), name: string(x.trajectory), id: id, groupID: g})
 	}
 	return &t.trajectories[id]
 }

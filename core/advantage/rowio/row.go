@@ -11,8 +11,8 @@ import (
 
 // row is one line as parsed.
 type row struct {
-	group, trajectory, anchor string
-	observation               string
+	group, trajectory, anchor []byte // spans of the line, unless escaped
+	observation               []byte
 	step                      int32
 	reward, score             float64
 	value, bootstrap          float64
@@ -117,7 +117,7 @@ func (r *row) parse(line []byte, ms []member) {
 	for _, m := range ms {
 		key := line[m.keyStart+1 : m.keyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = []byte(text(line[m.keyStart:m.keyEnd]))
+			key = text(line[m.keyStart:m.keyEnd])
 		}
 		f := fieldOf(key)
 		if f == 0 || f == fieldResult {
@@ -129,7 +129,7 @@ func (r *row) parse(line []byte, ms []member) {
 			continue
 		}
 		r.has |= f
-		r.set(f, string(key), line[m.valueStart:m.end])
+		r.set(f, key, line[m.valueStart:m.end])
 	}
 	for _, q := range required {
 		if r.has&q.field == 0 {
@@ -161,7 +161,7 @@ func (r *row) settle() {
 	}
 }
 
-func (r *row) set(f fields, key string, raw []byte) {
+func (r *row) set(f fields, key, raw []byte) {
 	if string(raw) == "null" {
 		r.null |= f
 		if f&(fieldGroup|fieldTrajectory|fieldStep|fieldObservation) != 0 {
@@ -199,15 +199,15 @@ func (r *row) set(f fields, key string, raw []byte) {
 	}
 }
 
-func (r *row) text(key string, raw []byte) string {
+func (r *row) text(key, raw []byte) []byte {
 	if raw[0] != '"' {
 		r.fail("%s is not a string", key)
-		return ""
+		return nil
 	}
 	return text(raw)
 }
 
-func (r *row) name(key string, raw []byte) string {
+func (r *row) name(key, raw []byte) []byte {
 	if raw[0] == '"' {
 		return text(raw)
 	}
@@ -215,10 +215,10 @@ func (r *row) name(key string, raw []byte) string {
 		r.fail("%s is neither a string nor a whole number", key)
 		r.noName = true
 	}
-	return string(raw)
+	return raw
 }
 
-func (r *row) index(key string, raw []byte) int32 {
+func (r *row) index(key, raw []byte) int32 {
 	n, err := strconv.ParseInt(string(raw), 10, 32)
 	if err != nil || n < 0 {
 		r.fail("%s is not a whole number from 0 to %d", key, math.MaxInt32)
@@ -228,7 +228,7 @@ func (r *row) index(key string, raw []byte) int32 {
 	return int32(n)
 }
 
-func (r *row) number(key string, raw []byte) float64 {
+func (r *row) number(key, raw []byte) float64 {
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
 		r.fail("%s is not a number", key)
 		return 0
@@ -241,7 +241,7 @@ func (r *row) number(key string, raw []byte) float64 {
 	return x
 }
 
-func (r *row) truth(key string, raw []byte) bool {
+func (r *row) truth(key, raw []byte) bool {
 	if raw[0] != 't' && raw[0] != 'f' {
 		r.fail("%s is neither true nor false", key)
 	}

@@ -54,7 +54,7 @@ func number(dst []byte, x float64) []byte {
 func withoutResults(line []byte, ms []member) []byte {
 	out := []byte{'{'}
 	for i, m := range ms {
-		if fieldOf([]byte(text(line[m.keyStart:m.keyEnd]))) == fieldResult {
+		if fieldOf(text(line[m.keyStart:m.keyEnd])) == fieldResult {
 			continue
 		}
 		if len(out) > 1 {
