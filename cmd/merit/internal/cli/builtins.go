@@ -5,6 +5,8 @@ import "github.com/spf13/cobra"
 // verbs lists every verb of the command: the one place where they meet.
 func verbs(h *Host) []*cobra.Command {
 	return []*cobra.Command{
+		newAdvantagesCmd(h),
+		newViewCmd(h),
 		newVersionCmd(h),
 	}
 }

@@ -29,13 +29,29 @@ func explain(ctx context.Context, err error) error {
 	case f != nil:
 		return err
 	case exit.Full(err):
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "cannot write", Err: err, Hint: "free space or choose another --out; no finished file was damaged"}
-	case errors.Is(err, fs.ErrNotExist):
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
-	case errors.Is(err, fs.ErrPermission):
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "no permission", Err: err, Hint: "check the owner and mode of the file"}
+		return cannotWrite(err)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return cannotRead(err)
 	}
 	return err
+}
+
+// cannotRead is an input file that cannot be opened.
+func cannotRead(err error) error {
+	f := &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
+	if errors.Is(err, fs.ErrPermission) {
+		f.Kind, f.Hint = fault.Refused, "check the owner and mode of the file"
+	}
+	return f
+}
+
+// cannotWrite is a result that cannot be stored.
+func cannotWrite(err error) error {
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
+	if exit.Full(err) {
+		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
+	}
+	return f
 }
 
 // usage is a mistake on the command line.

@@ -25,7 +25,11 @@ func (h *Host) input(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(h.Stdin), nil
 	}
-	return os.Open(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cannotRead(err)
+	}
+	return f, nil
 }
 
 // output is a buffered file that appears whole or not at all. Stdout ("-"),
@@ -45,13 +49,13 @@ func (h *Host) output(path string) (*output, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, err
+			return nil, cannotWrite(err)
 		}
 		return &output{bufio.NewWriterSize(f, 1<<16), f.Close, func() { f.Close() }}, nil
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
-		return nil, err
+		return nil, cannotWrite(err)
 	}
 	return &output{bufio.NewWriterSize(f, 1<<16), f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }}, nil
 }
@@ -76,4 +80,14 @@ func (o *output) Drop() {
 		o.drop()
 		o.drop = nil
 	}
+}
+
+// writeLine writes v as one line of JSON.
+func writeLine(w io.Writer, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
 }

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/advantage/rowio"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+type advantagesOptions struct {
+	host    *Host
+	in, out string
+	cfg     advantage.Config
+}
+
+func newAdvantagesCmd(h *Host) *cobra.Command {
+	o := &advantagesOptions{host: h, cfg: advantage.Default()}
+	cmd := &cobra.Command{
+		Use:   "advantages",
+		Short: "Assign credit to rows of rewards",
+		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
+episode_score) and writes the same lines with return, episode_advantage,
+step_advantage, advantage and anchor_group added.
+
+Estimators:
+` + estimatorList(),
+		Example: "  merit advantages --in rows.jsonl --out advantages.jsonl\n  merit advantages --estimator grpo --normalization mean_std_norm < rows.jsonl",
+		Args:    noArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	c := &o.cfg
+	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
+	f.StringVar(&o.out, "out", "-", "where to write; - is stdout")
+	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
+	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
+	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
+	f.Float64Var(&c.Omega, "omega", c.Omega, "gigpo: weight of the step advantage")
+	f.StringVar((*string)(&c.Normalization), "normalization", string(c.Normalization), "mean_norm or mean_std_norm")
+	f.StringVar((*string)(&c.BaselineOver), "baseline-over", string(c.BaselineOver), "what counts once in a group's mean: trajectories or steps")
+	f.StringVar((*string)(&c.Singleton), "singleton", string(c.Singleton), "episode advantage of a group of one: zero or raw")
+	f.StringVar((*string)(&c.Combine), "combine", string(c.Combine), "gigpo: sum (A_E + ω A_S) or convex (ω A_E + (1−ω) A_S)")
+	f.Float64Var(&c.Similarity, "similarity", c.Similarity, "join anchors at this ratio or above; 0 demands equal ones")
+	f.Float64Var(&c.Epsilon, "epsilon", c.Epsilon, "added to a deviation")
+	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "subtracted where valid is false; 0 is off")
+	f.IntVar(&c.History, "history", c.History, "hgpo: observations before the current one")
+	f.Float64Var(&c.HistoryExponent, "history-exponent", c.HistoryExponent, "hgpo: exponent of the level weights")
+	return cmd
+}
+
+func estimatorList() string {
+	var t ui.Table
+	var b strings.Builder
+	for _, e := range advantage.Estimators() {
+		t.Add("", e.Name, e.Summary)
+	}
+	_ = t.Write(&b) // a strings.Builder does not fail
+	return b.String()
+}
+
+func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	table, err := o.read()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	var result advantage.Result
+	if err := advantage.Estimate(o.cfg, &table.Rows, &result); err != nil {
+		return &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, Where: o.in, What: "no advantages", Err: table.Explain(err),
+			Hint: "correct the rows, or choose another --estimator",
+		}
+	}
+	out, err := o.host.output(o.out)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	if err := table.Write(out, &result); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return o.report(result.Stats)
+}
+
+// check turns each wrong setting into a mistake of the command line.
+func (o *advantagesOptions) check() error {
+	var problems []error
+	for _, err := range o.cfg.Validate() {
+		key, what, _ := strings.Cut(err.Error(), ": ")
+		problems = append(problems, &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: "--" + strings.ReplaceAll(key, "_", "-"), What: what,
+			Hint: "merit advantages --help lists what each flag takes",
+		})
+	}
+	return errors.Join(problems...)
+}
+
+func (o *advantagesOptions) read() (*rowio.Table, error) {
+	in, err := o.host.input(o.in)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	table, err := rowio.Read(in)
+	if f := fault.As(err); f != nil && o.in != "-" {
+		f.Where = o.in
+	}
+	return table, err
+}
+
+// report prints what the batch looked like: on stdout, or on stderr where
+// stdout carries the rows.
+func (o *advantagesOptions) report(s advantage.Stats) error {
+	w := io.Writer(o.host.Stdout)
+	switch {
+	case o.out == "-" && o.host.global.quiet:
+		return nil
+	case o.out == "-":
+		w = o.host.Stderr
+	case o.host.global.json:
+		return o.host.printJSON(s)
+	}
+	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+	var t ui.Table
+	t.Add("rows", fmt.Sprintf("%d", s.Rows))
+	t.Add("trajectories", fmt.Sprintf("%d", s.Trajectories))
+	t.Add("groups", fmt.Sprintf("%d", s.Groups))
+	t.Add("anchor groups", fmt.Sprintf("%d", s.AnchorGroups))
+	t.Add("mean anchor-group size", fmt.Sprintf("%.2f", s.MeanAnchorGroup))
+	t.Add("steps alone with their anchor", percent(s.SingletonShare))
+	t.Add("steps with a step advantage", percent(s.StepAdvantageShare))
+	t.Add("groups without variance", percent(s.ZeroVarianceShare))
+	return t.Write(w)
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+type viewOptions struct {
+	host   *Host
+	id     string
+	failed bool
+	limit  int
+	boards bool
+	full   bool
+}
+
+func newViewCmd(h *Host) *cobra.Command {
+	o := &viewOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "view RUN|FILE",
+		Short: "Print trajectories for people: observation, action, reward, advantage",
+		Long: `View prints the episodes of a run directory or of a file of trajectories
+(one JSON object a line, plain, .zst or .gz; - is stdin). With --json it prints
+the chosen trajectories as they are, one a line.`,
+		Example: "  merit view runs/quickstart --limit 1\n  merit view runs/quickstart --failed\n  merit view trajectories.jsonl --id train-3-g17-m0 --boards",
+		Args:    exactly("RUN|FILE"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.id, "id", "", "only trajectories whose id or group is this, or matches this pattern (* and ?)")
+	f.BoolVar(&o.failed, "failed", false, "only trajectories without a score, or that ended with an error")
+	f.IntVar(&o.limit, "limit", 10, "print at most this many; 0 prints all")
+	f.BoolVar(&o.boards, "boards", false, "states side by side instead of one step after the other")
+	f.BoolVar(&o.full, "full", false, "nothing shortened, system prompts too")
+	return cmd
+}
+
+func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
+	if _, err := filepath.Match(o.id, ""); err != nil {
+		return usage(cmd, "write * for any text", "--id %q is not a pattern", o.id)
+	}
+	files, err := trajectoryFiles(args[0])
+	if err != nil {
+		return err
+	}
+	left := o.limit
+	if left <= 0 {
+		left = -1
+	}
+	p := &printer{style: o.host.outStyle(), full: o.full, boards: o.boards}
+	for _, file := range files {
+		if left == 0 {
+			break
+		}
+		if err := o.file(cmd, p, file, &left); err != nil {
+			return err
+		}
+	}
+	if left == o.limit && left > 0 {
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "leave --id and --failed away to see what there is"}
+	}
+	return nil
+}
+
+func (o *viewOptions) file(cmd *cobra.Command, p *printer, path string, left *int) error {
+	r, err := jsonl.Open(path, o.host.Stdin)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for *left != 0 {
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		t := new(rl.Trajectory)
+		if err := r.Next(t); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if !o.wants(t) {
+			continue
+		}
+		*left--
+		if err := o.print(p, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *viewOptions) wants(t *rl.Trajectory) bool {
+	if o.failed && t.Error == "" && t.StopReason != rl.StopError && (t.Outcome == "" || t.Outcome == string(reward.Scored)) {
+		return false
+	}
+	if o.id == "" {
+		return true
+	}
+	id, _ := filepath.Match(o.id, t.ID)
+	group, _ := filepath.Match(o.id, t.Group)
+	return id || group
+}
+
+func (o *viewOptions) print(p *printer, t *rl.Trajectory) error {
+	if o.host.global.json {
+		return writeLine(o.host.Stdout, t)
+	}
+	_, err := io.WriteString(o.host.Stdout, p.trajectory(t))
+	return err
+}
+
+// trajectoryFiles returns the files that path stands for: itself, or the
+// trajectories of a run directory in the order in which they were written.
+func trajectoryFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if path == "-" || (err == nil && !info.IsDir()) {
+		return []string{path}, nil
+	}
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "give a run directory or a file of trajectories"}
+	}
+	var files []string
+	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
+		found, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+		for _, f := range found {
+			if !strings.HasPrefix(filepath.Base(f), "metrics.") {
+				files = append(files, f)
+			}
+		}
+		if len(files) > 0 {
+			break
+		}
+	}
+	if len(files) == 0 {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no trajectories", Hint: "the config's save section decides what a run keeps"}
+	}
+	sort.Strings(files)
+	return files, nil
+}

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// boardsWidth is how many columns a row of boards may take.
+const boardsWidth = 100
+
+// shortLines is how many lines of a text are shown without --full.
+const shortLines = 16
+
+// printer writes trajectories for people.
+type printer struct {
+	style        ui.Style
+	full, boards bool
+}
+
+func (p *printer) trajectory(t *rl.Trajectory) string {
+	var b strings.Builder
+	p.head(&b, t)
+	switch {
+	case len(t.Steps) == 0:
+		p.conversation(&b, t)
+	case p.boards:
+		p.sideBySide(&b, t)
+	default:
+		p.steps(&b, t)
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func (p *printer) head(b *strings.Builder, t *rl.Trajectory) {
+	facts := []string{p.style.Bold(ui.Clean(t.ID))}
+	if t.Group != "" {
+		facts = append(facts, "group "+ui.Clean(t.Group))
+	}
+	if len(t.Steps) > 0 {
+		facts = append(facts, fmt.Sprintf("%d steps", len(t.Steps)))
+	}
+	if t.StopReason != "" {
+		facts = append(facts, string(t.StopReason))
+	}
+	if t.Outcome != "" {
+		facts = append(facts, p.outcome(t))
+	}
+	b.WriteString(strings.Join(facts, "  ") + "\n")
+	if t.Error != "" {
+		b.WriteString("  " + p.style.Red("error ") + ui.Clean(t.Error) + "\n")
+	}
+	if t.Evaluation != nil && t.Evaluation.Reason != "" {
+		b.WriteString("  " + p.style.Dim("reason ") + ui.Clean(t.Evaluation.Reason) + "\n")
+	}
+}
+
+func (p *printer) outcome(t *rl.Trajectory) string {
+	if t.Outcome != string(reward.Scored) {
+		return p.style.Red(t.Outcome)
+	}
+	if t.Evaluation == nil {
+		return p.style.Green(t.Outcome)
+	}
+	return p.style.Green(fmt.Sprintf("score %.4g", t.Evaluation.Score))
+}
+
+// steps prints each step as the policy met it.
+func (p *printer) steps(b *strings.Builder, t *rl.Trajectory) {
+	seen := 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		fmt.Fprintf(b, "%s\n", p.style.Dim(fmt.Sprintf("step %d", s.Index)))
+		count := min(s.MessageCount, len(t.Messages))
+		for _, m := range t.Messages[min(seen, count):count] {
+			p.message(b, &m)
+		}
+		seen = s.MessageCount + 1 // the action's own message
+		fmt.Fprintf(b, "  %s %s\n", p.style.Bold(actionText(s)), p.numbers(s))
+	}
+	if seen < len(t.Messages) {
+		b.WriteString(p.style.Dim("end") + "\n")
+		for _, m := range t.Messages[seen:] {
+			p.message(b, &m)
+		}
+	}
+}
+
+// conversation prints a trajectory that has messages only, with the step
+// outputs of its evaluation beside the assistant's turns.
+func (p *printer) conversation(b *strings.Builder, t *rl.Trajectory) {
+	turn := 0
+	for i := range t.Messages {
+		m := &t.Messages[i]
+		p.message(b, m)
+		if m.Role != rl.RoleAssistant {
+			continue
+		}
+		if t.Evaluation != nil {
+			for _, s := range t.Evaluation.StepOutputs {
+				if int(s.StepIndex) == turn {
+					fmt.Fprintf(b, "  %s\n", p.style.Cyan(fmt.Sprintf("reward %.4g  %s", s.BaseReward, ui.Clean(s.Reason))))
+				}
+			}
+		}
+		turn++
+	}
+}
+
+func (p *printer) message(b *strings.Builder, m *rl.Message) {
+	if m.Role == rl.RoleSystem && !p.full {
+		return
+	}
+	fmt.Fprintf(b, "  %s\n", p.style.Cyan(ui.Clean(m.Role)))
+	lines := strings.Split(ui.Clean(m.Content.Text()), "\n  ")
+	if cut := len(lines) - shortLines; cut > 0 && !p.full {
+		lines = append(lines[:shortLines], p.style.Dim(fmt.Sprintf("… %d more lines (--full)", cut)))
+	}
+	for _, line := range lines {
+		fmt.Fprintf(b, "    %s\n", line)
+	}
+	for _, c := range m.ToolCalls {
+		fmt.Fprintf(b, "    %s\n", p.style.Yellow(ui.Clean(c.Function.Name+"("+c.Function.Arguments+")")))
+	}
+}
+
+// sideBySide prints the states of the steps as blocks beside each other.
+func (p *printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
+	var row []block
+	width := 0
+	flush := func() {
+		writeBlocks(b, row)
+		row, width = row[:0], 0
+	}
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		caption := fmt.Sprintf("%d %s", s.Index, actionText(s))
+		if s.Credit != nil {
+			caption += fmt.Sprintf(" A %+.2f", s.Credit.Advantage)
+		}
+		next := newBlock(append(strings.Split(ui.Clean(state(t, s)), "\n  "), caption))
+		if width+next.width > boardsWidth {
+			flush()
+		}
+		row = append(row, next)
+		width += next.width + 3
+	}
+	flush()
+}
+
+// state is the text that shows a step's state best: a board in its anchor, or
+// else the last message that the policy saw.
+func state(t *rl.Trajectory, s *rl.Step) string {
+	if strings.Contains(s.Anchor, "\n") || s.MessageCount == 0 || s.MessageCount > len(t.Messages) {
+		return strings.TrimRight(s.Anchor, "\n")
+	}
+	return strings.TrimRight(t.Messages[s.MessageCount-1].Content.Text(), "\n")
+}
+
+type block struct {
+	lines []string
+	width int
+}
+
+func newBlock(lines []string) block {
+	k := block{lines: lines}
+	for _, line := range lines {
+		k.width = max(k.width, uniseg.StringWidth(line))
+	}
+	return k
+}
+
+func writeBlocks(b *strings.Builder, row []block) {
+	height := 0
+	for _, k := range row {
+		height = max(height, len(k.lines))
+	}
+	for y := range height {
+		var line strings.Builder
+		for _, k := range row {
+			text := ""
+			if gap := height - len(k.lines); y >= gap { // captions stand on one line
+				text = k.lines[y-gap]
+			}
+			line.WriteString(text + strings.Repeat(" ", k.width-uniseg.StringWidth(text)+3))
+		}
+		b.WriteString("  " + strings.TrimRight(line.String(), " ") + "\n")
+	}
+	if height > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func actionText(s *rl.Step) string {
+	text := s.Action.Text
+	switch {
+	case len(s.Action.ToolCalls) > 0:
+		text = s.Action.ToolCalls[0].Function.Name
+	case text == "" && s.Action.Choice < len(s.Available) && s.Action.Choice >= 0:
+		text = s.Available[s.Action.Choice]
+	case text == "":
+		text = itoa(s.Action.Choice)
+	}
+	text, _, _ = strings.Cut(ui.Clean(text), "\n")
+	return text
+}
+
+// numbers lists what is known about a step.
+func (p *printer) numbers(s *rl.Step) string {
+	parts := []string{fmt.Sprintf("log p %.3f", s.LogProb), fmt.Sprintf("H %.3f", s.Entropy)}
+	if s.Value != nil {
+		parts = append(parts, fmt.Sprintf("V %.3f", *s.Value))
+	}
+	if !s.ActionValid {
+		parts = append(parts, p.style.Yellow("invalid"))
+	}
+	if c := s.Credit; c != nil {
+		parts = append(parts, fmt.Sprintf("reward %.4g", c.BaseReward), fmt.Sprintf("G %.4g", c.Return),
+			fmt.Sprintf("A_E %+.3f", c.EpisodeAdvantage), fmt.Sprintf("A_S %+.3f", c.StepAdvantage), p.signed("A", c.Advantage))
+		if c.AnchorGroup >= 0 {
+			parts = append(parts, fmt.Sprintf("anchor %d", c.AnchorGroup))
+		}
+	} else {
+		parts = append(parts, fmt.Sprintf("env reward %.4g", s.EnvReward))
+	}
+	return strings.Join(parts, "  ")
+}
+
+func (p *printer) signed(name string, x float64) string {
+	text := fmt.Sprintf("%s %+.3f", name, x)
+	switch {
+	case x > 0:
+		return p.style.Green(text)
+	case x < 0:
+		return p.style.Red(text)
+	}
+	return text
+}
