@@ -1,0 +1,171 @@
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Checkpoint is everything that a run needs to go on: where it stood and the
+// learner's state as named sections of bytes, whose meaning is core/train's.
+type Checkpoint struct {
+	Cursor   Cursor
+	Sections []Section
+}
+
+// Cursor says where a run stood. All randomness is reached by a path from the
+// seed that begins with the iteration, so Seed and Iteration are also the
+// position of every random number generator.
+type Cursor struct {
+	Seed        uint64         `json:"seed"`
+	Iteration   int            `json:"iteration"` // finished iterations
+	EnvSteps    uint64         `json:"env_steps"`
+	Episodes    uint64         `json:"episodes"`
+	Outcomes    map[string]int `json:"outcomes"`
+	Best        Standing       `json:"best"`
+	Unimproved  int            `json:"unimproved"` // validations since the best one
+	Stop        StopReason     `json:"stop,omitempty"`
+	MetricLines int            `json:"metric_lines"` // lines of metrics.jsonl behind the checkpoint
+	SavedBytes  int64          `json:"saved_bytes"`  // bytes of trajectories/train.jsonl.zst behind the checkpoint
+}
+
+// Standing is the best validation so far.
+type Standing struct {
+	Iteration int     `json:"iteration"`
+	Success   float64 `json:"success"`
+	Return    float64 `json:"return"`
+}
+
+// Section is a named part of a checkpoint.
+type Section struct {
+	Name string
+	Data []byte
+}
+
+// Section returns the data of the section called name.
+func (c *Checkpoint) Section(name string) ([]byte, bool) {
+	for _, s := range c.Sections {
+		if s.Name == name {
+			return s.Data, true
+		}
+	}
+	return nil, false
+}
+
+// The file: magic, header length (uint32, little-endian), header (JSON),
+// sections, SHA-256 of all that.
+const (
+	magic         = "MERITCK1"
+	maxHeader     = 1 << 20
+	maxCheckpoint = 4 << 30
+)
+
+type header struct {
+	Cursor   Cursor          `json:"cursor"`
+	Sections []sectionHeader `json:"sections"`
+}
+
+type sectionHeader struct {
+	Name string `json:"name"`
+	Size int    `json:"size"`
+}
+
+func (c *Checkpoint) encode() ([]byte, error) {
+	h := header{Cursor: c.Cursor}
+	for _, s := range c.Sections {
+		h.Sections = append(h.Sections, sectionHeader{s.Name, len(s.Data)})
+	}
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the checkpoint cannot be encoded", Err: err, Hint: "please report it"}
+	}
+	var b bytes.Buffer
+	b.WriteString(magic)
+	b.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
+	b.Write(text)
+	for _, s := range c.Sections {
+		b.Write(s.Data)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	b.Write(sum[:])
+	return b.Bytes(), nil
+}
+
+var errShort = errors.New("it ends early")
+
+// decodeCheckpoint checks the sum before it believes anything else.
+func decodeCheckpoint(data []byte) (*Checkpoint, error) {
+	start := len(magic) + 4
+	if len(data) < start+sha256.Size {
+		return nil, errShort
+	}
+	if string(data[:len(magic)]) != magic {
+		return nil, errors.New("it is not a checkpoint of this version")
+	}
+	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
+	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
+		return nil, errors.New("its checksum does not match")
+	}
+	size := binary.LittleEndian.Uint32(body[len(magic):])
+	rest := body[start:]
+	if size > maxHeader || int(size) > len(rest) {
+		return nil, errShort
+	}
+	var h header
+	if err := json.Unmarshal(rest[:size], &h); err != nil {
+		return nil, err
+	}
+	rest = rest[size:]
+	c := &Checkpoint{Cursor: h.Cursor}
+	for _, s := range h.Sections {
+		if s.Size < 0 || s.Size > len(rest) {
+			return nil, errShort
+		}
+		c.Sections = append(c.Sections, Section{s.Name, rest[:s.Size:s.Size]})
+		rest = rest[s.Size:]
+	}
+	if len(rest) > 0 {
+		return nil, errors.New("bytes follow its last section")
+	}
+	return c, nil
+}
+
+// ReadCheckpoint reads checkpoints/<name> of the run in dir.
+func ReadCheckpoint(dir, name string) (*Checkpoint, error) {
+	path := filepath.Join(dir, Checkpoints, name)
+	data, err := readFile(path, maxCheckpoint)
+	if err != nil {
+		return nil, err
+	}
+	c, err := decodeCheckpoint(data)
+	if err != nil {
+		hint := "restore the file from a copy, or remove it to train again from the beginning with --resume"
+		return nil, corrupt(path, "the checkpoint is damaged", hint, err)
+	}
+	return c, nil
+}
+
+// SaveCheckpoint writes checkpoints/last, and checkpoints/best before it if
+// the cursor stands at the best validation. It fills the cursor's counts of
+// lines and bytes. Everything that the checkpoint counts is on the disk first.
+func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
+	if err := errors.Join(d.metrics.sync(), d.episodes.sync()); err != nil {
+		return err
+	}
+	c.Cursor.SavedBytes = d.episodes.size
+	data, err := c.encode()
+	if err != nil {
+		return err
+	}
+	if c.Cursor.Best.Iteration == c.Cursor.Iteration {
+		if err := writeFile(d.file(Checkpoints, Best), data); err != nil {
+			return err
+		}
+	}
+	return writeFile(d.file(Checkpoints, Last), data)
+}

@@ -1,0 +1,60 @@
+package run
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// writeFile replaces path with data in one step: readers, and a process killed
+// at any moment, see the old file or the new one.
+func writeFile(path string, data []byte) error {
+	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		return storageError(path, "cannot be written", err)
+	}
+	return nil
+}
+
+// readFile reads a file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, storageError(path, "cannot be read", err)
+	}
+	if info.Size() > limit {
+		return nil, corrupt(path, "is larger than a file of its kind can be", "it is not what its name says; restore it or remove it", nil)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, storageError(path, "cannot be read", err)
+	}
+	return data, nil
+}
+
+// storageError says what the operating system refused and what to do about it.
+func storageError(path, what string, err error) error {
+	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err}
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		e.Kind, e.What, e.Retry = fault.Exhausted, what+": the disk or a quota is full", true
+		e.Hint = "free some space, then go on with --resume: nothing was half-written"
+	case errors.Is(err, fs.ErrNotExist):
+		e.Kind, e.Hint = fault.Missing, "check the path"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		e.Hint = "choose a folder that this user may write to, with --out"
+	default:
+		e.Hint = "check the disk and the path"
+	}
+	return e
+}
+
+// corrupt says that stored bytes are not what was written.
+func corrupt(path, what, hint string, err error) error {
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: what, Hint: hint, Err: err}
+}
