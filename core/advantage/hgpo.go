@@ -6,20 +6,28 @@ import "math"
 //
 //	level 0: the whole group (A_E)
 //	level j: steps of the group whose last j observations agree, j = 1 … history+1
-//	A = Σ w_j A_j / Σ w_j,  w_j = (j+1)^α, over the levels with A_j ≠ 0
+//	A = Σ w_j A_j / Σ w_j,  w_j = (j+1)^α, over the levels that vary
 //
-// Step is the same average without level 0. A step with fewer than j
-// observations is not in level j, and a step that is alone in its group of
-// some level has A_j = 0 there. Deviations have divisor n−1 as everywhere in
-// this package; the reference uses n.
+// A level varies for a step if not all returns (scores on level 0) of its
+// group there are equal; a step that is alone, or has fewer than j
+// observations, does not count level j. Step is the same average without
+// level 0.
+//
 // Source: arXiv 2602.22817 and its reference implementation with the episode
-// advantage as the outermost level.
+// advantage as the outermost level. That one leaves out every A_j = 0, also of
+// a step that lies at the mean, and divides by a deviation with divisor n; here
+// the average is continuous and the divisor n−1 as everywhere in this package.
 func hgpo(cfg Config, rows *Rows, d *Result) {
 	s, norm := &d.scratch, cfg.norm()
+	total, steps, level := s.work[0], s.work[1], s.work[2]
 	relative(d.Episode, s.score, s.member, s.votes(cfg.BaselineOver), norm, &s.moments)
+	for i, g := range s.member {
+		total[i], steps[i] = 0, 0
+		if d.Episode[i] != 0 || g >= 0 && s.moments[g].varied {
+			total[i] = 1
+		}
+	}
 	norm.Singleton = SingletonZero
-	weights, level := s.work[0], s.work[1]
-	clear(weights)
 	context, next := s.level[0], s.level[1]
 	copy(context, d.AnchorGroup)
 	for j := 1; j <= cfg.History+1; j++ {
@@ -29,20 +37,16 @@ func hgpo(cfg Config, rows *Rows, d *Result) {
 		}
 		relative(level, d.Return, context, nil, norm, &s.moments)
 		w := math.Pow(float64(j+1), cfg.HistoryExponent)
-		for i, a := range level {
-			if a != 0 {
-				d.Step[i] += w * a
-				weights[i] += w
+		for i, c := range context {
+			if c >= 0 && s.moments[c].varied {
+				d.Step[i] += w * level[i]
+				steps[i] += w
 			}
 		}
 	}
-	for i, w := range weights {
-		total := w
-		if d.Episode[i] != 0 {
-			total++
-		}
-		if total > 0 {
-			d.Advantage[i] = (d.Step[i] + d.Episode[i]) / total
+	for i, w := range steps {
+		if total[i] += w; total[i] > 0 {
+			d.Advantage[i] = (d.Episode[i] + d.Step[i]) / total[i]
 		}
 		if w > 0 {
 			d.Step[i] /= w

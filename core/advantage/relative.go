@@ -112,6 +112,7 @@ func leaveOneOut(dst, scores []float64, group []int32, votes []bool, singleton S
 // exactly that mean and deviation 0.
 type moment struct {
 	n                int
+	varied           bool // not all votes are equal
 	origin, mean, m2 float64
 }
 
@@ -157,6 +158,7 @@ func measure(buf *[]moment, x []float64, group []int32, votes []bool, deviations
 			m[g].origin = x[i]
 		}
 		m[g].n++
+		m[g].varied = m[g].varied || x[i] != m[g].origin
 		m[g].mean += x[i] - m[g].origin
 	}
 	for g := range m {

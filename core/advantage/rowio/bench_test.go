@@ -4,31 +4,31 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/advantage/rowio"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/stretchr/testify/require"
 )
 
 // file returns n rows of text boards: groups of 8 trajectories of 16 steps.
 func file(n int) []byte {
 	const members, steps = 8, 16
+	random := rand.New(rand.NewPCG(1, 1))
 	var b bytes.Buffer
 	for i := range n {
 		k := i / steps
-		seed := rl.Seed(1).Path(uint64(i))
 		fmt.Fprintf(&b, `{"group": "g%d", "trajectory": "g%dt%d", "step": %d, "observation": "%s", "reward": %v, "episode_score": %v}`+"\n",
-			k/members, k/members, k%members, i%steps, board(seed), seed.Child(2).Uniform(), k%3)
+			k/members, k/members, k%members, i%steps, board(random.IntN(32)), random.Float64(), k%3)
 	}
 	return b.Bytes()
 }
 
-// board returns one of 32 observations of 48 characters.
-func board(seed rl.Seed) string {
-	return strings.Repeat("#", 16) + fmt.Sprintf("%016b", uint64(seed)%32) + strings.Repeat(".", 16)
+// board returns an observation of 48 characters.
+func board(state int) string {
+	return strings.Repeat("#", 16) + fmt.Sprintf("%016b", state) + strings.Repeat(".", 16)
 }
 
 // Rows per second from JSON Lines through GiGPO to JSON Lines.

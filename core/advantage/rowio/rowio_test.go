@@ -223,3 +223,23 @@ func TestWriteReportsAFullDisk(t *testing.T) {
 	require.NoError(t, advantage.Estimate(advantage.Default(), &table.Rows, &res))
 	require.ErrorContains(t, table.Write(failing{}, &res), "no space left on device")
 }
+
+func ExampleRead() {
+	in := `{"group":"g","trajectory":"a","step":0,"observation":"hall","reward":1,"episode_score":1}
+{"group":"g","trajectory":"b","step":0,"observation":"hall","reward":0,"episode_score":0}
+`
+	table, err := rowio.Read(strings.NewReader(in))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var res advantage.Result
+	if err := advantage.Estimate(advantage.Default(), &table.Rows, &res); err != nil {
+		fmt.Println(table.Explain(err))
+		return
+	}
+	_ = table.Write(os.Stdout, &res)
+	// Output:
+	// {"group":"g","trajectory":"a","step":0,"observation":"hall","reward":1,"episode_score":1,"return":1,"episode_advantage":0.5,"step_advantage":0.5,"advantage":1,"anchor_group":0}
+	// {"group":"g","trajectory":"b","step":0,"observation":"hall","reward":0,"episode_score":0,"return":0,"episode_advantage":-0.5,"step_advantage":-0.5,"advantage":-1,"anchor_group":0}
+}

@@ -1,0 +1,91 @@
+package advantage_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: the defaults are valid for every estimator.
+func TestDefaultIsValid(t *testing.T) {
+	for _, name := range advantage.Names() {
+		require.Empty(t, named(name).Validate(), name)
+	}
+}
+
+// Promise: every problem at once, each with its key and what is allowed.
+func TestValidateNamesEverything(t *testing.T) {
+	cfg := advantage.Config{
+		Estimator: "gippo", Gamma: 1.5, Lambda: math.NaN(), Omega: -1, Normalization: "std", BaselineOver: "rows",
+		Singleton: "one", Combine: "mean", Similarity: 1, InvalidActionPenalty: -0.1, History: 65, HistoryExponent: math.Inf(1),
+	}
+	problems := cfg.Validate()
+	require.Len(t, problems, 13)
+	all := errors.Join(problems...)
+	for _, want := range []string{
+		`estimator: "gippo" is not allowed; use one of gigpo, grpo, rloo, reinforce_pp, gae, flow_grpo, lightning, hgpo`,
+		"gamma: 1.5 is not allowed; use a number from 0 to 1", "lambda: NaN", "omega: -1",
+		`normalization: "std" is not allowed; use one of mean_norm, mean_std_norm`,
+		"baseline_over:", "singleton:", "combine:", "similarity: 1", "epsilon: 0", "invalid_action_penalty: -0.1", "history: 65", "history_exponent:",
+	} {
+		require.ErrorContains(t, all, want)
+	}
+	cfg = advantage.Default()
+	cfg.Combine, cfg.Omega = advantage.CombineConvex, 2
+	require.ErrorContains(t, errors.Join(cfg.Validate()...), "omega: 2 is not allowed; use a number from 0 to 1 with combine: convex")
+}
+
+// Promise: what Estimate cannot use it refuses, with a way out.
+func TestEstimateRefuses(t *testing.T) {
+	fails := func(cfg advantage.Config, change func(*advantage.Rows), want string) {
+		t.Helper()
+		rows := two()
+		change(rows)
+		require.ErrorContains(t, advantage.Estimate(cfg, rows, new(advantage.Result)), want)
+	}
+	fails(named("nope"), func(*advantage.Rows) {}, "use one of gigpo")
+	fails(named("gae"), func(*advantage.Rows) {}, "train with a value head")
+	fails(named("hgpo"), func(r *advantage.Rows) { r.Anchor = nil }, "needs an anchor")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Reward[2] = math.NaN() }, "row 2: reward is NaN")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Score[2], r.Score[3] = math.Inf(1), math.Inf(1) }, "row 2: episode score is +Inf")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Score[1] = 2 }, "row 1: trajectory 0 has episode scores 1 and 2")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Step[1] = 0 }, "row 1: trajectory 0 has step 0 twice")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Step[1] = 5 }, "row 1: trajectory 0 has step 5 twice or misses a step")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Group[1] = 1 }, "row 1: trajectory 0 is in groups 0 and 1")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Group[1] = -1 }, "row 1: group -1")
+	fails(named("gigpo"), func(r *advantage.Rows) { r.Scored = []bool{true, false, true, true} }, "row 1: trajectory 0 is scored in some rows only")
+	fails(named("gigpo"), func(r *advantage.Rows) {
+		r.Score = []float64{-1e308, -1e308, 1.7e308, 1.7e308}
+	}, "too large to compare")
+}
+
+// Promise: an empty batch has an empty result.
+func TestEmptyBatch(t *testing.T) {
+	for _, name := range advantage.Names() {
+		rows := &advantage.Rows{Anchor: []string{}, Value: []float64{}}
+		require.Empty(t, estimate(t, named(name), rows).Advantage)
+	}
+}
+
+// Promise: columns of different length are a bug in the caller and panic.
+func TestLengthMismatchPanics(t *testing.T) {
+	three, four := make([]float64, 3), make([]float64, 4)
+	ends, ids := make([]bool, 3), make([]int32, 3)
+	require.Panics(t, func() { advantage.StepReturns(three, four, nil, ends, 1) })
+	require.Panics(t, func() { advantage.StepReturns(three, three, four, ends, 1) })
+	require.Panics(t, func() { advantage.GeneralizedAdvantages(three, three, four, nil, ends, 1, 1) })
+	require.Panics(t, func() { advantage.EpisodeAdvantages(four, four, ids, nil, advantage.Norm{}) })
+	require.Panics(t, func() { advantage.StepAdvantages(three, four, ids, advantage.Norm{}) })
+	require.Panics(t, func() { advantage.Combine(three, three, four, advantage.CombineSum, 1) })
+	require.Panics(t, func() { advantage.Whiten(three, four, ids, 1e-6) })
+	require.Panics(t, func() { advantage.LeaveOneOut(three, four, ids, nil, advantage.SingletonZero) })
+	require.Panics(t, func() { advantage.AnchorGroups(ids, ids, []string{"x"}, 0) })
+	require.Panics(t, func() { advantage.PenaliseInvalid(three, four, nil, 0.1) })
+	require.Panics(t, func() { advantage.GroupsWithVariance(ends, four, ids) })
+	require.Panics(t, func() {
+		_ = advantage.Estimate(advantage.Default(), &advantage.Rows{Group: ids}, new(advantage.Result))
+	})
+}
