@@ -85,7 +85,7 @@ type Action struct {
 // the host sees, without a layer between. See core/env for its contract.
 type Vector = env.Env
 
-func (d *Definition[Options]) check() error {
+func (d Definition[Options]) check() error {
 	var errs []error
 	if d.Name == "" || d.Version == "" {
 		errs = append(errs, errors.New("a plugin.Definition needs a Name and a Version"))

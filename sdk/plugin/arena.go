@@ -1,0 +1,35 @@
+package plugin
+
+// arena collects the texts of a batch, so that they cost one allocation.
+type arena struct {
+	bytes []byte
+	ends  []int
+}
+
+func (a *arena) clear() { a.bytes, a.ends = a.bytes[:0], a.ends[:0] }
+
+func (a *arena) add(text []byte) {
+	a.bytes = append(a.bytes, text...)
+	a.ends = append(a.ends, len(a.bytes))
+}
+
+// strings fills the first texts; they share memory that is never written to
+// again.
+func (a *arena) strings(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	whole, start := string(a.bytes), 0
+	for i := range texts {
+		texts[i] = whole[start:a.ends[i]]
+		start = a.ends[i]
+	}
+}
+
+// resize returns s with length n, keeping its memory if there is enough.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,88 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Open gives the environment within this process, without a plug-in: for tests
+// and benchmarks. Options is a JSON object; nil leaves every default.
+func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	if setup.Slots < 1 {
+		return nil, Problem("slots", fmt.Sprintf("%d is less than 1", setup.Slots), "ask for at least one slot")
+	}
+	o := d.Defaults
+	if err := decodeOptions(options, &o); err != nil {
+		return nil, err
+	}
+	if d.Vector != nil {
+		v, err := guarded(func() (Vector, error) { return d.Vector(setup, o) })
+		if err != nil {
+			return nil, err
+		}
+		return newVector(v, d.Name, d.Version, setup.Slots)
+	}
+	e, err := guarded(func() (Environment, error) { return d.New(setup, o) })
+	if err != nil {
+		return nil, err
+	}
+	return guarded(func() (env.Env, error) { return newSlots(e, d.Name, d.Version, setup.Slots) })
+}
+
+// guarded runs an author's code and turns its panic into an error. The stack
+// goes to stderr, where the author looks.
+func guarded[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	return f()
+}
+
+func panicked(p any) error {
+	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", p, debug.Stack())
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Crashed, What: fmt.Sprintf("panic: %v", p),
+		Hint: "the environment has a bug; its stack is in the plug-in's output", Retry: true,
+	}
+}
+
+// vector gives an author's Vector the name and version of its Definition.
+type vector struct {
+	Vector
+	spec Spec
+}
+
+func newVector(v Vector, name, version string, slots int) (env.Env, error) {
+	spec := v.Spec()
+	if spec.Slots != slots {
+		return nil, fmt.Errorf("plugin.Vector %q has %d slots, asked for %d", name, spec.Slots, slots)
+	}
+	spec.Name, spec.Version = name, version
+	return &vector{Vector: v, spec: spec}, nil
+}
+
+func (v *vector) Spec() Spec { return v.spec }
+
+func (v *vector) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
+	_, err := guarded(func() (struct{}, error) { return struct{}{}, v.Vector.Exchange(ctx, b, r) })
+	return err
+}
+
+// Render implements env.Renderer if the author's environment does.
+func (v *vector) Render(ctx context.Context, slot int) (string, error) {
+	if r, ok := v.Vector.(env.Renderer); ok {
+		return r.Render(ctx, slot)
+	}
+	return "", errNoPicture
+}
