@@ -1,0 +1,299 @@
+package abi
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// TooLarge is the error of an Encoder for input that does not fit its limit.
+type TooLarge struct {
+	Limit int // bytes
+}
+
+// Error names the limit.
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("the input of the reward is larger than %d bytes", e.Limit)
+}
+
+// Encoder writes buffers into one slice that it uses again, so that encoding
+// allocates nothing once the slice has grown. It is not safe for concurrent
+// use.
+type Encoder struct {
+	buf   []byte
+	base  int // start of the trajectory's buffer within buf
+	limit int
+	over  bool
+	empty int // offset of the shared NUL of absent strings
+	keys  []string
+}
+
+// NewEncoder returns an encoder of buffers of at most limit bytes.
+func NewEncoder(limit int) *Encoder {
+	return &Encoder{limit: min(limit, math.MaxInt32)}
+}
+
+// Trajectory encodes t. The result is valid until the next call. Bytes that
+// are not UTF-8 become U+FFFD. The error is a *TooLarge.
+func (e *Encoder) Trajectory(t *rl.Trajectory) ([]byte, error) {
+	e.reset()
+	e.trajectory(t)
+	return e.done()
+}
+
+// Group encodes the members of one group. The result is valid until the next
+// call. The error is a *TooLarge.
+func (e *Encoder) Group(members []*rl.Trajectory) ([]byte, error) {
+	e.reset()
+	table := HeaderSize
+	e.room(HeaderSize + len(members)*MemberSize)
+	e.header(FlagGroup)
+	e.table(HeaderMembers, len(members), table, MemberSize)
+	e.heap()
+	if len(members) > 0 {
+		e.str(HeaderGroup, members[0].Group)
+		e.str(HeaderTask, members[0].Task)
+	}
+	e.put(HeaderHeapSize, len(e.buf)-e.at(HeaderHeapOffset))
+	e.align()
+	for i, t := range members {
+		start := len(e.buf)
+		e.base = start
+		e.trajectory(t)
+		e.base = 0
+		row := table + i*MemberSize
+		e.put(row+MemberOffset, start)
+		e.put(row+MemberLength, len(e.buf)-start)
+	}
+	e.put(HeaderTotalSize, len(e.buf))
+	return e.done()
+}
+
+func (e *Encoder) reset() {
+	e.buf, e.base, e.over = e.buf[:0], 0, false
+}
+
+func (e *Encoder) done() ([]byte, error) {
+	if e.over || len(e.buf) > e.limit {
+		return nil, &TooLarge{Limit: e.limit}
+	}
+	return e.buf, nil
+}
+
+func (e *Encoder) trajectory(t *rl.Trajectory) {
+	calls := 0
+	for i := range t.Messages {
+		calls += len(t.Messages[i].ToolCalls)
+	}
+	messages := HeaderSize
+	toolCalls := messages + len(t.Messages)*MessageSize
+	metadata := toolCalls + calls*ToolCallSize
+	steps := metadata + len(t.Metadata)*MetadataSize
+	if e.room(steps + len(t.Steps)*StepSize); e.over {
+		return
+	}
+	e.header(0)
+	e.put(HeaderStopReason, stopReason(t.StopReason))
+	e.table(HeaderMessages, len(t.Messages), messages, MessageSize)
+	e.table(HeaderToolCalls, calls, toolCalls, ToolCallSize)
+	e.table(HeaderMetadata, len(t.Metadata), metadata, MetadataSize)
+	e.table(HeaderSteps, len(t.Steps), steps, StepSize)
+	e.heap()
+	e.str(HeaderID, t.ID)
+	e.str(HeaderGroup, t.Group)
+	e.str(HeaderTask, t.Task)
+	e.value(HeaderGroundTruth, t.GroundTruth)
+	e.messages(t, messages, toolCalls)
+	e.metadata(t, metadata)
+	e.steps(t, steps, messages)
+	e.put(HeaderHeapSize, len(e.buf)-e.base-e.at(HeaderHeapOffset))
+	e.align()
+	e.put(HeaderTotalSize, len(e.buf)-e.base)
+}
+
+func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls int) {
+	assistants, last, call := 0, -1, 0
+	for i := range t.Messages {
+		m, row := &t.Messages[i], table+i*MessageSize
+		index := -1
+		if m.Role == rl.RoleAssistant {
+			index, last = assistants, i
+			assistants++
+		}
+		e.put(row+MessageRole, role(m.Role))
+		e.put(row+MessageAssistantIndex, index)
+		e.str(row+MessageRoleText, m.Role)
+		e.str(row+MessageContent, m.Content.Text())
+		e.str(row+MessageName, m.Name)
+		e.str(row+MessageToolCallID, m.ToolCallID)
+		e.put(row+MessageFirstToolCall, call)
+		e.put(row+MessageToolCallCount, len(m.ToolCalls))
+		e.put(row+MessageStep, -1)
+		parts := m.Content.Parts()
+		e.bytes(row+MessageParts, parts)
+		switch {
+		case m.Content.IsNull():
+			e.put(row+MessageFlags, FlagContentNull)
+		case parts != nil:
+			e.put(row+MessageFlags, FlagContentParts)
+		}
+		for j := range m.ToolCalls {
+			c, row := &m.ToolCalls[j], toolCalls+call*ToolCallSize
+			e.str(row+ToolCallID, c.ID)
+			e.str(row+ToolCallName, c.Function.Name)
+			e.str(row+ToolCallArguments, c.Function.Arguments)
+			e.str(row+ToolCallType, c.Type)
+			call++
+		}
+	}
+	e.put(HeaderAssistantCount, assistants)
+	e.put(HeaderLastAssistant, last)
+}
+
+func (e *Encoder) metadata(t *rl.Trajectory, table int) {
+	e.keys = e.keys[:0]
+	for k := range t.Metadata {
+		e.keys = append(e.keys, k)
+	}
+	slices.Sort(e.keys)
+	for i, k := range e.keys {
+		row := table + i*MetadataSize
+		e.str(row+MetadataKey, k)
+		e.value(row+MetadataValue, t.Metadata[k])
+	}
+}
+
+func (e *Encoder) steps(t *rl.Trajectory, table, messages int) {
+	for i := range t.Steps {
+		s, row := &t.Steps[i], table+i*StepSize
+		message := -1
+		if s.MessageCount >= 0 && s.MessageCount < len(t.Messages) {
+			message = s.MessageCount
+			e.put(messages+message*MessageSize+MessageStep, i)
+		}
+		e.put(row+StepMessage, message)
+		e.put(row+StepFlags, flag(s.ActionValid, FlagActionValid)|flag(s.Terminated, FlagTerminated)|flag(s.Truncated, FlagTruncated))
+		e.float(row+StepEnvReward, s.EnvReward)
+		e.str(row+StepAction, s.Action.Text)
+		e.put(row+StepActionKind, actionKind(s.Action.Kind))
+		e.put(row+StepChoice, s.Action.Choice)
+		e.str(row+StepAnchor, s.Anchor)
+		e.put(row+StepToolCallCount, len(s.Action.ToolCalls))
+	}
+}
+
+// room appends n zero bytes for the header and the tables.
+func (e *Encoder) room(n int) {
+	if e.over = e.over || len(e.buf)+n > e.limit; !e.over {
+		e.buf = slices.Grow(e.buf, n)
+		start := len(e.buf)
+		e.buf = e.buf[:start+n]
+		clear(e.buf[start:])
+	}
+}
+
+func (e *Encoder) header(flags int) {
+	e.put(0, Magic)
+	e.put(HeaderVersion, Version)
+	e.put(HeaderHeaderSize, HeaderSize)
+	e.put(HeaderFlags, flags)
+	for _, t := range [...][2]int{
+		{HeaderMessages, MessageSize}, {HeaderToolCalls, ToolCallSize}, {HeaderMetadata, MetadataSize},
+		{HeaderSteps, StepSize}, {HeaderMembers, MemberSize},
+	} {
+		e.table(t[0], 0, HeaderSize, t[1])
+	}
+	e.put(HeaderLastAssistant, -1)
+}
+
+func (e *Encoder) table(at, count, offset, stride int) {
+	e.put(at, count)
+	e.put(at+4, offset)
+	e.put(at+8, stride)
+}
+
+// heap starts the string heap behind the tables, with the NUL that all absent
+// strings share, and points the header's strings at it.
+func (e *Encoder) heap() {
+	if e.over {
+		return
+	}
+	e.empty = len(e.buf) - e.base
+	e.put(HeaderHeapOffset, e.empty)
+	e.buf = append(e.buf, 0)
+	for _, at := range [...]int{HeaderID, HeaderGroup, HeaderTask, HeaderGroundTruth + ValueJSON, HeaderGroundTruth + ValueText} {
+		e.put(at, e.empty)
+	}
+}
+
+func (e *Encoder) align() {
+	for len(e.buf)%8 != 0 {
+		e.buf = append(e.buf, 0)
+	}
+}
+
+// put writes a u32 or i32 at an offset of the current buffer.
+func (e *Encoder) put(at, v int) {
+	if !e.over {
+		binary.LittleEndian.PutUint32(e.buf[e.base+at:], uint32(v))
+	}
+}
+
+// at reads back what put wrote.
+func (e *Encoder) at(at int) int {
+	if e.over {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(e.buf[e.base+at:]))
+}
+
+func (e *Encoder) float(at int, v float64) {
+	if !e.over {
+		binary.LittleEndian.PutUint64(e.buf[e.base+at:], math.Float64bits(v))
+	}
+}
+
+// str appends a string to the heap and writes its reference.
+func (e *Encoder) str(at int, s string) {
+	if s == "" {
+		e.put(at, e.empty)
+		return
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if e.over = e.over || len(e.buf)+len(s) >= e.limit; e.over {
+		return
+	}
+	e.put(at, len(e.buf)-e.base)
+	e.put(at+4, len(s))
+	e.buf = append(append(e.buf, s...), 0)
+}
+
+func (e *Encoder) bytes(at int, b []byte) {
+	if !utf8.Valid(b) {
+		b = []byte(strings.ToValidUTF8(string(b), "\uFFFD"))
+	}
+	if len(b) == 0 {
+		e.put(at, e.empty)
+		return
+	}
+	if e.over = e.over || len(e.buf)+len(b) >= e.limit; e.over {
+		return
+	}
+	e.put(at, len(e.buf)-e.base)
+	e.put(at+4, len(b))
+	e.buf = append(append(e.buf, b...), 0)
+}
+
+func flag(set bool, bit int) int {
+	if set {
+		return bit
+	}
+	return 0
+}

@@ -1,0 +1,210 @@
+package reward
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"unsafe"
+
+	"github.com/merit-rl/merit/sdk/reward/internal/layout"
+)
+
+// errBuffer says that a buffer breaks the layout; a host never sends such one.
+var errBuffer = errors.New("reward: the buffer does not follow the flat layout, version 1")
+
+// Decode reads a buffer of the flat ABI (see sandbox/abi). Strings point into
+// buf. It is what the module does with every input, exported for tests and
+// tools.
+func Decode(buf []byte) (*Rollout, error) {
+	d := decoder{rollout: new(Rollout)}
+	if !d.decode(buf) {
+		return nil, errBuffer
+	}
+	return d.rollout, nil
+}
+
+// DecodeGroup reads a group buffer of the flat ABI.
+func DecodeGroup(buf []byte) ([]*Rollout, error) {
+	g := groupDecoder{}
+	if !g.decode(buf) {
+		return nil, errBuffer
+	}
+	return g.rollouts, nil
+}
+
+// decoder reads buffers into one Rollout whose slices it uses again. The first
+// bad reference sticks; reads after it give zero values.
+type decoder struct {
+	buf     []byte
+	bad     bool
+	rollout *Rollout
+	calls   []ToolCall
+}
+
+func (d *decoder) decode(buf []byte) bool {
+	d.buf, d.bad = buf, false
+	if !d.header() || d.u32(layout.HeaderFlags)&layout.FlagGroup != 0 {
+		return false
+	}
+	r := d.rollout
+	r.ID, r.Group, r.Task = d.str(layout.HeaderID), d.str(layout.HeaderGroup), d.str(layout.HeaderTask)
+	r.StopReason = StopReason(d.u32(layout.HeaderStopReason))
+	r.GroundTruth = d.value(layout.HeaderGroundTruth)
+	d.toolCalls()
+	d.messages()
+	d.metadata()
+	d.steps()
+	return !d.bad
+}
+
+func (d *decoder) header() bool {
+	return len(d.buf) >= layout.HeaderSize && d.u32(0) == layout.Magic && d.u32(layout.HeaderVersion) == layout.Version &&
+		d.u32(layout.HeaderHeaderSize) >= layout.HeaderSize && d.u32(layout.HeaderTotalSize) == len(d.buf)
+}
+
+func (d *decoder) toolCalls() {
+	t := d.table(layout.HeaderToolCalls, layout.ToolCallSize)
+	d.calls = resize(d.calls, t.count)
+	for i := range d.calls {
+		at := t.row(i)
+		d.calls[i] = ToolCall{
+			ID: d.str(at + layout.ToolCallID), Name: d.str(at + layout.ToolCallName),
+			Arguments: d.str(at + layout.ToolCallArguments), Type: d.str(at + layout.ToolCallType),
+		}
+	}
+}
+
+func (d *decoder) messages() {
+	t := d.table(layout.HeaderMessages, layout.MessageSize)
+	d.rollout.Messages = resize(d.rollout.Messages, t.count)
+	for i := range d.rollout.Messages {
+		at, m := t.row(i), &d.rollout.Messages[i]
+		m.Role = d.str(at + layout.MessageRoleText)
+		m.Content = d.str(at + layout.MessageContent)
+		m.Name = d.str(at + layout.MessageName)
+		m.ToolCallID = d.str(at + layout.MessageToolCallID)
+		m.Null = d.u32(at+layout.MessageFlags)&layout.FlagContentNull != 0
+		m.Parts = d.str(at + layout.MessageParts)
+		first, count := d.u32(at+layout.MessageFirstToolCall), d.u32(at+layout.MessageToolCallCount)
+		if first+count > len(d.calls) {
+			d.bad = true
+			return
+		}
+		m.ToolCalls = d.calls[first : first+count : first+count]
+	}
+}
+
+func (d *decoder) metadata() {
+	t := d.table(layout.HeaderMetadata, layout.MetadataSize)
+	d.rollout.Metadata = resize(d.rollout.Metadata, t.count)
+	for i := range d.rollout.Metadata {
+		at := t.row(i)
+		d.rollout.Metadata[i] = Field{Key: d.str(at + layout.MetadataKey), Value: d.value(at + layout.MetadataValue)}
+	}
+}
+
+func (d *decoder) steps() {
+	t := d.table(layout.HeaderSteps, layout.StepSize)
+	d.rollout.Steps = resize(d.rollout.Steps, t.count)
+	for i := range d.rollout.Steps {
+		at := t.row(i)
+		flags := d.u32(at + layout.StepFlags)
+		d.rollout.Steps[i] = Step{
+			Message:     int(int32(d.u32(at + layout.StepMessage))),
+			Action:      d.str(at + layout.StepAction),
+			ActionKind:  ActionKind(d.u32(at + layout.StepActionKind)),
+			Choice:      int(int32(d.u32(at + layout.StepChoice))),
+			ActionValid: flags&layout.FlagActionValid != 0,
+			Reward:      d.f64(at + layout.StepEnvReward),
+			Terminated:  flags&layout.FlagTerminated != 0,
+			Truncated:   flags&layout.FlagTruncated != 0,
+			Anchor:      d.str(at + layout.StepAnchor),
+		}
+	}
+}
+
+func (d *decoder) value(at int) Value {
+	return Value{
+		Kind: Kind(d.u32(at + layout.ValueKind)), JSON: d.str(at + layout.ValueJSON), Text: d.str(at + layout.ValueText),
+		Number: d.f64(at + layout.ValueNumber), Bool: d.u32(at+layout.ValueBool) != 0,
+	}
+}
+
+// table is a checked table: every row lies within the buffer.
+type table struct{ count, offset, stride int }
+
+func (t table) row(i int) int { return t.offset + i*t.stride }
+
+func (d *decoder) table(at, least int) table {
+	t := table{d.u32(at), d.u32(at + 4), d.u32(at + 8)}
+	if t.stride < least || t.offset > len(d.buf) || t.count > (len(d.buf)-t.offset)/t.stride {
+		d.bad = true
+		return table{}
+	}
+	return t
+}
+
+// u32 returns 0 outside the buffer. On wasm an int has 64 bits, as on hosts.
+func (d *decoder) u32(at int) int {
+	if at+4 > len(d.buf) {
+		d.bad = true
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32(d.buf[at:]))
+}
+
+func (d *decoder) f64(at int) float64 {
+	if at+8 > len(d.buf) {
+		d.bad = true
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(d.buf[at:]))
+}
+
+func (d *decoder) str(at int) string {
+	offset, length := d.u32(at), d.u32(at+4)
+	if length == 0 {
+		return ""
+	}
+	if offset+length > len(d.buf) {
+		d.bad = true
+		return ""
+	}
+	return unsafe.String(&d.buf[offset], length)
+}
+
+// groupDecoder reads group buffers, one decoder a member.
+type groupDecoder struct {
+	decoders []*decoder
+	rollouts []*Rollout
+}
+
+func (g *groupDecoder) decode(buf []byte) bool {
+	d := decoder{buf: buf}
+	if !d.header() || d.u32(layout.HeaderFlags)&layout.FlagGroup == 0 {
+		return false
+	}
+	t := d.table(layout.HeaderMembers, layout.MemberSize)
+	g.rollouts = g.rollouts[:0]
+	for i := range t.count {
+		offset, size := d.u32(t.row(i)+layout.MemberOffset), d.u32(t.row(i)+layout.MemberLength)
+		if d.bad || offset+size > len(buf) {
+			return false
+		}
+		if i == len(g.decoders) {
+			g.decoders = append(g.decoders, &decoder{rollout: new(Rollout)})
+		}
+		if !g.decoders[i].decode(buf[offset : offset+size]) {
+			return false
+		}
+		g.rollouts = append(g.rollouts, g.decoders[i].rollout)
+	}
+	return !d.bad
+}
+
+func resize[T any](s []T, n int) []T {
+	if n <= cap(s) {
+		return s[:n]
+	}
+	return make([]T, n)
+}

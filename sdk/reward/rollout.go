@@ -1,0 +1,149 @@
+package reward
+
+import "iter"
+
+// Rollout is one trajectory to score: a conversation, what its task says about
+// it, and what the environment saw. Keep nothing of it after the function has
+// returned.
+type Rollout struct {
+	ID          string
+	Group       string
+	Task        string
+	Messages    []Message
+	GroundTruth Value
+	Metadata    []Field // keys ascending
+	Steps       []Step  // empty if there was no environment
+	StopReason  StopReason
+}
+
+// Roles of a message. Others may occur.
+const (
+	System    = "system"
+	User      = "user"
+	Assistant = "assistant"
+	Tool      = "tool"
+)
+
+// Message is one turn of the conversation.
+type Message struct {
+	Role       string
+	Content    string // of a list of parts: the text parts, joined
+	Name       string
+	ToolCallID string
+	ToolCalls  []ToolCall
+	Null       bool   // the content was null
+	Parts      string // JSON of the list of parts, or empty
+}
+
+// ToolCall is a request of the assistant to run a tool.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string // JSON text as the model wrote it, valid or not
+	Type      string
+}
+
+// Step is one decision as the environment saw it.
+type Step struct {
+	Message     int // index in Messages of the message with the action, or −1
+	Action      string
+	ActionKind  ActionKind
+	Choice      int // index of the action, for choices
+	ActionValid bool
+	Reward      float64 // the environment's own
+	Terminated  bool
+	Truncated   bool
+	Anchor      string // raw state before the action
+}
+
+// ActionKind is the form of an action.
+type ActionKind int
+
+// The action kinds.
+const (
+	ActionNone ActionKind = iota
+	ActionChoice
+	ActionText
+	ActionTool
+)
+
+// StopReason says why the episode ended.
+type StopReason int
+
+// The stop reasons.
+const (
+	StopNone StopReason = iota
+	StopTerminated
+	StopTruncated
+	StopPolicyEnded
+	StopPattern
+	StopError
+)
+
+// Field is one entry of the metadata.
+type Field struct {
+	Key   string
+	Value Value
+}
+
+// Kind is the JSON type of a Value.
+type Kind int
+
+// The kinds. JSON is a list, an object, or a number too large for a float64.
+const (
+	Absent Kind = iota
+	String
+	Number
+	Bool
+	Null
+	JSON
+)
+
+// Value is any JSON value; no parser is needed for the simple ones.
+type Value struct {
+	Kind   Kind
+	JSON   string  // as it came
+	Text   string  // a string's text; for other kinds the same as JSON
+	Number float64 // of a number
+	Bool   bool
+}
+
+// StringValue returns the Value of a string, for tests.
+func StringValue(s string) Value { return Value{Kind: String, JSON: s, Text: s} }
+
+// Meta returns the metadata under key. Its kind is Absent if there is none.
+func (r *Rollout) Meta(key string) Value {
+	for i := range r.Metadata {
+		if r.Metadata[i].Key == key {
+			return r.Metadata[i].Value
+		}
+	}
+	return Value{}
+}
+
+// Answer returns the content of the last assistant message, or "".
+func (r *Rollout) Answer() string {
+	for i := len(r.Messages) - 1; i >= 0; i-- {
+		if r.Messages[i].Role == Assistant {
+			return r.Messages[i].Content
+		}
+	}
+	return ""
+}
+
+// Assistants yields the assistant messages with their step index: the index
+// that Result.Steps and Output.Step take.
+func (r *Rollout) Assistants() iter.Seq2[int, *Message] {
+	return func(yield func(int, *Message) bool) {
+		step := 0
+		for i := range r.Messages {
+			if r.Messages[i].Role != Assistant {
+				continue
+			}
+			if !yield(step, &r.Messages[i]) {
+				return
+			}
+			step++
+		}
+	}
+}
