@@ -25,6 +25,7 @@ const MaxLine = 256 << 20
 type Reader struct {
 	name    string
 	line    int
+	bytes   int64
 	buffer  *bufio.Reader
 	long    []byte // a line longer than the buffer
 	closers []func() error
@@ -86,6 +87,7 @@ func (r *Reader) Next(v any) error {
 		if err != nil {
 			return err
 		}
+		r.bytes += int64(len(line))
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
@@ -101,6 +103,12 @@ func (r *Reader) Where() string { return fmt.Sprintf("%s:%d", r.name, r.line) }
 
 // Line is the 1-based number of the line that Next read last.
 func (r *Reader) Line() int { return r.line }
+
+// Name is the name of the file.
+func (r *Reader) Name() string { return r.name }
+
+// Bytes is how much text was read so far, decompressed.
+func (r *Reader) Bytes() int64 { return r.bytes }
 
 // Close closes what Open opened.
 func (r *Reader) Close() error {

@@ -1,0 +1,89 @@
+package scoring
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+)
+
+// Summary describes a whole pass.
+type Summary struct {
+	Trajectories int            `json:"trajectories"`
+	Outcomes     []reward.Count `json:"outcomes"`
+	Mean         *float64       `json:"mean_score"` // null if nothing was scored
+	Std          *float64       `json:"std_score"`  // sample standard deviation; null below two scores
+	Min          *float64       `json:"min_score"`
+	Max          *float64       `json:"max_score"`
+	MeanFuel     float64        `json:"mean_fuel"`
+	MaxFuel      uint64         `json:"max_fuel"`
+
+	counts   map[reward.Outcome]int
+	mean, m2 float64 // Welford
+	fuel     float64
+	examples []string
+}
+
+// quoted is how many unscored trajectories an error names.
+const quoted = 3
+
+func newSummary() *Summary { return &Summary{counts: map[reward.Outcome]int{}} }
+
+func (s *Summary) add(id string, e reward.Evaluation) {
+	s.Trajectories++
+	s.counts[e.Outcome]++
+	s.fuel += float64(e.Fuel)
+	s.MaxFuel = max(s.MaxFuel, e.Fuel)
+	s.MeanFuel = s.fuel / float64(s.Trajectories)
+	s.Outcomes = s.Outcomes[:0]
+	for _, o := range reward.Outcomes {
+		if n := s.counts[o]; n > 0 {
+			s.Outcomes = append(s.Outcomes, reward.Count{Outcome: o, N: n})
+		}
+	}
+	if e.Outcome != reward.Scored {
+		if len(s.examples) < quoted {
+			s.examples = append(s.examples, fmt.Sprintf("%s: %s (%s)", id, e.Outcome, e.Reason))
+		}
+		return
+	}
+	x, n := e.Result.Score, float64(s.counts[reward.Scored])
+	delta := x - s.mean
+	s.mean += delta / n
+	s.m2 += delta * (x - s.mean)
+	mean := s.mean
+	s.Mean = &mean
+	if n > 1 {
+		std := math.Sqrt(s.m2 / (n - 1))
+		s.Std = &std
+	}
+	if s.Min == nil || x < *s.Min {
+		s.Min = &x
+	}
+	if s.Max == nil || x > *s.Max {
+		s.Max = &x
+	}
+}
+
+// Unscored returns nil if every trajectory has a score, and otherwise how many
+// have none, why, and the first of them.
+func (s *Summary) Unscored() error {
+	missing := s.Trajectories - s.counts[reward.Scored]
+	if missing == 0 {
+		return nil
+	}
+	var counts []string
+	for _, c := range s.Outcomes {
+		if c.Outcome != reward.Scored {
+			counts = append(counts, fmt.Sprintf("%s %d", c.Outcome, c.N))
+		}
+	}
+	return &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Unscored,
+		What: fmt.Sprintf("%d of %d evaluations have no score (%s); first:\n%s",
+			missing, s.Trajectories, strings.Join(counts, ", "), strings.Join(s.examples, "\n")),
+		Hint: "a failed reward is never 0: treat these as missing, or correct the reward (merit reward run shows one in full)",
+	}
+}
