@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Isolation says what an evaluation may see of those before it.
+type Isolation string
+
+// The isolation modes. Snapshot and Fresh give the same results and the same
+// fuel; Shared may not.
+const (
+	Snapshot Isolation = "snapshot" // memory and globals are restored after every evaluation (default)
+	Fresh    Isolation = "fresh"    // every evaluation has a new instance; slow
+	Shared   Isolation = "shared"   // an instance is used again as it is: the module must be trusted
+)
+
+// Limits bound one evaluation and one module.
+type Limits struct {
+	// Fuel is what an evaluation may use: about one unit an instruction. Input
+	// beyond 128 KiB raises it in proportion, up to 16 times.
+	Fuel uint64 `yaml:"fuel" json:"fuel"`
+	// MemoryMiB bounds a module's linear memory.
+	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
+	// TableEntries bounds each of its tables.
+	TableEntries int `yaml:"table_entries" json:"table_entries"`
+	// ModuleMiB bounds the module file.
+	ModuleMiB int `yaml:"module_mib" json:"module_mib"`
+	// InputMiB bounds a trajectory in the form that modules read, or a group.
+	InputMiB int `yaml:"input_mib" json:"input_mib"`
+	// OutputKiB bounds the names and texts that an evaluation returns.
+	OutputKiB int `yaml:"output_kib" json:"output_kib"`
+	// LogKiB bounds its log: log calls, standard output and error.
+	LogKiB int `yaml:"log_kib" json:"log_kib"`
+	// Steps bounds the steps and the metrics that an evaluation returns, each.
+	Steps int `yaml:"steps" json:"steps"`
+	// CallDepth bounds nested calls; large frames count more than once.
+	CallDepth int `yaml:"call_depth" json:"call_depth"`
+	// WallClock is the last resort against a guest that fuel does not stop in
+	// time. Its outcome is not deterministic.
+	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock"`
+}
+
+// Config configures a Runtime.
+type Config struct {
+	Limits    `yaml:",inline"`
+	Isolation Isolation `yaml:"isolation" json:"isolation"`
+	// Workers bounds the instances of a module, and so its evaluations at one
+	// time; 0 means one for each processor. It never changes a result.
+	Workers int `yaml:"workers" json:"workers"`
+	// CacheDir keeps compiled modules: native code, so it must be writable by
+	// this user only. Empty means no cache on disk.
+	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
+	// CacheMiB bounds CacheDir; what was not used for longest goes first.
+	CacheMiB int `yaml:"cache_mib" json:"cache_mib"`
+	// Interpreter runs modules without compiling them: the same results, 20 to
+	// 100 times slower. It is meant for checks and for processors without a
+	// compiler.
+	Interpreter bool `yaml:"interpreter" json:"interpreter"`
+}
+
+// DefaultConfig returns the limits for rewards that nobody has vouched for,
+// with snapshots and without a cache on disk.
+func DefaultConfig() Config {
+	return Config{
+		Limits: Limits{
+			Fuel:         500_000_000,
+			MemoryMiB:    64,
+			TableEntries: 10_000,
+			ModuleMiB:    32,
+			InputMiB:     8,
+			OutputKiB:    1024,
+			LogKiB:       64,
+			Steps:        100_000,
+			CallDepth:    10_000,
+			WallClock:    10 * time.Second,
+		},
+		Isolation: Snapshot,
+		CacheMiB:  512,
+	}
+}
+
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c Config) Validate() []error {
+	var errs []error
+	bad := func(key, what, hint string) {
+		errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
+	}
+	between := func(key string, value, least, most int) {
+		if value < least || value > most {
+			bad(key, fmt.Sprintf("%d is out of range", value), fmt.Sprintf("use a whole number from %d to %d", least, most))
+		}
+	}
+	if c.Fuel < 1000 || c.Fuel > 1<<50 {
+		bad("fuel", fmt.Sprintf("%d is out of range", c.Fuel), "use a number from 1000 to 2^50; the default is 500000000")
+	}
+	between("memory_mib", c.MemoryMiB, 1, 4096)
+	between("table_entries", c.TableEntries, 1, 10_000_000)
+	between("module_mib", c.ModuleMiB, 1, 1024)
+	between("input_mib", c.InputMiB, 1, 1024)
+	between("output_kib", c.OutputKiB, 1, 1<<20)
+	between("log_kib", c.LogKiB, 1, 1<<20)
+	between("steps", c.Steps, 1, 100_000_000)
+	between("call_depth", c.CallDepth, 10, 1_000_000)
+	between("workers", c.Workers, 0, 4096)
+	between("cache_mib", c.CacheMiB, 0, 1<<20)
+	if c.WallClock < time.Millisecond {
+		bad("wall_clock", fmt.Sprintf("%v is too short", c.WallClock), "write a duration such as 10s")
+	}
+	switch c.Isolation {
+	case Snapshot, Fresh, Shared:
+	default:
+		bad("isolation", fmt.Sprintf("%q is not an isolation mode", c.Isolation), "use snapshot, fresh or shared")
+	}
+	return errs
+}
