@@ -1,0 +1,123 @@
+package learn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn/internal/net"
+)
+
+// PolicyConfig describes the network of a Policy.
+type PolicyConfig struct {
+	// Hidden are the widths of the fully connected hidden layers; empty makes
+	// a linear policy (behind the convolutions, if there are any).
+	Hidden []int `yaml:"hidden" json:"hidden"`
+	// Activation follows every convolution and hidden layer: relu, tanh,
+	// sigmoid or silu.
+	Activation string `yaml:"activation" json:"activation"`
+	// Convolution stands before the hidden layers; it needs a feature tensor
+	// of shape [channels rows columns].
+	Convolution Convolution `yaml:"convolution" json:"convolution"`
+	// ValueHead adds a critic that shares the hidden layers.
+	ValueHead bool `yaml:"value_head" json:"value_head"`
+	// Ngrams say how text is read where the environment gives no features.
+	Ngrams Ngrams `yaml:"ngrams" json:"ngrams"`
+	// InitScale multiplies the standard deviation √(2/fan-in) of the initial
+	// weights (He et al. 2015), InitFanIn is the fan-in of the first layer:
+	// the number of inputs that are usually not zero; 0 counts them all.
+	InitScale float64 `yaml:"init_scale" json:"init_scale"`
+	InitFanIn int     `yaml:"init_fan_in" json:"init_fan_in"`
+	// InitLast multiplies the weights of the output layers: a small value
+	// starts from a nearly uniform policy.
+	InitLast float64 `yaml:"init_last" json:"init_last"`
+}
+
+// Convolution is a stack of layers with stride 1 and zero padding that keeps
+// rows and columns.
+type Convolution struct {
+	Filters []int `yaml:"filters" json:"filters"` // output channels of each layer; empty = none
+	Kernel  int   `yaml:"kernel" json:"kernel"`   // side of the square kernel, odd
+}
+
+// Ngrams describes the hashed n-gram features of a text (feature hashing with
+// signs, Weinberger et al. 2009).
+type Ngrams struct {
+	Dimensions int    `yaml:"dimensions" json:"dimensions"` // length of the feature vector
+	Min        int    `yaml:"min" json:"min"`               // shortest n-gram
+	Max        int    `yaml:"max" json:"max"`               // longest n-gram
+	Unit       string `yaml:"unit" json:"unit"`             // what is counted: characters or words
+}
+
+// The units of an n-gram.
+const (
+	UnitCharacters = "characters"
+	UnitWords      = "words"
+)
+
+// Bounds that keep a typing error from asking for the machine's memory.
+const (
+	maxLayers     = 16
+	maxWidth      = 1 << 14
+	maxDimensions = 1 << 20
+	maxKernel     = 15
+	maxNgram      = 16
+	maxParameters = 1 << 27
+)
+
+// DefaultPolicyConfig returns the network of the quickstart: two hidden layers
+// of 64 with ReLU, no critic.
+func DefaultPolicyConfig() PolicyConfig {
+	return PolicyConfig{
+		Hidden: []int{64, 64}, Activation: "relu", Convolution: Convolution{Kernel: 3},
+		Ngrams:    Ngrams{Dimensions: 1024, Min: 1, Max: 3, Unit: UnitCharacters},
+		InitScale: 1, InitFanIn: 24, InitLast: 0.01,
+	}
+}
+
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c PolicyConfig) Validate() []error {
+	var p problems
+	p.layers("hidden", c.Hidden)
+	p.layers("convolution.filters", c.Convolution.Filters)
+	if _, err := net.ParseActivation(c.Activation); err != nil {
+		p.add("activation", err.Error(), "use one of "+strings.Join(net.Activations(), ", "))
+	}
+	if len(c.Convolution.Filters) > 0 {
+		k := c.Convolution.Kernel
+		p.check(k >= 1 && k <= maxKernel && k%2 == 1, "convolution.kernel", k, fmt.Sprintf("use an odd number from 1 to %d", maxKernel))
+	}
+	n := c.Ngrams
+	p.check(n.Dimensions >= 1 && n.Dimensions <= maxDimensions, "ngrams.dimensions", n.Dimensions, fmt.Sprintf("use a whole number from 1 to %d", maxDimensions))
+	p.check(n.Min >= 1 && n.Min <= maxNgram, "ngrams.min", n.Min, fmt.Sprintf("use a whole number from 1 to %d", maxNgram))
+	p.check(n.Max >= n.Min && n.Max <= maxNgram, "ngrams.max", n.Max, fmt.Sprintf("use a whole number from ngrams.min to %d", maxNgram))
+	p.check(n.Unit == UnitCharacters || n.Unit == UnitWords, "ngrams.unit", n.Unit, "use characters or words")
+	p.within("init_scale", c.InitScale, 1e-6, 1e3)
+	p.check(c.InitFanIn >= 0, "init_fan_in", c.InitFanIn, "use the usual number of non-zero inputs, or 0 to count them all")
+	p.within("init_last", c.InitLast, 0, 1e3)
+	return p
+}
+
+// problems collects what is wrong with a stage's configuration.
+type problems []error
+
+func (p *problems) add(key, what, hint string) {
+	*p = append(*p, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
+}
+
+func (p *problems) check(ok bool, key string, got any, hint string) {
+	if !ok {
+		p.add(key, fmt.Sprintf("%v is not allowed", got), hint)
+	}
+}
+
+func (p *problems) within(key string, got, least, most float64) {
+	p.check(got >= least && got <= most, key, got, fmt.Sprintf("use a number from %g to %g", least, most))
+}
+
+func (p *problems) layers(key string, widths []int) {
+	p.check(len(widths) <= maxLayers, key, fmt.Sprintf("%d layers", len(widths)), fmt.Sprintf("use at most %d", maxLayers))
+	for i, w := range widths {
+		p.check(w >= 1 && w <= maxWidth, fmt.Sprintf("%s[%d]", key, i), w, fmt.Sprintf("use a whole number from 1 to %d", maxWidth))
+	}
+}
