@@ -1,0 +1,164 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Open starts an environment for a worker, numbered from 0, at the first use
+// and again after a fault. Every environment that it returns has the same
+// Spec. The context bounds the start only, not the life of the environment.
+type Open func(ctx context.Context, worker int) (env.Env, error)
+
+// Option changes a Collector.
+type Option func(*Collector)
+
+// WithLogger makes a collector write every step to log at debug level, and
+// restarts at warn level. Where debug is off, steps cost nothing.
+func WithLogger(log *slog.Logger) Option {
+	return func(c *Collector) { c.log = log }
+}
+
+// Collector collects groups with one policy. It keeps its environments open
+// between collections; Close ends them.
+type Collector struct {
+	cfg    Config
+	policy policy.Policy
+	stop   *regexp.Regexp // nil if there is none
+	anchor *regexp.Regexp // nil if there is none
+	log    *slog.Logger
+
+	mu      sync.Mutex // held during a collection
+	workers []*worker
+
+	specMu sync.Mutex
+	spec   *env.Spec // of every environment, but for Slots; nil before the first
+}
+
+// New returns a collector. No environment is opened before the first
+// collection.
+func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector, error) {
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return nil, err
+	}
+	c := &Collector{cfg: cfg, policy: p, log: slog.New(slog.DiscardHandler)}
+	if cfg.StopPattern != "" {
+		c.stop = regexp.MustCompile(cfg.StopPattern)
+	}
+	if cfg.AnchorPattern != "" {
+		c.anchor = regexp.MustCompile(cfg.AnchorPattern)
+	}
+	for _, o := range options {
+		o(c)
+	}
+	parallel := cfg.Parallel
+	if parallel == 0 {
+		parallel = runtime.GOMAXPROCS(0)
+	}
+	for i := range parallel {
+		c.workers = append(c.workers, &worker{collector: c, id: i, open: open})
+	}
+	return c, nil
+}
+
+// Collect plays the episodes of a plan and returns its groups in order, each
+// with its members in order. An episode that faults destroyed more often than
+// Config.Retries is present with rl.StopError and its error; the collection
+// itself fails when the policy fails, when an environment breaks its contract
+// or cannot be kept alive, or when ctx is done. All goroutines have ended when
+// it returns. Calls to onProgress, which may be nil, are serialised.
+func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Progress)) ([]*rl.Group, Stats, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	began := time.Now()
+	if plan.Groups == 0 {
+		plan.Groups = c.cfg.Groups
+	}
+	if plan.Members == 0 {
+		plan.Members = c.cfg.Members
+	}
+	b := newBoard(plan, c.cfg.Retries, onProgress)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	active := min(len(c.workers), plan.Groups*plan.Members)
+	share := (plan.Groups*plan.Members + active - 1) / active
+	var wg sync.WaitGroup
+	for _, w := range c.workers[:active] {
+		wg.Go(func() {
+			if err := w.run(ctx, b, share); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	stats := b.stats()
+	stats.Elapsed = time.Since(began)
+	if err := context.Cause(ctx); err != nil {
+		return nil, stats, err
+	}
+	groups := b.groups(c.workers[0].spec.Name)
+	if err := checkStarts(groups); err != nil {
+		return nil, stats, err
+	}
+	return groups, stats, nil
+}
+
+// Close ends every environment. It waits for a collection under way.
+func (c *Collector) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var errs []error
+	for _, w := range c.workers {
+		errs = append(errs, w.close())
+	}
+	return errors.Join(errs...)
+}
+
+// checkStarts reports a group whose members did not begin alike: advantages
+// compare members, and only an identical start makes them comparable.
+func checkStarts(groups []*rl.Group) error {
+	for _, g := range groups {
+		var first *rl.Trajectory
+		for _, t := range g.Trajectories {
+			if len(t.Steps) == 0 {
+				continue
+			}
+			if first == nil {
+				first = t
+				continue
+			}
+			if !sameStart(first, t) {
+				return &fault.Error{
+					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID,
+					What: fmt.Sprintf("the environment began this episode differently from %s, though both have seed %d", first.ID, t.Seed),
+					Hint: "make the environment's reset a function of the seed alone",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func sameStart(a, b *rl.Trajectory) bool {
+	x, y := a.Observation(0), b.Observation(0)
+	if a.Steps[0].Anchor != b.Steps[0].Anchor || len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].Content.Text() != y[i].Content.Text() {
+			return false
+		}
+	}
+	return true
+}

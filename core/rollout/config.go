@@ -1,0 +1,109 @@
+// Package rollout collects intact groups of trajectories: N members from one
+// identical start, acted by one policy in vectorised environments, in bounded
+// parallel.
+//
+// What is collected is a function of (seed, group, member, step) and of the
+// policy alone: the number of workers, the number of slots, the order of
+// arrival and crashes that a retry survives leave no trace in it.
+//
+// It imports the standard library, core/env, core/policy, core/rl and
+// core/fault.
+package rollout
+
+import (
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// AnchorSource names what identifies a state for step groups.
+type AnchorSource string
+
+// The sources of an anchor.
+const (
+	AnchorObservation AnchorSource = "observation" // the environment's own raw observation
+	AnchorText        AnchorSource = "text"        // the observation as a reader sees it
+	AnchorMessages    AnchorSource = "messages"    // the whole conversation up to the decision
+)
+
+// Config says how episodes are collected.
+type Config struct {
+	// Groups is how many identical starts a collection has, Members how many
+	// episodes begin from each.
+	Groups  int `yaml:"groups" json:"groups"`
+	Members int `yaml:"members" json:"members"`
+	// MaxSteps cuts an episode; 0 leaves it to the environment's own limit.
+	MaxSteps int `yaml:"max_steps" json:"max_steps"`
+	// Parallel is how many environments run beside each other, each with its
+	// own slots; 0 means one for each processor. It never changes a result.
+	Parallel int `yaml:"parallel" json:"parallel"`
+	// StepDeadline bounds one exchange with an environment and one call of the
+	// policy; EpisodeDeadline bounds one attempt at an episode; 0 means none.
+	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline"`
+	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline"`
+	// Retries is how often an episode that a fault destroyed is begun again.
+	Retries int `yaml:"retries" json:"retries"`
+	// StopPattern ends an episode, after the action, when it matches the
+	// policy's output; empty means never.
+	StopPattern string `yaml:"stop_pattern" json:"stop_pattern"`
+	// Anchor says what identifies a state. AnchorPattern, if set, reduces it
+	// to the captures of its first match (the match itself if it captures
+	// nothing); where it does not match, the whole source stays the anchor.
+	Anchor        AnchorSource `yaml:"anchor" json:"anchor"`
+	AnchorPattern string       `yaml:"anchor_pattern" json:"anchor_pattern"`
+}
+
+// DefaultConfig returns 32 groups of 8 with deadlines that only a stuck
+// environment meets.
+func DefaultConfig() Config {
+	return Config{
+		Groups:          32,
+		Members:         8,
+		StepDeadline:    30 * time.Second,
+		EpisodeDeadline: 10 * time.Minute,
+		Retries:         2,
+		Anchor:          AnchorObservation,
+	}
+}
+
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c Config) Validate() []error {
+	var errs []error
+	bad := func(key, what, hint string) {
+		errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
+	}
+	atLeast := func(key string, value, least int) {
+		if value < least {
+			bad(key, fmt.Sprintf("%d is too small", value), fmt.Sprintf("use a whole number of at least %d", least))
+		}
+	}
+	atLeast("groups", c.Groups, 1)
+	atLeast("members", c.Members, 1)
+	atLeast("max_steps", c.MaxSteps, 0)
+	atLeast("parallel", c.Parallel, 0)
+	atLeast("retries", c.Retries, 0)
+	if c.StepDeadline < 0 {
+		bad("step_deadline", fmt.Sprintf("%v is negative", c.StepDeadline), "write a duration such as 30s, or 0 for none")
+	}
+	if c.EpisodeDeadline < 0 {
+		bad("episode_deadline", fmt.Sprintf("%v is negative", c.EpisodeDeadline), "write a duration such as 10m, or 0 for none")
+	}
+	if _, err := regexp.Compile(c.StopPattern); err != nil {
+		bad("stop_pattern", err.Error(), "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax")
+	}
+	if _, err := regexp.Compile(c.AnchorPattern); err != nil {
+		bad("anchor_pattern", err.Error(), "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax")
+	}
+	switch c.Anchor {
+	case AnchorObservation, AnchorText:
+	case AnchorMessages:
+		if c.AnchorPattern != "" {
+			bad("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
+		}
+	default:
+		bad("anchor", fmt.Sprintf("%q is not a source of anchors", c.Anchor), "use observation, text or messages")
+	}
+	return errs
+}

@@ -1,0 +1,125 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// decide asks the policy about every slot that has an observation, in one
+// call, and ends the episodes that it ends.
+func (w *worker) decide(ctx context.Context) error {
+	w.rows, w.observations = w.rows[:0], w.observations[:0]
+	for i := range w.slots {
+		s := &w.slots[i]
+		if s.phase != deciding && s.phase != valuing {
+			continue
+		}
+		n := len(s.t.Messages)
+		w.rows = append(w.rows, i)
+		w.observations = append(w.observations, policy.Observation{
+			Messages: s.t.Messages[:n:n],
+			Text:     s.text,
+			Features: s.features,
+			Mask:     s.mask,
+			Actions:  w.spec.Actions,
+			Seed:     w.board.decision(s.job, len(s.t.Steps)),
+		})
+	}
+	if len(w.rows) == 0 {
+		return nil
+	}
+	decisions := w.decisions[:len(w.rows)]
+	clear(decisions)
+	if err := w.act(ctx, decisions); err != nil {
+		return err
+	}
+	for k, i := range w.rows {
+		if err := w.take(ctx, &w.slots[i], &decisions[k]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act calls the policy within the step deadline.
+func (w *worker) act(ctx context.Context, decisions []policy.Decision) error {
+	limited, cancel := w.collector.limit(ctx)
+	defer cancel()
+	err := w.collector.policy.Act(limited, w.observations, decisions)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case limited.Err() != nil:
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Timeout, Where: "policy",
+			What: fmt.Sprintf("no decision within step_deadline %v", w.collector.cfg.StepDeadline),
+			Hint: "raise rollout.step_deadline, or use fewer slots for each call of the policy", Err: err,
+		}
+	}
+	return err
+}
+
+// take makes d the decision of s.
+func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
+	if problem := w.check(d); problem != "" {
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Invalid, Where: fmt.Sprintf("%s step %d", s.t.ID, len(s.t.Steps)),
+			What: "the policy " + problem,
+			Hint: "lower the learning rate if training diverged; `merit view` shows the steps before",
+		}
+	}
+	if s.phase == valuing {
+		if d.HasValue {
+			s.t.Bootstrap = s.arena.value(d.Value)
+		}
+		w.finish(s, s.t.StopReason)
+		return nil
+	}
+	s.decision = *d
+	if !d.End {
+		s.phase = acting
+		if s.decision.Action.Kind == "" {
+			s.decision.Action.Kind = w.kind()
+		}
+		return nil
+	}
+	if d.Raw != "" { // last words are a step of their own: they can be scored and learnt
+		s.decision.Action, s.held = rl.Action{Kind: rl.ActionText, Text: d.Raw}, false
+		s.say()
+		step := s.record(&w.spec, w.version, 0, 0)
+		if w.debug {
+			w.logStep(ctx, s, step)
+		}
+	}
+	w.finish(s, rl.StopPolicyEnded)
+	return nil
+}
+
+// kind is what an action is if the policy does not say it.
+func (w *worker) kind() rl.ActionKind {
+	if len(w.spec.Actions) > 0 {
+		return rl.ActionChoice
+	}
+	return rl.ActionText
+}
+
+// check returns what is wrong with a decision, or "".
+func (w *worker) check(d *policy.Decision) string {
+	for _, x := range [...]float64{d.LogProb, d.Entropy, d.Value} {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Sprintf("gave a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
+		}
+	}
+	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && w.kind() == rl.ActionChoice
+	if !d.End && choice && (d.Action.Choice < 0 || d.Action.Choice >= len(w.spec.Actions)) {
+		return fmt.Sprintf("chose action %d of %d", d.Action.Choice, len(w.spec.Actions))
+	}
+	return ""
+}

@@ -1,0 +1,168 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// limit bounds a call by the step deadline.
+func (c *Collector) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if c.cfg.StepDeadline == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.cfg.StepDeadline)
+}
+
+// exchange sends what every slot wants to the environment and checks what
+// comes back. After an error the environment is not to be used again.
+func (w *worker) exchange(ctx context.Context) error {
+	asked := 0
+	w.batch.Want = env.WantText
+	if w.spec.Features() > 0 {
+		w.batch.Want |= env.WantFeatures
+	}
+	for i := range w.slots {
+		s := &w.slots[i]
+		w.batch.Ops[i] = env.Skip
+		switch s.phase {
+		case starting:
+			w.batch.Ops[i], w.batch.Seeds[i] = env.Reset, s.t.Seed
+		case acting:
+			s.submit(&w.spec, w.batch, i)
+		}
+		if w.batch.Ops[i] != env.Skip {
+			asked++
+		}
+	}
+	w.reply.Events = w.reply.Events[:0]
+	if asked == 0 {
+		return nil
+	}
+	limited, cancel := w.collector.limit(ctx)
+	defer cancel()
+	err := w.env.Exchange(limited, w.batch, &w.reply)
+	switch {
+	case err == nil:
+		err = w.checkReply()
+	case ctx.Err() == nil && limited.Err() != nil:
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
+			What: fmt.Sprintf("no answer within step_deadline %v", w.collector.cfg.StepDeadline),
+			Hint: "raise rollout.step_deadline if the environment is slow by nature", Retry: true, Err: err,
+		}
+	}
+	if err == nil || fault.As(err) != nil {
+		return err
+	}
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name, What: "the environment failed", Retry: true, Err: err}
+}
+
+// checkReply returns how the reply breaks the contract of env.Reply, if it
+// does.
+func (w *worker) checkReply() error {
+	r, n := &w.reply, len(w.batch.Ops)
+	nf, na := w.spec.Features(), len(w.spec.Actions)
+	if len(r.Anchor) != n || len(r.Text) != n || len(r.Reward) != n || len(r.Flags) != n || len(r.Mask) != n*na || len(r.Features) != n*nf {
+		return w.broken("the columns of the reply have the wrong length: %d anchors, %d texts, %d rewards, %d flags, %d mask bytes, %d features for %d slots",
+			len(r.Anchor), len(r.Text), len(r.Reward), len(r.Flags), len(r.Mask), len(r.Features), n)
+	}
+	for _, e := range r.Events {
+		if e.Slot < 0 || e.Slot >= n {
+			return w.broken("an event speaks of slot %d of %d", e.Slot, n)
+		}
+	}
+	for i := range w.slots {
+		if w.batch.Ops[i] == env.Skip || r.Flags[i]&env.Failed != 0 {
+			continue
+		}
+		if x := r.Reward[i]; math.IsNaN(x) || math.IsInf(x, 0) {
+			return w.broken("the reward of slot %d is %v", i, x)
+		}
+		over := r.Flags[i]&(env.Terminated|env.Truncated) != 0
+		if over && w.batch.Ops[i] == env.Reset {
+			return w.broken("the episode in slot %d was over when it began (seed %d)", i, w.batch.Seeds[i])
+		}
+		if na > 0 && !over && !slices.ContainsFunc(r.Mask[i*na:(i+1)*na], func(b byte) bool { return b != 0 }) {
+			return w.broken("slot %d offers no action, though its episode is not over", i)
+		}
+		if !finite(r.Features[i*nf : (i+1)*nf]) {
+			return w.broken("the features of slot %d are not all finite", i)
+		}
+	}
+	return nil
+}
+
+// finite reports whether all of x is: x·0 is 0 for finite numbers and NaN for
+// the others.
+func finite(x []float32) bool {
+	var sum float32
+	for _, v := range x {
+		sum += v * 0
+	}
+	return sum == 0
+}
+
+func (w *worker) broken(format string, args ...any) error {
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Protocol, Where: w.spec.Name, What: fmt.Sprintf(format, args...),
+		Hint: "this is a bug of the environment; its contract is in the documentation of core/env",
+	}
+}
+
+// failure is why slot i says that it is broken.
+func (w *worker) failure(i int) error {
+	why := ""
+	for _, e := range w.reply.Events {
+		if e.Slot == i && e.Kind == env.EventError {
+			why = e.Message
+		}
+	}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
+		What: cmp.Or(why, "the slot failed without a reason"), Retry: true,
+	}
+}
+
+func (w *worker) late(deadline time.Duration) error {
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
+		What: fmt.Sprintf("the episode took longer than episode_deadline %v", deadline), Retry: true,
+	}
+}
+
+// maxErrorText caps the error text of a trajectory.
+const maxErrorText = 2048
+
+// lose ends an attempt at the episode in s: it is begun again, or, if that was
+// the last attempt, filed with its error.
+func (w *worker) lose(s *slot, cause error, crashed bool) {
+	if w.board.again(s.job, crashed) {
+		*s = slot{}
+		w.busy--
+		return
+	}
+	text := fmt.Sprintf("at the start: %v", cause)
+	if s.phase == acting {
+		text = fmt.Sprintf("at step %d, action %q: %v", len(s.t.Steps), s.decision.Action.Text, cause)
+	}
+	s.t.StopReason, s.t.Error = rl.StopError, strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
+	w.leave(s)
+}
+
+// loseAll ends every attempt in an environment that crashed.
+func (w *worker) loseAll(cause error) {
+	for i := range w.slots {
+		if s := &w.slots[i]; s.phase != idle {
+			w.lose(s, cause, true)
+		}
+	}
+}

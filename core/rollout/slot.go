@@ -1,0 +1,163 @@
+package rollout
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// phase is what a slot waits for.
+type phase byte
+
+const (
+	idle     phase = iota // an episode
+	starting              // the environment's reset
+	deciding              // the policy
+	acting                // the environment's answer
+	valuing               // the critic's estimate of the final observation
+)
+
+// slot is one place in a vectorised environment and the episode in it.
+type slot struct {
+	phase phase
+	job   job
+	began time.Time
+	t     *rl.Trajectory
+	arena arena
+
+	text     string // the current observation
+	anchor   string
+	features []float32
+	mask     []byte
+	chain    chain
+
+	decision policy.Decision
+	count    int  // messages that the decision saw
+	held     bool // the action named no action of the environment, which was not asked
+	info     map[string]json.RawMessage
+}
+
+// begin puts a new episode into s.
+func (s *slot) begin(j job, t *rl.Trajectory, chunk int, now time.Time) {
+	*s = slot{phase: starting, job: j, t: t, began: now, arena: arena{rows: chunk + 1}}
+	t.Messages = make([]rl.Message, 0, 2*chunk+2)
+	t.Steps = make([]rl.Step, 0, chunk)
+}
+
+// submit writes the decided action into row i of a batch and into the
+// conversation.
+func (s *slot) submit(spec *env.Spec, batch *env.Batch, i int) {
+	a := &s.decision.Action
+	s.held = false
+	batch.Ops[i] = env.Step
+	switch {
+	case len(spec.Actions) == 0:
+		batch.Texts[i] = a.Text
+		if a.Kind == rl.ActionTool {
+			batch.Texts[i] = toolText(a.ToolCalls)
+		}
+	case a.Kind == rl.ActionChoice:
+		a.Text = spec.Actions[a.Choice]
+		batch.Actions[i] = int32(a.Choice)
+	default:
+		named := slices.Index(spec.Actions, strings.TrimSpace(a.Text))
+		if s.held = named < 0; s.held {
+			named, batch.Ops[i] = 0, env.Skip
+		}
+		a.Choice, batch.Actions[i] = named, int32(named)
+	}
+	s.say()
+}
+
+// say appends the policy's output to the conversation.
+func (s *slot) say() {
+	s.count = len(s.t.Messages)
+	s.t.Messages = append(s.t.Messages, rl.Message{
+		Role: rl.RoleAssistant, Content: rl.Text(s.output()), ToolCalls: s.decision.Action.ToolCalls,
+	})
+}
+
+// output is what the policy said: its raw output if it has one, else the
+// action.
+func (s *slot) output() string {
+	if s.decision.Raw != "" {
+		return s.decision.Raw
+	}
+	return s.decision.Action.Text
+}
+
+// toolText is how tool calls reach an environment whose actions are text: the
+// JSON list of them.
+func toolText(calls []rl.ToolCall) string {
+	text, err := json.Marshal(calls)
+	if err != nil { // strings only: cannot fail
+		panic(err)
+	}
+	return string(text)
+}
+
+// hear takes what an event says about the slot.
+func (s *slot) hear(e *env.Event) {
+	switch e.Kind {
+	case env.EventToolResult:
+		s.t.Messages = append(s.t.Messages, rl.Message{
+			Role: rl.RoleTool, Name: e.Name, Content: rl.Text(e.Message), ToolCallID: s.unanswered(e.Name),
+		})
+	case env.EventInfo:
+		value := json.RawMessage(e.Message)
+		if !json.Valid(value) {
+			value, _ = json.Marshal(e.Message) // a string always has a JSON form
+		}
+		if s.info == nil {
+			s.info = make(map[string]json.RawMessage)
+		}
+		s.info[e.Name] = value
+	}
+}
+
+// unanswered returns the id of the first call of the tool that has no result
+// yet, and "" if there is none.
+func (s *slot) unanswered(tool string) string {
+	said := s.t.Messages[s.count:]
+	for _, call := range s.decision.Action.ToolCalls {
+		if call.Function.Name == tool && !slices.ContainsFunc(said, func(m rl.Message) bool { return m.ToolCallID == call.ID }) {
+			return call.ID
+		}
+	}
+	return ""
+}
+
+// record appends the step that the environment answered, or that ended the
+// episode, to the trajectory.
+func (s *slot) record(spec *env.Spec, version uint64, reward float64, flags env.Flag) *rl.Step {
+	d := &s.decision
+	step := rl.Step{
+		Index:         len(s.t.Steps),
+		MessageCount:  s.count,
+		Anchor:        s.anchor,
+		Available:     spec.Actions,
+		Action:        d.Action,
+		RawOutput:     d.Raw,
+		LogProb:       d.LogProb,
+		Entropy:       d.Entropy,
+		Tokens:        d.Tokens,
+		PolicyVersion: version,
+		Policy:        s.arena.sampled(rl.Sampled{Features: s.features, Mask: s.mask, LogitMax: d.LogitMax}),
+		EnvReward:     reward,
+		Terminated:    flags&env.Terminated != 0,
+		Truncated:     flags&(env.Truncated|env.Terminated) == env.Truncated,
+		ActionValid:   flags&env.InvalidAction == 0 && !s.held,
+		Info:          s.info,
+	}
+	if d.HasValue {
+		step.Value = s.arena.value(d.Value)
+	}
+	s.info = nil
+	s.t.Steps = append(s.t.Steps, step)
+	return &s.t.Steps[step.Index]
+}

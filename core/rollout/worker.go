@@ -1,0 +1,203 @@
+package rollout
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// worker plays episodes in one environment. A cycle is one call of the policy
+// for all slots that have an observation and one exchange with the
+// environment for all slots, in which finished ones begin their next episode.
+type worker struct {
+	collector *Collector
+	id        int
+	open      Open
+
+	env     env.Env // nil before the first use and after a fault
+	spec    env.Spec
+	batch   *env.Batch
+	reply   env.Reply
+	crashes []time.Time // since the last finished episode
+
+	// Of the collection under way:
+	board   *board
+	slots   []slot
+	busy    int  // slots that are not idle
+	alone   bool // the one episode in the environment is to be the only one
+	limit   int  // steps after which an episode is cut; 0 leaves it to the environment
+	chunk   int  // steps for which a trajectory allocates at once
+	version uint64
+	debug   bool
+
+	rows         []int // slot of each row that the policy sees
+	observations []policy.Observation
+	decisions    []policy.Decision
+}
+
+// run plays episodes of b, at most share of them at a time, until none is left.
+func (w *worker) run(ctx context.Context, b *board, share int) error {
+	if w.env == nil {
+		if err := w.start(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.prepare(ctx, b, share); err != nil {
+		return err
+	}
+	defer w.forget()
+	for {
+		if err := w.decide(ctx); err != nil {
+			return err
+		}
+		w.fill()
+		if w.busy == 0 {
+			return nil
+		}
+		err := w.exchange(ctx)
+		switch {
+		case err == nil:
+			w.absorb(ctx)
+		case ctx.Err() != nil:
+			w.close()
+			return context.Cause(ctx)
+		default:
+			w.loseAll(err)
+			if err := w.restart(ctx, err); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// fill begins waiting episodes in idle slots.
+func (w *worker) fill() {
+	if w.busy == 0 {
+		w.alone = false
+	}
+	for i := range w.slots {
+		s := &w.slots[i]
+		if s.phase != idle || w.alone {
+			continue
+		}
+		j, alone, ok := w.board.take(w.busy == 0)
+		if !ok {
+			return
+		}
+		s.begin(j, w.board.begin(j, w.spec.Name), w.chunk, time.Now())
+		w.busy++
+		w.alone = alone
+	}
+}
+
+// absorb takes the environment's reply: every busy slot gets its observation
+// and, if it had acted, its step.
+func (w *worker) absorb(ctx context.Context) {
+	for k := range w.reply.Events {
+		if e := &w.reply.Events[k]; w.slots[e.Slot].phase != idle {
+			w.slots[e.Slot].hear(e)
+		}
+	}
+	now := time.Now()
+	for i := range w.slots {
+		s := &w.slots[i]
+		if s.phase == idle {
+			continue
+		}
+		flags := w.reply.Flags[i]
+		if s.held {
+			flags = 0
+		}
+		if flags&env.Failed != 0 {
+			w.lose(s, w.failure(i), false)
+			continue
+		}
+		w.advance(ctx, s, i, flags)
+		if limit := w.collector.cfg.EpisodeDeadline; s.phase == deciding && limit > 0 && now.Sub(s.began) > limit {
+			w.lose(s, w.late(limit), false)
+		}
+	}
+}
+
+// advance moves slot i on by what the environment answered.
+func (w *worker) advance(ctx context.Context, s *slot, i int, flags env.Flag) {
+	if s.phase == starting {
+		s.t.Metadata, s.info = s.info, nil
+		if w.spec.System != "" {
+			s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleSystem, Content: rl.Text(w.spec.System)})
+		}
+		w.observe(s, i)
+		s.phase = deciding
+		return
+	}
+	reward := w.reply.Reward[i]
+	if s.held {
+		reward = 0
+	}
+	step := s.record(&w.spec, w.version, reward, flags)
+	reason := w.stopReason(s, step)
+	step.Truncated = reason == rl.StopTruncated
+	w.observe(s, i)
+	if w.debug {
+		w.logStep(ctx, s, step)
+	}
+	switch {
+	case reason == "":
+		s.phase = deciding
+	case reason == rl.StopTruncated && s.decision.HasValue:
+		s.t.StopReason, s.phase = reason, valuing
+	default:
+		w.finish(s, reason)
+	}
+}
+
+// stopReason says why the episode ends with step, or "" if it goes on.
+func (w *worker) stopReason(s *slot, step *rl.Step) rl.StopReason {
+	switch {
+	case step.Terminated:
+		return rl.StopTerminated
+	case step.Truncated:
+		return rl.StopTruncated
+	case w.collector.stop != nil && w.collector.stop.MatchString(s.output()):
+		return rl.StopPattern
+	case w.limit > 0 && len(s.t.Steps) >= w.limit:
+		return rl.StopTruncated
+	}
+	return ""
+}
+
+// observe makes row i of the reply the current observation of s. If the
+// environment was not asked, the observation before stands.
+func (w *worker) observe(s *slot, i int) {
+	if !s.held {
+		s.text = w.reply.Text[i]
+		if !utf8.ValidString(s.text) {
+			s.text = strings.ToValidUTF8(s.text, "\uFFFD")
+		}
+		nf, na := w.spec.Features(), len(w.spec.Actions)
+		s.features, s.mask = s.arena.observation(w.reply.Features[i*nf:(i+1)*nf], w.reply.Mask[i*na:(i+1)*na])
+	}
+	s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(s.text)})
+	if !s.held || w.collector.cfg.Anchor == AnchorMessages {
+		s.anchor = w.collector.anchorOf(s, w.reply.Anchor[i])
+	}
+}
+
+// finish files the episode of s, which was played to its end.
+func (w *worker) finish(s *slot, reason rl.StopReason) {
+	s.t.StopReason = reason
+	w.crashes = w.crashes[:0]
+	w.leave(s)
+}
+
+// leave files the episode of s and frees the slot.
+func (w *worker) leave(s *slot) {
+	w.board.finish(s.job, s.t)
+	*s = slot{}
+	w.busy--
+}
