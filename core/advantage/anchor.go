@@ -15,13 +15,13 @@ package advantage
 // Source: arXiv 2505.10978, Eq. 6; similarity: its reference implementation.
 func AnchorGroups(dst []int32, group []int32, anchors []string, similarity float64) []int32 {
 	var c clusters
-	return c.assign(dst, group, anchors, similarity)
+	return c.assign(dst, group, anchors, similarity, false)
 }
 
-// clusters finds anchor groups; its maps are reused between batches.
+// clusters finds anchor groups; its map is reused between batches.
 type clusters struct {
-	known map[anchorKey]int32 // every anchor seen, to its cluster
-	heads [][]head            // by group: the clusters, for similarity
+	known memo[anchorKey] // anchors seen, to their cluster
+	heads [][]head        // by group: the clusters, for similarity
 }
 
 type anchorKey struct {
@@ -35,24 +35,26 @@ type head struct {
 	matcher
 }
 
-func (c *clusters) assign(dst, group []int32, anchors []string, similarity float64) []int32 {
+// assign is AnchorGroups; together says that the rows of a group stand
+// together.
+func (c *clusters) assign(dst, group []int32, anchors []string, similarity float64, together bool) []int32 {
 	sameLength(len(dst), "group", len(group))
 	sameLength(len(dst), "anchors", len(anchors))
-	if c.known == nil {
-		c.known = make(map[anchorKey]int32)
-	}
-	c.heads = nil
 	if similarity > 0 {
 		c.heads = make([][]head, width(group))
 	}
-	next := int32(0)
+	next, current := int32(0), int32(-1)
 	for i, g := range group {
 		if g < 0 {
 			dst[i] = -1
 			continue
 		}
+		if g != current && together {
+			c.known.shed()
+		}
+		current = g
 		key := anchorKey{g, anchors[i]}
-		id, ok := c.known[key]
+		id, ok := c.known.get(key)
 		if !ok {
 			// Clusters are only ever added behind the others, so an anchor
 			// that was placed once stays where it is.
@@ -60,12 +62,12 @@ func (c *clusters) assign(dst, group []int32, anchors []string, similarity float
 			if similarity > 0 {
 				id = c.place(g, anchors[i], similarity, next)
 			}
-			c.known[key] = id
+			c.known.put(key, id)
 			next = max(next, id+1)
 		}
 		dst[i] = id
 	}
-	clear(c.known) // release the strings
+	c.known.clear() // release the strings
 	c.heads = nil
 	return dst
 }

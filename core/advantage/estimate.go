@@ -66,7 +66,7 @@ func (d *Result) prepare(cfg Config, rows *Rows) error {
 		}
 		return nil
 	}
-	s.clusters.assign(d.AnchorGroup, s.member, rows.Anchor, cfg.Similarity)
+	s.clusters.assign(d.AnchorGroup, s.member, rows.Anchor, cfg.Similarity, s.order.together)
 	return nil
 }
 

@@ -58,10 +58,7 @@ func hgpo(cfg Config, rows *Rows, d *Result) {
 // step's own anchor group and the context of the step before it; −1 for the
 // first step of a trajectory and where that step has none.
 func (s *scratch) deepen(dst, context, anchors []int32) {
-	if s.contexts == nil {
-		s.contexts = make(map[uint64]int32)
-	}
-	clear(s.contexts)
+	next, current := int32(0), int32(-1)
 	for k, i := range s.order.rows {
 		dst[i] = -1
 		if s.order.first[i] {
@@ -71,12 +68,18 @@ func (s *scratch) deepen(dst, context, anchors []int32) {
 		if before < 0 {
 			continue
 		}
-		key := uint64(uint32(before))<<32 | uint64(uint32(anchors[i]))
-		id, ok := s.contexts[key]
+		if s.member[i] != current && s.order.together {
+			s.contexts.shed()
+		}
+		current = s.member[i]
+		key := [2]int32{before, anchors[i]}
+		id, ok := s.contexts.get(key)
 		if !ok {
-			id = int32(len(s.contexts))
-			s.contexts[key] = id
+			id = next
+			next++
+			s.contexts.put(key, id)
 		}
 		dst[i] = id
 	}
+	s.contexts.clear()
 }

@@ -9,6 +9,9 @@ type order struct {
 	first []bool  // by row: step 0 of its trajectory
 	end   []bool  // by position in rows: last step of its trajectory
 	same  bool    // rows is 0, 1, 2, …: the batch is in this order already
+
+	together bool // same, and the rows of each group stand together
+	seen     []bool
 }
 
 func (o *order) trajectories() int { return len(o.start) - 1 }
@@ -46,10 +49,13 @@ func (o *order) build(r *Rows) error {
 // consistent refuses a trajectory whose rows disagree on group, score or
 // whether there is one.
 func (o *order) consistent(r *Rows) error {
+	o.together, o.seen = o.same, zeroed(o.seen, int(width(r.Group)))
 	for k := 1; k < len(o.rows); k++ {
 		i, prev := int(o.rows[k]), int(o.rows[k-1])
 		switch {
 		case o.end[k-1]:
+			o.together = o.together && !(r.Group[i] != r.Group[prev] && o.seen[r.Group[i]])
+			o.seen[r.Group[prev]] = true
 		case r.Group[i] != r.Group[prev]:
 			return &RowError{i, fmt.Sprintf("trajectory %d is in groups %d and %d", r.Trajectory[i], r.Group[prev], r.Group[i])}
 		case r.scored(i) != r.scored(prev):

@@ -1,6 +1,7 @@
 package advantage_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -65,11 +66,36 @@ func TestEquivarianceUnderPermutation(t *testing.T) {
 	})
 }
 
+// Promise: anchors and contexts are found again though groups are large, their
+// members partly unscored, and memory of finished groups is let go: the same
+// batch in another order, where nothing is let go, agrees.
+func TestLargeGroups(t *testing.T) {
+	rows := batch(3, 6, 700, 8)
+	rows.Scored = make([]bool, rows.Len())
+	for i := range rows.Anchor {
+		rows.Anchor[i] = fmt.Sprint(rows.Step[i], rows.Trajectory[i]%2)
+		rows.Scored[i] = rows.Trajectory[i]%6 != 3
+	}
+	backwards := make([]int, rows.Len())
+	for i := range backwards {
+		backwards[i] = rows.Len() - 1 - i
+	}
+	for _, name := range []string{"gigpo", "hgpo"} {
+		want := estimate(t, named(name), rows)
+		got := estimate(t, named(name), permuted(rows, backwards))
+		require.Equal(t, want.Stats, got.Stats)
+		require.Equal(t, 4200, got.Stats.AnchorGroups)
+		for at, from := range backwards {
+			require.InDelta(t, want.Advantage[from], got.Advantage[at], tolerance)
+		}
+	}
+}
+
 func permuted(r *advantage.Rows, perm []int) *advantage.Rows {
 	return &advantage.Rows{
 		Group: picked(r.Group, perm), Trajectory: picked(r.Trajectory, perm), Step: picked(r.Step, perm),
 		Reward: picked(r.Reward, perm), Score: picked(r.Score, perm), Anchor: picked(r.Anchor, perm),
-		Valid: picked(r.Valid, perm), Value: picked(r.Value, perm),
+		Valid: picked(r.Valid, perm), Value: picked(r.Value, perm), Scored: picked(r.Scored, perm),
 	}
 }
 

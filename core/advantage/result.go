@@ -23,7 +23,7 @@ type scratch struct {
 	level    [2][]int32
 	moments  []moment
 	clusters clusters
-	contexts map[uint64]int32
+	contexts memo[[2]int32]
 	flags    []bool
 }
 
