@@ -43,6 +43,7 @@ var table = []row{
 	{"plugins/wire", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto"}, "conversion of the nouns"},
 	{"plugins/host", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto", "plugins/wire"}, "gives plain interfaces"},
 	{"plugins", []string{"sdk/plugin"}, "a shipped plug-in is written as a user's is"},
+	{"sdk", nil, "the guest SDKs as files, for scaffolds"},
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto", "plugins/wire"}, "what an environment author imports"},
 	{"sdk/reward", nil, "runs inside the guest"},
 	{"sdk/conformance", []string{"core", "sandbox"}, "runs guests through the real sandbox"},

@@ -7,6 +7,7 @@ func verbs(h *Host) []*cobra.Command {
 	return []*cobra.Command{
 		newAdvantagesCmd(h),
 		newViewCmd(h),
+		newRewardCmd(h),
 		newVersionCmd(h),
 	}
 }

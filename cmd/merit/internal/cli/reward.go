@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+func newRewardCmd(h *Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reward",
+		Short: "Write, build and examine rewards",
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newRewardNewCmd(h),
+		newRewardBuildCmd(h),
+		newRewardInspectCmd(h),
+	)
+	return cmd
+}
+
+// folderOrModule takes at most one argument; the default is this folder.
+func folderOrModule(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usage(cmd, "", "%s takes one folder or module, got %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func target(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// findModule returns the module that path stands for: itself, or reward.wasm
+// (or the source, for languages that are run from it) in a folder.
+func findModule(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", cannotRead(err)
+	}
+	if !info.IsDir() {
+		return path, nil
+	}
+	module := filepath.Join(path, "reward.wasm")
+	if _, err := os.Stat(module); err == nil {
+		return module, nil
+	}
+	hint := "build it: merit reward build " + path
+	if _, _, err := guest.Detect(path); err != nil {
+		hint = "give a module or the folder of a reward"
+	}
+	return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward.wasm", Hint: hint}
+}
+
+// folderOf returns the folder of a reward: where its fixtures are.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
+)
+
+type rewardNewOptions struct {
+	host *Host
+	lang string
+}
+
+func newRewardNewCmd(h *Host) *cobra.Command {
+	o := &rewardNewOptions{host: h}
+	var names []string
+	for _, l := range guest.Languages() {
+		names = append(names, l.Name)
+	}
+	cmd := &cobra.Command{
+		Use:     "new FOLDER",
+		Short:   "Begin a reward that builds and passes its own test",
+		Example: "  merit reward new exactness --lang go",
+		Args:    exactly("FOLDER"),
+		RunE:    o.run,
+	}
+	cmd.Flags().StringVar(&o.lang, "lang", "go", strings.Join(names, ", "))
+	return cmd
+}
+
+func (o *rewardNewOptions) run(_ *cobra.Command, args []string) error {
+	lang, err := guest.Find(o.lang)
+	if err != nil {
+		return err
+	}
+	files, err := lang.Scaffold(args[0])
+	if err != nil {
+		return err
+	}
+	if o.host.global.json {
+		return o.host.printJSON(struct {
+			Files []string `json:"files"`
+		}{files})
+	}
+	_, err = fmt.Fprintf(o.host.Stdout, "%d files in %s. Next:\n  merit reward build %s\n  merit reward test %s\n", len(files), args[0], args[0], args[0])
+	return err
+}

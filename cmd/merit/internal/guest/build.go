@@ -1,0 +1,78 @@
+package guest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Build builds the reward in folder into the file out, which appears whole or
+// not at all.
+func (l Language) Build(ctx context.Context, folder, out string) error {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if l.Commands == nil {
+		return &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: l.Title + " rewards are not built: the source itself is run",
+			Hint: "give the source file to merit eval --reward",
+		}
+	}
+	scratch, err := os.MkdirTemp("", "merit-build-")
+	if err != nil {
+		return storage(err)
+	}
+	defer os.RemoveAll(scratch)
+	made := filepath.Join(scratch, "reward.wasm")
+	for _, c := range l.Commands(folder, made) {
+		if err := l.run(ctx, c); err != nil {
+			return err
+		}
+	}
+	wasm, err := os.ReadFile(made)
+	if err != nil {
+		return storage(err)
+	}
+	if err := renameio.WriteFile(out, wasm, 0o644); err != nil {
+		return storage(err)
+	}
+	return nil
+}
+
+func (l Language) run(ctx context.Context, c Command) error {
+	program, err := exec.LookPath(c.Args[0])
+	if err != nil {
+		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, What: c.Args[0] + " is not installed; it builds rewards in " + l.Title, Hint: l.Needs[c.Args[0]]}
+	}
+	cmd := exec.CommandContext(ctx, program, c.Args[1:]...)
+	cmd.Dir = c.Dir
+	cmd.Env = append(os.Environ(), c.Env...)
+	output, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: c.Dir, What: "does not build (" + err.Error() + "):\n" + string(bytes.TrimSpace(output)),
+			Hint: "correct the source; the command was: " + c.String(),
+		}
+	}
+	return nil
+}
+
+func storage(err error) error {
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check the folder, its permissions and the space on the disk"}
+	if errors.Is(err, fs.ErrNotExist) {
+		f.Kind = fault.Missing
+	}
+	return f
+}

@@ -1,0 +1,92 @@
+// Package guest is the table of languages that rewards are written in: how a
+// folder is recognised, scaffolded and built, and how each language says what
+// the sandbox asks for. It imports core/fault and the sources of the SDKs.
+package guest
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Language is one entry of the table.
+type Language struct {
+	Name  string // as --lang takes it
+	Title string
+	// Detect reports whether folder holds a reward in this language.
+	Detect func(folder fs.FS) bool
+	// Commands returns what builds the reward in folder into the file out;
+	// both paths are absolute. It is nil where the source itself is run.
+	Commands func(folder, out string) []Command
+	// Needs lists the programs that Commands starts, each with how to get it.
+	Needs map[string]string
+	// Template is the folder under templates/ that a new reward begins from.
+	Template string
+	// SDK says which files of the SDK a new reward gets: source in the SDK
+	// tree → folder in the reward.
+	SDK map[string]string
+	// Export says how this language exports the function called name.
+	Export func(name string) string
+}
+
+// Command is one program to run.
+type Command struct {
+	Dir  string
+	Env  []string // added to the environment
+	Args []string
+}
+
+// String shows the command as one would type it.
+func (c Command) String() string { return strings.Join(append(c.Env, c.Args...), " ") }
+
+// Find returns the language called name.
+func Find(name string) (Language, error) {
+	var names []string
+	for _, l := range Languages() {
+		if l.Name == name {
+			return l, nil
+		}
+		names = append(names, l.Name)
+	}
+	return Language{}, &fault.Error{
+		Boundary: fault.CLI, Kind: fault.Invalid, Where: "--lang", What: fmt.Sprintf("%q is not a language of this version", name),
+		Hint: "use one of " + strings.Join(names, ", "),
+	}
+}
+
+// Detect finds the reward in path: a folder with its source, or one with the
+// source in a subfolder called reward.
+func Detect(path string) (Language, string, error) {
+	if info, err := os.Stat(path); err != nil {
+		return Language{}, "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "give the folder of a reward"}
+	} else if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	for _, folder := range []string{path, filepath.Join(path, "reward")} {
+		for _, l := range Languages() {
+			if l.Detect(os.DirFS(folder)) {
+				return l, folder, nil
+			}
+		}
+	}
+	return Language{}, "", &fault.Error{
+		Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward that can be built",
+		Hint: "give the folder of the source, or begin with merit reward new",
+	}
+}
+
+// has makes a Detect that looks for any file that matches one of patterns.
+func has(patterns ...string) func(fs.FS) bool {
+	return func(folder fs.FS) bool {
+		for _, p := range patterns {
+			if found, _ := fs.Glob(folder, p); len(found) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+}

@@ -1,0 +1,103 @@
+package guest
+
+import (
+	"bytes"
+	"embed"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk"
+)
+
+//go:embed all:templates
+var templates embed.FS
+
+var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+
+// Scaffold writes a new reward, named after its folder, into folder, which
+// must not exist or be empty: source, a test, fixtures with golden results and
+// a README. It returns the files it wrote, in order.
+func (l Language) Scaffold(folder string) ([]string, error) {
+	name := filepath.Base(folder)
+	if !validName.MatchString(name) {
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: "is no name for a reward", Hint: "use lower-case letters, digits, - and _, beginning with a letter"}
+	}
+	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}
+	}
+	w := &scaffold{folder: folder, name: name}
+	for _, t := range []string{"all", l.Template} {
+		if err := w.template(path.Join("templates", t)); err != nil {
+			return nil, err
+		}
+	}
+	for from, to := range l.SDK {
+		if err := w.sdk(from, to); err != nil {
+			return nil, err
+		}
+	}
+	return w.files, nil
+}
+
+type scaffold struct {
+	folder, name string
+	files        []string
+}
+
+// template writes the files under root; names lose .tmpl.
+func (w *scaffold) template(root string) error {
+	return fs.WalkDir(templates, root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		to := strings.TrimPrefix(p, root+"/")
+		if plain, ok := strings.CutSuffix(to, ".tmpl"); ok {
+			t, err := template.New(p).Delims("«", "»").Parse(string(text))
+			if err != nil {
+				return err
+			}
+			var b bytes.Buffer
+			if err := t.Execute(&b, struct{ Name string }{w.name}); err != nil {
+				return err
+			}
+			to, text = plain, b.Bytes()
+		}
+		return w.write(to, text)
+	})
+}
+
+// sdk copies a part of the SDK, without its tests.
+func (w *scaffold) sdk(from, to string) error {
+	return fs.WalkDir(sdk.Files, from, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(p, "_test.go") {
+			return err
+		}
+		text, err := sdk.Files.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		return w.write(path.Join(to, strings.TrimPrefix(p, from)), text)
+	})
+}
+
+func (w *scaffold) write(name string, text []byte) error {
+	file := filepath.Join(w.folder, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return storage(err)
+	}
+	if err := os.WriteFile(file, text, 0o644); err != nil {
+		return storage(err)
+	}
+	w.files = append(w.files, file)
+	return nil
+}

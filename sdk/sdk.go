@@ -1,0 +1,11 @@
+// Package sdk holds the sources of the guest SDKs as files, so that merit
+// reward new can give a new reward all that it needs without a network. It
+// imports nothing.
+package sdk
+
+import "embed"
+
+// Files are the SDKs, each under its folder.
+//
+//go:embed reward
+var Files embed.FS
