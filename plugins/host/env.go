@@ -1,0 +1,172 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	pb "github.com/merit-rl/merit/plugins/proto"
+	"github.com/merit-rl/merit/plugins/wire"
+)
+
+// environment is an env.Env in a plug-in. After a fault its process is gone;
+// the next batch of resets starts another.
+type environment struct {
+	launcher *Launcher
+	cfg      Config
+	spec     env.Spec
+	steps    *watchdog // batches without a reset
+	resets   *watchdog // batches with one
+	closed   bool
+
+	session *session // nil after a fault
+	stream  grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
+	cancel  context.CancelFunc // of the stream
+	seq     uint64
+	in      pb.Batch
+	out     pb.BatchReply
+}
+
+var _ env.Renderer = (*environment)(nil)
+
+// connect starts a process and configures it.
+func (e *environment) connect(ctx context.Context) error {
+	s, err := start(ctx, e.cfg)
+	if err != nil {
+		return err
+	}
+	spec, err := s.configure(ctx, wire.Configuration{
+		Slots: e.cfg.Slots, Split: e.cfg.Split, Options: e.cfg.Options,
+	}, e.cfg.StartTimeout)
+	if err != nil {
+		return err
+	}
+	if e.spec.Slots != 0 && !reflect.DeepEqual(spec, e.spec) {
+		s.close()
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Protocol, Where: s.name, What: "describes itself differently after a restart",
+			Hint: "was the binary replaced during the run?",
+		}
+	}
+	streamCtx, cancel := context.WithCancel(context.Background())
+	stream, err := s.rpc.Run(streamCtx)
+	if err != nil {
+		cancel()
+		return s.finish(ctx, err, "at its start", e.cfg.StartTimeout)
+	}
+	e.session, e.spec, e.stream, e.cancel, e.seq = s, spec, stream, cancel, 0
+	return nil
+}
+
+// Spec implements env.Env.
+func (e *environment) Spec() env.Spec { return e.spec }
+
+// Exchange implements env.Env.
+func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
+	if e.closed {
+		return e.misuse("the environment is closed")
+	}
+	if err := b.Check(e.spec); err != nil {
+		return e.misuse(err.Error())
+	}
+	if e.session == nil {
+		if i := slices.Index(b.Ops, env.Step); i >= 0 {
+			return e.misuse(fmt.Sprintf("slot %d steps after a fault; every slot must be reset first", i))
+		}
+		if err := e.launcher.start(ctx, e); err != nil {
+			return err
+		}
+	}
+	dog := e.steps
+	if slices.Contains(b.Ops, env.Reset) {
+		dog = e.resets
+	}
+	limit := dog.limit
+	err := e.exchange(ctx, b, r, dog)
+	if err == nil {
+		return nil
+	}
+	s := e.session
+	e.session = nil
+	err = s.finish(ctx, err, "during a batch", limit)
+	e.cancel()
+	if !errors.Is(err, context.Canceled) {
+		e.launcher.died(err)
+	}
+	return err
+}
+
+func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, dog *watchdog) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s := e.session
+	timer := time.AfterFunc(dog.limit, func() {
+		s.late.Store(true)
+		s.kill()
+	})
+	defer timer.Stop()
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, s.kill)()
+	}
+	began := time.Now()
+	e.seq++
+	wire.EncodeBatch(&e.in, e.seq, b, e.spec)
+	// The message may be used again: its reply proves that it was sent. An
+	// error of a send is that the stream is over; Recv knows why.
+	_ = e.stream.SendMsg(&e.in)
+	if err := e.stream.RecvMsg(&e.out); err != nil {
+		return err
+	}
+	if err := wire.DecodeReply(&e.out, e.seq, b, r, e.spec); err != nil {
+		return err
+	}
+	dog.observe(time.Since(began))
+	return nil
+}
+
+func (e *environment) misuse(what string) error {
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: nameOf(e.cfg.Path), What: what}
+}
+
+// Render implements env.Renderer.
+func (e *environment) Render(ctx context.Context, slot int) (string, error) {
+	if e.closed || e.session == nil {
+		return "", e.misuse("there is nothing to draw before the first reset")
+	}
+	s, text := e.session, ""
+	err := s.call(ctx, "while it drew a slot", e.cfg.BatchDeadline, func(ctx context.Context) error {
+		m, err := s.rpc.Render(ctx, &pb.RenderRequest{Slot: uint32(slot)})
+		if err != nil {
+			return err
+		}
+		text, err = wire.DecodeRender(m)
+		return err
+	})
+	if err != nil {
+		e.session = nil
+		e.cancel()
+	}
+	return text, err
+}
+
+// Close implements env.Env.
+func (e *environment) Close() error {
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	if e.session != nil {
+		_ = e.stream.CloseSend()
+		e.session.close()
+		e.cancel()
+	}
+	return nil
+}

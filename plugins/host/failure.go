@@ -1,0 +1,138 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/wire"
+)
+
+// Death is the cause within the fault of a plug-in that is gone.
+type Death struct {
+	Status string // as in "exit status 2" or "signal: killed"
+	Output string // its last lines, fit to be shown; empty if there are none
+}
+
+// Error gives the status and, below it, the last lines.
+func (d *Death) Error() string {
+	if d.Output == "" {
+		return d.Status + "; it printed nothing"
+	}
+	return d.Status + "; its last output:\n    | " + strings.ReplaceAll(d.Output, "\n", "\n    | ")
+}
+
+// obituary reports how the process of an ended session ended, nil if the host
+// killed it.
+func (s *session) obituary() *Death {
+	if s.process.ID() == "" {
+		return nil
+	}
+	<-s.process.exited
+	ws, ok := s.process.state.Sys().(syscall.WaitStatus)
+	if ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL && s.killed.Load() {
+		return nil
+	}
+	return &Death{Status: s.process.state.String(), Output: s.out.Tail()}
+}
+
+// lastWords is the obituary of a process that the host killed.
+func (s *session) lastWords() error {
+	if tail := s.out.Tail(); tail != "" {
+		return &Death{Status: "killed by merit", Output: tail}
+	}
+	return nil
+}
+
+// faultOf makes the error of an ended session; err is what was noticed first,
+// doing says when, as in "during a batch", and limit is the deadline that
+// applied.
+func (s *session) faultOf(ctx context.Context, err error, doing string, limit time.Duration) *fault.Error {
+	e := &fault.Error{Boundary: fault.Plugin, Where: s.name, Retry: true}
+	if cause := ctx.Err(); cause != nil {
+		e.Kind, e.What, e.Err = fault.Interrupted, "stopped "+doing, cause
+		e.Retry = errors.Is(cause, context.DeadlineExceeded)
+		if e.Retry {
+			e.Kind, e.What, e.Hint = fault.Timeout, "too late "+doing, "raise the deadline, or find out why the environment is slow"
+		}
+		return e
+	}
+	death := s.obituary()
+	code := status.Code(err)
+	switch {
+	case s.late.Load():
+		e.Kind, e.Err = fault.Timeout, s.lastWords()
+		e.What = fmt.Sprintf("gave no answer within %v %s and was killed", limit, doing)
+		e.Hint = "find out why the environment hangs, or raise the deadline"
+	case death != nil:
+		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
+		e.Hint = "the output above is the plug-in's own; with --log-level debug all of it is logged"
+	case code == codes.ResourceExhausted:
+		e.Kind, e.What, e.Err, e.Retry = fault.Protocol, "sent a message above the limit "+doing, err, false
+		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots", wire.MaxMessage)
+	default:
+		e.Kind, e.What, e.Err = fault.Crashed, "failed "+doing, err
+		e.Hint = "the plug-in was killed, for its state is not known"
+	}
+	return e
+}
+
+// startFault explains why a process did not become a plug-in.
+func (s *session) startFault(ctx context.Context, err error, limit time.Duration) error {
+	line := s.process.greeting()
+	parts := strings.Split(line, "|")
+	if ctx.Err() != nil {
+		return s.faultOf(ctx, err, "at its start", limit)
+	}
+	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Protocol, Where: s.name}
+	version, notNumber := strconv.ParseUint(strings.Join(parts[min(1, len(parts)-1):min(2, len(parts))], ""), 10, 32)
+	switch {
+	case s.process.ID() == "":
+		e.Kind, e.What, e.Err = fault.Refused, "cannot be started", err
+		e.Hint = "is it executable, and built for this system?"
+	case len(parts) >= 4 && notNumber == nil && version != wire.Protocol:
+		return wire.Mismatch(s.name, uint32(version))
+	case len(parts) >= 4:
+		return s.faultOf(ctx, err, "at its start", limit)
+	case line != "":
+		e.What = fmt.Sprintf("printed %q where the handshake belongs", wire.Clean(line, 200))
+		e.Hint = "is it a Merit plug-in? One must print nothing to stdout before plugin.Serve"
+		e.Err = s.lastWords()
+	default:
+		if death := s.obituary(); death != nil {
+			return s.faultOf(ctx, err, "at its start", limit)
+		}
+		s.late.Store(true)
+		return s.faultOf(ctx, err, "at its start", limit)
+	}
+	return e
+}
+
+// checkBinary says early and clearly what exec would say late.
+func checkBinary(path string) error {
+	info, err := os.Stat(path)
+	e := &fault.Error{Boundary: fault.Plugin, Where: path}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		e.Kind, e.What, e.Hint = fault.Missing, "there is no such plug-in", "build it with `make build`, or see `merit plugins list`"
+	case err != nil:
+		e.Kind, e.What, e.Err = fault.Missing, "cannot be read", err
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		e.Kind, e.What, e.Hint = fault.Refused, "is not an executable file", "give the plug-in's binary; chmod +x makes a file executable"
+	default:
+		return nil
+	}
+	return e
+}
+
+func nameOf(path string) string { return filepath.Base(path) }
