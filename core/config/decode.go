@@ -1,0 +1,193 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// decoder walks a YAML tree beside the Go value that it fills. A library
+// decoder stops at the first problem; this one notes it, keeps the default and
+// goes on.
+type decoder struct {
+	source     string
+	assignment string            // the text of a --set, whose positions mean nothing
+	lines      map[string]string // key path → where it is set
+	bad        map[string]bool   // key paths that have a problem
+	problems   []error
+}
+
+var durationType = reflect.TypeFor[time.Duration]()
+
+func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
+	d.lines[path] = d.where(n)
+	switch n.(type) {
+	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
+		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
+		return
+	case *ast.NullNode:
+		if v.Kind() != reflect.Struct { // a section may be empty
+			d.problem(n, path, "has no value", "give one, or remove the key to have the default")
+		}
+		return
+	}
+	switch {
+	case v.Type() == durationType:
+		d.duration(n, v, path)
+	case v.Kind() == reflect.Struct:
+		d.structure(n, v, path)
+	case v.Kind() == reflect.Slice:
+		d.list(n, v, path)
+	case v.Kind() == reflect.Map:
+		d.mapping(n, v, path)
+	case v.Kind() == reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		d.decode(n, v.Elem(), path)
+	default:
+		d.scalar(n, v, path)
+	}
+}
+
+func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		d.mismatch(n, path, "a section with keys below it")
+		return
+	}
+	fields := fieldsOf(v)
+	seen := map[string]bool{}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken().Value
+		at := join(path, key)
+		field, known := fields.get(key)
+		switch {
+		case seen[key]:
+			d.problem(it.Key(), at, "is set twice", "remove one of the two")
+		case !known:
+			d.problem(it.Key(), at, "unknown key", suggest(key, fields.names))
+		default:
+			d.decode(it.Value(), field, at)
+		}
+		seen[key] = true
+	}
+}
+
+func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
+	if m, ok := n.(ast.MapNode); ok && d.assignment != "" {
+		d.element(m, v, path)
+		return
+	}
+	s, ok := n.(*ast.SequenceNode)
+	if !ok {
+		d.mismatch(n, path, "a list")
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(s.Values), len(s.Values))
+	for i, item := range s.Values {
+		if x, ok := list.Index(i).Addr().Interface().(interface{ SetDefaults() }); ok {
+			x.SetDefaults()
+		}
+		d.decode(item, list.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+	v.Set(list)
+}
+
+// element decodes an override of one element: list.0.key=value.
+func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken().Value
+		i, err := strconv.Atoi(key)
+		if err != nil || i < 0 || i >= v.Len() {
+			d.problem(it.Key(), join(path, key), fmt.Sprintf("is not an index into a list of %d", v.Len()), "indices begin with 0")
+			continue
+		}
+		d.decode(it.Value(), v.Index(i), fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+// mapping decodes keys that Merit does not know, such as a plug-in's options.
+// An override reaches into maps; a file's map stands for itself.
+func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
+	m, ok := n.(ast.MapNode)
+	if !ok {
+		d.mismatch(n, path, "a section with keys below it")
+		return
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+	for it := m.MapRange(); it.Next(); {
+		key := it.Key().GetToken().Value
+		at := join(path, key)
+		var value any
+		if err := yaml.NodeToValue(it.Value(), &value); err != nil {
+			d.problem(it.Value(), at, "cannot be read", "write a plain YAML value")
+			continue
+		}
+		d.lines[at] = d.where(it.Key())
+		old := v.MapIndex(reflect.ValueOf(key))
+		if d.assignment != "" && old.IsValid() {
+			value = merged(old.Interface(), value)
+		}
+		v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(&value).Elem())
+	}
+}
+
+// merged returns b over a, key by key where both are maps.
+func merged(a, b any) any {
+	to, ok1 := a.(map[string]any)
+	from, ok2 := b.(map[string]any)
+	if !ok1 || !ok2 {
+		return b
+	}
+	for k, x := range from {
+		to[k] = merged(to[k], x)
+	}
+	return to
+}
+
+func (d *decoder) where(n ast.Node) string {
+	if d.assignment != "" {
+		return d.source
+	}
+	return d.at(n.GetToken())
+}
+
+func (d *decoder) at(t *token.Token) string {
+	if t == nil || t.Position == nil {
+		return d.source
+	}
+	return fmt.Sprintf("%s:%d", d.source, t.Position.Line)
+}
+
+// problem notes that the value of path is wrong.
+func (d *decoder) problem(n ast.Node, path, what, hint string) {
+	d.bad[path] = true
+	where := d.where(n)
+	if path != "" {
+		where += ": " + path
+	}
+	d.fail(where, what, hint)
+}
+
+func (d *decoder) mismatch(n ast.Node, path, want string) {
+	d.problem(n, path, fmt.Sprintf("must be %s, not %s", want, describe(n)), "look at the key's line in examples/sokoban/train.yaml")
+}
+
+func (d *decoder) fail(where, what, hint string) {
+	d.problems = append(d.problems, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: what, Hint: hint})
+}
+
+func join(path, key string) string {
+	return strings.TrimPrefix(path+"."+key, ".")
+}

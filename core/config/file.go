@@ -1,0 +1,112 @@
+// Package config reads train.yaml: strictly, reporting every problem at once
+// with its line and key, and writes the resolved file back.
+//
+// It imports the Config of every stage, and of the sandbox and the plug-in
+// host, and joins them under one key each.
+package config
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// File is a whole configuration, each stage under its key.
+type File struct {
+	// Seed is what all randomness of a run is derived from.
+	Seed        uint64             `yaml:"seed" json:"seed"`
+	Environment Environment        `yaml:"environment" json:"environment"`
+	Rewards     []Reward           `yaml:"rewards" json:"rewards"`
+	Sandbox     sandbox.Config     `yaml:"sandbox" json:"sandbox"`
+	Rollout     rollout.Config     `yaml:"rollout" json:"rollout"`
+	Align       align.Config       `yaml:"align" json:"align"`
+	Advantage   advantage.Config   `yaml:"advantage" json:"advantage"`
+	Policy      learn.PolicyConfig `yaml:"policy" json:"policy"`
+	PPO         learn.PPOConfig    `yaml:"ppo" json:"ppo"`
+	Train       train.Config       `yaml:"train" json:"train"`
+	Save        run.SaveConfig     `yaml:"save" json:"save"`
+}
+
+// Environment names the plug-in that plays and how it is run.
+type Environment struct {
+	// Plugin is a name that `merit plugins list` shows, or a path (with a
+	// slash) relative to the configuration file.
+	Plugin string   `yaml:"plugin" json:"plugin"`
+	Args   []string `yaml:"args" json:"args"`
+	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
+	Digest string `yaml:"digest" json:"digest"`
+	// Env is added to the few variables that a plug-in gets, as KEY=value.
+	Env []string `yaml:"env" json:"env"`
+	// Options are the plug-in's own.
+	Options map[string]any `yaml:"options" json:"options"`
+	// Slots is how many episodes of one process step together.
+	Slots         int           `yaml:"slots" json:"slots"`
+	StartTimeout  time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline"`
+	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
+	Limits        host.Limits   `yaml:"limits" json:"limits"`
+}
+
+// Reward is one part of the reward.
+type Reward struct {
+	// Module is the path of a WASM file, relative to the configuration file.
+	Module string `yaml:"module" json:"module"`
+	// Weight multiplies the module's score and step rewards.
+	Weight float64 `yaml:"weight" json:"weight"`
+	// Name stands in metrics and reasons; empty means the module's own.
+	Name string `yaml:"name" json:"name"`
+}
+
+// SetDefaults is called for each element of a list before it is read.
+func (r *Reward) SetDefaults() { r.Weight = 1 }
+
+// Default returns the defaults of every stage. It lacks an environment and a
+// reward.
+func Default() *File {
+	h := host.DefaultConfig()
+	return &File{
+		Seed: 1,
+		Environment: Environment{
+			Slots: h.Slots, StartTimeout: h.StartTimeout, BatchDeadline: h.BatchDeadline,
+			ResetDeadline: h.ResetDeadline, Limits: h.Limits,
+		},
+		Sandbox:   sandbox.DefaultConfig(),
+		Rollout:   rollout.DefaultConfig(),
+		Align:     align.DefaultConfig(),
+		Advantage: advantage.Default(),
+		Policy:    learn.DefaultPolicyConfig(),
+		PPO:       learn.DefaultPPOConfig(),
+		Train:     train.DefaultConfig(),
+		Save:      run.DefaultSaveConfig(),
+	}
+}
+
+// Host returns what plugins/host needs to start the environment for a split,
+// but for Path, which is Plugin after a look-up, and Log.
+func (e Environment) Host(split string) (host.Config, error) {
+	options := e.Options
+	if options == nil {
+		options = map[string]any{}
+	}
+	text, err := json.Marshal(options)
+	return host.Config{
+		Path: e.Plugin, Args: e.Args, Digest: e.Digest, Env: e.Env, Options: text, Split: split, Slots: e.Slots,
+		StartTimeout: e.StartTimeout, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline, Limits: e.Limits,
+	}, err
+}
+
+// Settings returns what the training loop needs of f.
+func (f *File) Settings() train.Settings {
+	return train.Settings{
+		Seed: f.Seed, Rollout: f.Rollout, Align: f.Align, Advantage: f.Advantage,
+		Policy: f.Policy, PPO: f.PPO, Train: f.Train, Save: f.Save,
+	}
+}

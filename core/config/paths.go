@@ -1,0 +1,51 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// join makes the file's relative paths relative to the working directory.
+func (f *File) join(dir string) {
+	f.eachPath(func(path string) string {
+		if filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(dir, path)
+	})
+}
+
+// eachPath replaces every path in f. A plug-in without a slash is a name.
+func (f *File) eachPath(replace func(string) string) {
+	for i := range f.Rewards {
+		if f.Rewards[i].Module != "" {
+			f.Rewards[i].Module = replace(f.Rewards[i].Module)
+		}
+	}
+	if f.Sandbox.CacheDir != "" {
+		f.Sandbox.CacheDir = replace(f.Sandbox.CacheDir)
+	}
+	if p := &f.Environment.Plugin; strings.ContainsRune(*p, '/') {
+		if *p = replace(*p); !strings.ContainsRune(*p, '/') {
+			*p = "./" + *p
+		}
+	}
+}
+
+// Marshal returns the resolved file: every key with its value, paths relative
+// to dir, where the file will lie.
+func (f *File) Marshal(dir string) ([]byte, error) {
+	g := *f
+	g.Rewards = append([]Reward(nil), f.Rewards...)
+	g.eachPath(func(path string) string {
+		from, err1 := filepath.Abs(dir)
+		to, err2 := filepath.Abs(path)
+		if rel, err := filepath.Rel(from, to); err == nil && err1 == nil && err2 == nil {
+			return rel
+		}
+		return path
+	})
+	return yaml.MarshalWithOptions(g, yaml.Indent(2))
+}

@@ -1,0 +1,120 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
+	switch v.Kind() {
+	case reflect.Bool:
+		if b, ok := n.(*ast.BoolNode); ok {
+			v.SetBool(b.Value)
+			return
+		}
+		d.mismatch(n, path, "true or false")
+	case reflect.String:
+		if s, ok := text(n); ok {
+			v.SetString(s)
+			return
+		}
+		d.mismatch(n, path, "text (in quotes if it looks like something else)")
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		x, ok := number(n)
+		if ok && x == math.Trunc(x) && math.Abs(x) <= 1<<53 && !v.OverflowInt(int64(x)) {
+			v.SetInt(int64(x))
+			return
+		}
+		d.mismatch(n, path, "a whole number")
+	case reflect.Uint, reflect.Uint32, reflect.Uint64:
+		if u, err := strconv.ParseUint(n.GetToken().Value, 0, v.Type().Bits()); err == nil && n.Type() == ast.IntegerType {
+			v.SetUint(u)
+			return
+		}
+		d.mismatch(n, path, "a whole number that is not negative")
+	case reflect.Float32, reflect.Float64:
+		if x, ok := number(n); ok && !v.OverflowFloat(x) {
+			v.SetFloat(x)
+			return
+		}
+		d.mismatch(n, path, "a finite number")
+	default:
+		d.problem(n, path, "cannot be set in a file", "remove it")
+	}
+}
+
+func (d *decoder) duration(n ast.Node, v reflect.Value, path string) {
+	if x, ok := number(n); ok && x == 0 {
+		v.SetInt(0)
+		return
+	}
+	s, ok := text(n)
+	if !ok {
+		d.mismatch(n, path, "a duration such as 30s or 5m")
+		return
+	}
+	x, err := time.ParseDuration(s)
+	if err != nil {
+		d.mismatch(n, path, "a duration such as 30s or 5m")
+		return
+	}
+	v.SetInt(int64(x))
+}
+
+func text(n ast.Node) (string, bool) {
+	switch s := n.(type) {
+	case *ast.StringNode:
+		return s.Value, true
+	case *ast.LiteralNode:
+		return s.Value.Value, true
+	}
+	return "", false
+}
+
+// number returns the value of a finite number.
+func number(n ast.Node) (float64, bool) {
+	switch x := n.(type) {
+	case *ast.IntegerNode:
+		switch i := x.Value.(type) {
+		case int64:
+			return float64(i), true
+		case uint64:
+			return float64(i), true
+		}
+	case *ast.FloatNode:
+		return x.Value, !math.IsInf(x.Value, 0) && !math.IsNaN(x.Value)
+	case *ast.StringNode: // YAML 1.2 reads 5e-3 as a number, older readers as text
+		if x.Token.Type.String() == "String" {
+			f, err := strconv.ParseFloat(x.Value, 64)
+			return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
+		}
+	}
+	return 0, false
+}
+
+// describe names what a node is, for "must be …, not …".
+func describe(n ast.Node) string {
+	switch n.(type) {
+	case ast.MapNode:
+		return "a section"
+	case *ast.SequenceNode:
+		return "a list"
+	}
+	if s, ok := text(n); ok {
+		return fmt.Sprintf("%q", clip(s))
+	}
+	return clip(n.String())
+}
+
+func clip(s string) string {
+	const most = 60
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

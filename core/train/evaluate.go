@@ -1,0 +1,71 @@
+package train
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// evaluation is what one policy did on one set of starts.
+type evaluation struct {
+	score        run.Score
+	episodes     []episode
+	trajectories []*rl.Trajectory
+}
+
+// evaluate plays n starts, one episode each. Starts and the randomness of
+// decisions are a function of seed, so two policies meet the same ones.
+func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, seed rl.Seed, n int) (*evaluation, error) {
+	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: what + "-"}
+	groups, _, err := c.Collect(ctx, plan, l.progress(what))
+	if err != nil {
+		return nil, err
+	}
+	results, err := l.pool.Evaluate(ctx, groups, nil)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := align.Join(l.s.Align, groups, results, l.pool.StepIndexing())
+	if err != nil {
+		return nil, err
+	}
+	e := &evaluation{episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}
+	e.score = score(e.episodes, distinctStarts(e.trajectories))
+	l.deps.Progress.Evaluated(what, e.score)
+	return e, nil
+}
+
+// validate measures the policy on held-out starts, the same ones each time,
+// and decides whether it is the best so far and whether the run is over.
+func (l *loop) validate(ctx context.Context, it *run.Iteration) error {
+	e, err := l.evaluate(ctx, SplitValidation, l.validator, l.seed.Child(labelValidation), l.s.Train.ValidationEpisodes)
+	if err != nil {
+		return err
+	}
+	it.Validation = &e.score
+	it.Best = l.judge(it.Iteration, e.score)
+	return nil
+}
+
+// judge keeps the books of early stop and reports whether s is the best
+// validation so far: more success, or as much with a higher return.
+func (l *loop) judge(iteration int, s run.Score) bool {
+	c, t := &l.cursor, l.s.Train
+	better := iteration == 0 || s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return
+	c.Unimproved++
+	if better {
+		c.Best = run.Standing{Iteration: iteration, Success: s.Success, Return: s.Return}
+		c.Unimproved = 0
+	}
+	switch {
+	case iteration == 0: // an untrained policy is no reason to stop
+	case t.TargetSuccess > 0 && s.Success >= t.TargetSuccess:
+		c.Stop = run.StopTarget
+	case t.Patience > 0 && c.Unimproved >= t.Patience:
+		c.Stop = run.StopPlateau
+	}
+	return better
+}

@@ -1,0 +1,121 @@
+package train
+
+import (
+	"context"
+	"errors"
+
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train/report"
+	"github.com/merit-rl/merit/core/train/stats"
+)
+
+// pairedTest names the test behind Summary.PValue.
+const pairedTest = "exact McNemar, paired by start, two-sided"
+
+// finish plays the test split with the untrained policy and the best
+// checkpoint and writes what the run found.
+func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
+	watch := startWatch()
+	c := &l.cursor
+	s := &run.Summary{
+		Stop: c.Stop, Iterations: c.Iteration, Best: c.Best.Iteration, EnvSteps: c.EnvSteps, Episodes: c.Episodes,
+		Outcomes: c.Outcomes, Rewards: l.dir.Manifest().Rewards, Test: pairedTest,
+	}
+	untrained, trained, err := l.contestants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before, err := l.test(ctx, "test baseline", untrained, &s.Baseline)
+	if err != nil {
+		return nil, err
+	}
+	after, err := l.test(ctx, "test trained", trained, &s.Trained)
+	if err != nil {
+		return nil, err
+	}
+	s.PValue = stats.McNemar(paired(before.episodes, after.episodes))
+	if err := errors.Join(l.dir.WriteEpisodes("test-baseline", before.trajectories), l.dir.WriteEpisodes("test-trained", after.trajectories)); err != nil {
+		return nil, err
+	}
+	metrics, err := run.ReadMetrics(l.dir.Path())
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range metrics {
+		s.Time.Training += it.Time.Total - it.Time.Validate
+		s.Time.Evaluation += it.Time.Validate
+	}
+	watch.lap(&s.Time.Evaluation)
+	if err := l.dir.WriteSummary(s); err != nil {
+		return nil, err
+	}
+	html, err := report.Make(l.dir.Path())
+	if err != nil {
+		return nil, err
+	}
+	return s, l.dir.WriteReport(html)
+}
+
+// contestants returns the untrained policy, made again from the seed, and the
+// policy of the best checkpoint.
+func (l *loop) contestants(ctx context.Context) (untrained, trained *learn.Policy, err error) {
+	spec, err := l.spec(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if untrained, err = l.newPolicy(spec); err != nil {
+		return nil, nil, err
+	}
+	if trained, err = l.newPolicy(spec); err != nil {
+		return nil, nil, err
+	}
+	learner, err := learn.NewLearner(l.s.PPO, trained)
+	if err != nil {
+		return nil, nil, err
+	}
+	best, err := run.ReadCheckpoint(l.dir.Path(), run.Best)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := LearnerState(best)
+	if err != nil {
+		return nil, nil, err
+	}
+	return untrained, trained, learner.Restore(state)
+}
+
+// test plays the test split twice with p: by sampling, which is what training
+// improves, and greedily. It returns the sampled evaluation.
+func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *run.Result) (*evaluation, error) {
+	sampled, err := l.testOnce(ctx, what, p)
+	if err != nil {
+		return nil, err
+	}
+	greedy, err := l.testOnce(ctx, what+" greedy", p.Greedy())
+	if err != nil {
+		return nil, err
+	}
+	*result = run.Result{Score: sampled.score, Greedy: &greedy.score}
+	return sampled, nil
+}
+
+func (l *loop) testOnce(ctx context.Context, what string, p policy.Policy) (e *evaluation, err error) {
+	c, err := l.newCollector(SplitTest, p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	return l.evaluate(ctx, what, c, l.seed.Child(labelTest), l.s.Train.TestEpisodes)
+}
+
+// paired returns the successes of the starts that both evaluations scored.
+func paired(before, after []episode) (a, b []bool) {
+	for i := range before {
+		if before[i].scored && after[i].scored {
+			a, b = append(a, before[i].success), append(b, after[i].success)
+		}
+	}
+	return a, b
+}

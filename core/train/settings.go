@@ -1,0 +1,46 @@
+package train
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// Settings are what a run is a function of, beside the environment and the
+// reward modules.
+type Settings struct {
+	Seed      uint64
+	Rollout   rollout.Config
+	Align     align.Config
+	Advantage advantage.Config
+	Policy    learn.PolicyConfig
+	PPO       learn.PPOConfig
+	Train     Config
+	Save      run.SaveConfig
+}
+
+// Deps are what a run needs of the world.
+type Deps struct {
+	// OpenEnv starts an environment that plays a split, for a worker numbered
+	// from 0. The context bounds the start only.
+	OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
+	// Rewards are the parts of the reward, at least one.
+	Rewards []reward.Weighted
+	Log     *slog.Logger // nil = none
+	// Progress is told how far the run is; nil = nobody.
+	Progress Reporter
+}
+
+// The splits of an environment's tasks.
+const (
+	SplitTrain      = "train"      // what the policy learns from
+	SplitValidation = "validation" // decides early stop and the best checkpoint
+	SplitTest       = "test"       // the final table only: no decision sees it
+)
