@@ -1,7 +1,9 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -50,6 +52,11 @@ func (b *board) take(idle bool) (j job, alone, ok bool) {
 		b.next++
 		return job{group: (b.next - 1) / b.plan.Members, member: (b.next - 1) % b.plan.Members}, false, true
 	case idle && len(b.alone) > 0:
+		// Members of one group tend to meet the same fault: take turns among
+		// the groups, so that healthy episodes are finished in between.
+		slices.SortFunc(b.alone, func(x, y job) int {
+			return cmp.Or(cmp.Compare(x.member, y.member), cmp.Compare(x.group, y.group))
+		})
 		j, b.alone = b.alone[0], b.alone[1:]
 		return j, true, true
 	}

@@ -101,14 +101,15 @@ func (w *worker) checkReply() error {
 	return nil
 }
 
-// finite reports whether all of x is: x·0 is 0 for finite numbers and NaN for
-// the others.
+// finite reports whether all of x is: no exponent has all its bits set. It
+// looks at every number of every observation, hence the bits.
 func finite(x []float32) bool {
-	var sum float32
+	const exponent = 0x7f800000
+	ok := true
 	for _, v := range x {
-		sum += v * 0
+		ok = ok && math.Float32bits(v)&exponent != exponent
 	}
-	return sum == 0
+	return ok
 }
 
 func (w *worker) broken(format string, args ...any) error {
@@ -150,7 +151,7 @@ func (w *worker) lose(s *slot, cause error, crashed bool) {
 		w.busy--
 		return
 	}
-	text := fmt.Sprintf("at the start: %v", cause)
+	text := fmt.Sprintf("after %d steps: %v", len(s.t.Steps), cause)
 	if s.phase == acting {
 		text = fmt.Sprintf("at step %d, action %q: %v", len(s.t.Steps), s.decision.Action.Text, cause)
 	}
