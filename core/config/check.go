@@ -81,9 +81,5 @@ func (d *decoder) note(kind fault.Kind, path, what, hint string) {
 	if d.bad[path] {
 		return
 	}
-	where, ok := d.lines[path]
-	if !ok {
-		where = d.source
-	}
-	d.problems = append(d.problems, &fault.Error{Boundary: fault.Config, Kind: kind, Where: where + ": " + path, What: what, Hint: hint})
+	d.fail(d.lines[path], path, kind, what, hint)
 }

@@ -9,9 +9,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
-
-	"github.com/merit-rl/merit/core/fault"
 )
 
 // decoder walks a YAML tree beside the Go value that it fills. A library
@@ -19,16 +16,16 @@ import (
 // goes on.
 type decoder struct {
 	source     string
-	assignment string            // the text of a --set, whose positions mean nothing
-	lines      map[string]string // key path → where it is set
-	bad        map[string]bool   // key paths that have a problem
-	problems   []error
+	assignment bool                // a --set: its lines mean nothing
+	lines      map[string]position // key path → where it is set
+	bad        map[string]bool     // key paths that have a problem
+	problems   []problem
 }
 
 var durationType = reflect.TypeFor[time.Duration]()
 
 func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
-	d.lines[path] = d.where(n)
+	d.lines[path] = d.at(n.GetToken())
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
@@ -61,7 +58,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
-		d.mismatch(n, path, "a section with keys below it")
+		d.mismatch(n, v, path, "a section with keys below it")
 		return
 	}
 	fields := fieldsOf(v)
@@ -83,13 +80,13 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 }
 
 func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
-	if m, ok := n.(ast.MapNode); ok && d.assignment != "" {
+	if m, ok := n.(ast.MapNode); ok && d.assignment {
 		d.element(m, v, path)
 		return
 	}
 	s, ok := n.(*ast.SequenceNode)
 	if !ok {
-		d.mismatch(n, path, "a list")
+		d.mismatch(n, v, path, "a list")
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(s.Values), len(s.Values))
@@ -120,7 +117,7 @@ func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
 func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
-		d.mismatch(n, path, "a section with keys below it")
+		d.mismatch(n, v, path, "a section with keys below it")
 		return
 	}
 	if v.IsNil() {
@@ -134,9 +131,9 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 			d.problem(it.Value(), at, "cannot be read", "write a plain YAML value")
 			continue
 		}
-		d.lines[at] = d.where(it.Key())
+		d.lines[at] = d.at(it.Key().GetToken())
 		old := v.MapIndex(reflect.ValueOf(key))
-		if d.assignment != "" && old.IsValid() {
+		if d.assignment && old.IsValid() {
 			value = merged(old.Interface(), value)
 		}
 		v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(&value).Elem())
@@ -154,38 +151,6 @@ func merged(a, b any) any {
 		to[k] = merged(to[k], x)
 	}
 	return to
-}
-
-func (d *decoder) where(n ast.Node) string {
-	if d.assignment != "" {
-		return d.source
-	}
-	return d.at(n.GetToken())
-}
-
-func (d *decoder) at(t *token.Token) string {
-	if t == nil || t.Position == nil {
-		return d.source
-	}
-	return fmt.Sprintf("%s:%d", d.source, t.Position.Line)
-}
-
-// problem notes that the value of path is wrong.
-func (d *decoder) problem(n ast.Node, path, what, hint string) {
-	d.bad[path] = true
-	where := d.where(n)
-	if path != "" {
-		where += ": " + path
-	}
-	d.fail(where, what, hint)
-}
-
-func (d *decoder) mismatch(n ast.Node, path, want string) {
-	d.problem(n, path, fmt.Sprintf("must be %s, not %s", want, describe(n)), "look at the key's line in examples/sokoban/train.yaml")
-}
-
-func (d *decoder) fail(where, what, hint string) {
-	d.problems = append(d.problems, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: what, Hint: hint})
 }
 
 func join(path, key string) string {

@@ -47,22 +47,26 @@ func Load(path string, overrides []string) (*File, error) {
 // dir.
 func Parse(source string, data []byte, dir string, overrides []string) (*File, error) {
 	f := Default()
-	d := decoder{source: source, lines: map[string]string{}, bad: map[string]bool{}}
-	d.document(data, reflect.ValueOf(f).Elem())
+	d := decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}
+	readable := d.document(data, reflect.ValueOf(f).Elem())
 	f.join(dir)
 	for _, o := range overrides {
 		d.override(o, reflect.ValueOf(f).Elem())
 	}
-	d.check(f)
-	return f, errors.Join(d.problems...)
+	f.eachPath(filepath.Clean)
+	if readable {
+		d.check(f)
+	}
+	return f, d.all()
 }
 
-// document decodes a whole YAML document into v.
-func (d *decoder) document(data []byte, v reflect.Value) {
+// document decodes a whole YAML document into v and reports whether it is
+// YAML at all.
+func (d *decoder) document(data []byte, v reflect.Value) bool {
 	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
-		return
+		return false
 	}
 	var body ast.Node
 	for _, doc := range file.Docs {
@@ -71,37 +75,32 @@ func (d *decoder) document(data []byte, v reflect.Value) {
 		}
 		if body != nil {
 			d.problem(doc.Body, "", "a second document", "keep one document in a file")
-			return
+			break
 		}
 		body = doc.Body
 	}
 	if body != nil {
 		d.decode(body, v, "")
 	}
+	return true
 }
 
 func (d *decoder) syntax(err error) {
-	where, what := d.source, err.Error()
+	at, what := position{}, err.Error()
 	var y yaml.Error
 	if errors.As(err, &y) {
-		what = y.GetMessage()
-		if d.assignment == "" && y.GetToken() != nil {
-			where = d.at(y.GetToken())
-		}
+		at, what = d.at(y.GetToken()), y.GetMessage()
 	}
-	d.problems = append(d.problems, &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: "is not YAML: " + what,
-		Hint: "check indentation, colons and quotes at this line",
-	})
+	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check indentation, colons and quotes there")
 }
 
 // override decodes "a.b.c=value", where value is YAML, over v. A number in the
 // path is an index into a list.
 func (d *decoder) override(text string, v reflect.Value) {
 	key, value, ok := strings.Cut(text, "=")
-	over := decoder{source: "--set " + text, assignment: text, lines: d.lines, bad: d.bad}
+	over := decoder{source: "--set " + text, assignment: true, lines: d.lines, bad: d.bad}
 	if !ok || key == "" || strings.ContainsAny(text, "\n\r") {
-		over.fail(over.source, "is not of the form key.path=value", "for example --set rollout.groups=16")
+		over.fail(position{}, "", fault.Invalid, "is not of the form key.path=value", "for example --set rollout.groups=16")
 	} else {
 		var doc strings.Builder
 		for depth, part := range strings.Split(key, ".") {

@@ -17,32 +17,32 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
 			v.SetBool(b.Value)
 			return
 		}
-		d.mismatch(n, path, "true or false")
+		d.mismatch(n, v, path, "true or false")
 	case reflect.String:
 		if s, ok := text(n); ok {
 			v.SetString(s)
 			return
 		}
-		d.mismatch(n, path, "text (in quotes if it looks like something else)")
+		d.mismatch(n, v, path, "text (in quotes if it looks like something else)")
 	case reflect.Int, reflect.Int32, reflect.Int64:
 		x, ok := number(n)
 		if ok && x == math.Trunc(x) && math.Abs(x) <= 1<<53 && !v.OverflowInt(int64(x)) {
 			v.SetInt(int64(x))
 			return
 		}
-		d.mismatch(n, path, "a whole number")
+		d.mismatch(n, v, path, "a whole number")
 	case reflect.Uint, reflect.Uint32, reflect.Uint64:
 		if u, err := strconv.ParseUint(n.GetToken().Value, 0, v.Type().Bits()); err == nil && n.Type() == ast.IntegerType {
 			v.SetUint(u)
 			return
 		}
-		d.mismatch(n, path, "a whole number that is not negative")
+		d.mismatch(n, v, path, "a whole number that is not negative")
 	case reflect.Float32, reflect.Float64:
 		if x, ok := number(n); ok && !v.OverflowFloat(x) {
 			v.SetFloat(x)
 			return
 		}
-		d.mismatch(n, path, "a finite number")
+		d.mismatch(n, v, path, "a finite number")
 	default:
 		d.problem(n, path, "cannot be set in a file", "remove it")
 	}
@@ -55,12 +55,12 @@ func (d *decoder) duration(n ast.Node, v reflect.Value, path string) {
 	}
 	s, ok := text(n)
 	if !ok {
-		d.mismatch(n, path, "a duration such as 30s or 5m")
+		d.mismatch(n, v, path, "a duration such as 30s or 5m")
 		return
 	}
 	x, err := time.ParseDuration(s)
 	if err != nil {
-		d.mismatch(n, path, "a duration such as 30s or 5m")
+		d.mismatch(n, v, path, "a duration such as 30s or 5m")
 		return
 	}
 	v.SetInt(int64(x))

@@ -26,9 +26,6 @@ type Config struct {
 	// SuccessScore: an episode that the environment terminated with a score
 	// above it is a success.
 	SuccessScore float64 `yaml:"success_score" json:"success_score"`
-	// MaxUnscored is the share of an iteration's or an evaluation's episodes
-	// that may lack a score before the run stops.
-	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored"`
 	// CheckpointEvery is how many iterations lie between two checkpoints.
 	CheckpointEvery int `yaml:"checkpoint_every" json:"checkpoint_every"`
 	// Resample is how often an iteration replaces groups whose members all
@@ -41,7 +38,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
-		Patience: 10, SuccessScore: 0.5, MaxUnscored: 0.2, CheckpointEvery: 5,
+		Patience: 10, SuccessScore: 0.5, CheckpointEvery: 5,
 	}
 }
 
@@ -62,7 +59,6 @@ func (c Config) Validate() (problems []error) {
 	wrong(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", "use a share from 0 (off) to 1", c.TargetSuccess)
 	wrong(c.Patience >= 0, "patience", "use 0 (off) or a number of validations", c.Patience)
 	wrong(c.SuccessScore-c.SuccessScore == 0, "success_score", "use a finite number", c.SuccessScore)
-	wrong(c.MaxUnscored >= 0 && c.MaxUnscored <= 1, "max_unscored", "use a share from 0 to 1", c.MaxUnscored)
 	wrong(c.CheckpointEvery >= 1, "checkpoint_every", "use 1 or more", c.CheckpointEvery)
 	wrong(c.Resample >= 0 && c.Resample <= 100, "resample", "use 0 (off) to 100", c.Resample)
 	return problems

@@ -1,0 +1,161 @@
+package config_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// Promise: a wrong file gives every problem at once, each with file, line,
+// key and what to do; the words are held by golden files.
+func TestEveryProblemAtOnce(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.yaml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			_, err := config.Load(file, nil)
+			compare(t, strings.TrimSuffix(file, ".yaml")+".txt", problems(t, err))
+		})
+	}
+}
+
+// Promise: overrides are as strict as the file and say which one is wrong.
+func TestBadOverrides(t *testing.T) {
+	_, err := config.Load("testdata/good.yaml", []string{
+		"rollout.grups=3", "rollout.groups=x", "rewards.2.weight=1", "nonsense", "rollout=3", "ppo.clip_low=7", "seed=[1", "environment.slots=\n3",
+	})
+	compare(t, "testdata/overrides.txt", problems(t, err))
+}
+
+func problems(t *testing.T, err error) string {
+	t.Helper()
+	require.Error(t, err)
+	var b strings.Builder
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		var f *fault.Error
+		require.True(t, errors.As(e, &f), "%v is no fault", e)
+		require.Equal(t, fault.Config, f.Boundary)
+		require.NotEmpty(t, f.Hint, "%v has no hint", e)
+		fmt.Fprintf(&b, "%v\n  hint: %s\n", f, f.Hint)
+	}
+	return b.String()
+}
+
+func compare(t *testing.T, golden, got string) {
+	t.Helper()
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
+}
+
+// Promise: what a file does not say keeps its default, also inside lists and
+// empty sections; paths are relative to the file.
+func TestLoad(t *testing.T) {
+	f, err := config.Load("testdata/good.yaml", nil)
+	require.NoError(t, err)
+	d := config.Default()
+	require.EqualValues(t, 7, f.Seed)
+	require.Equal(t, 16, f.Rollout.Groups)
+	require.Equal(t, d.Rollout.Members, f.Rollout.Members)
+	require.Equal(t, 5*time.Second, f.Rollout.StepDeadline)
+	require.Equal(t, 5e-3, f.PPO.LearningRate)
+	require.Equal(t, d.Train, f.Train)
+	require.Equal(t, []config.Reward{
+		{Module: filepath.Join("testdata", "reward.wasm"), Weight: 1},
+		{Module: filepath.Join("testdata", "reward.wasm"), Weight: 0.5, Name: "shaping"},
+	}, f.Rewards)
+	h, err := f.Environment.Host("test")
+	require.NoError(t, err)
+	require.Equal(t, "test", h.Split)
+	require.JSONEq(t, `{"size":6,"boxes":1,"levels":{"train":10}}`, string(h.Options))
+	require.Equal(t, 16, f.Settings().Rollout.Groups)
+}
+
+// Promise: an override reaches any key, in sections, lists and a plug-in's
+// options, and leaves its neighbours alone.
+func TestOverrides(t *testing.T) {
+	f, err := config.Load("testdata/good.yaml", []string{
+		"rollout.groups=8", "rewards.1.weight=2", "environment.options.levels.test=5", "environment.options.size=7",
+		"policy.hidden=[32, 32]", "train.iterations=3", "sandbox.wall_clock=1m", "environment.plugin=other", "ppo.schedule.kind=linear",
+	})
+	require.NoError(t, err)
+	require.Equal(t, 8, f.Rollout.Groups)
+	require.Equal(t, 5*time.Second, f.Rollout.StepDeadline)
+	require.Equal(t, 2.0, f.Rewards[1].Weight)
+	require.Equal(t, "shaping", f.Rewards[1].Name)
+	require.Equal(t, []int{32, 32}, f.Policy.Hidden)
+	require.Equal(t, time.Minute, f.Sandbox.WallClock)
+	require.EqualValues(t, "linear", f.PPO.Schedule.Kind)
+	h, err := f.Environment.Host("train")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"size":7,"boxes":1,"levels":{"train":10,"test":5}}`, string(h.Options))
+}
+
+// Promise: the resolved file, written where the run lies, loads to the same
+// settings, and names files relative to itself.
+func TestResolvedFileLoadsToTheSame(t *testing.T) {
+	f, err := config.Load("testdata/good.yaml", []string{"environment.plugin=./testdata/reward.wasm"})
+	require.NoError(t, err)
+	dir, err := os.MkdirTemp("testdata", "run")
+	require.NoError(t, err)
+	defer os.RemoveAll(dir)
+	text, err := f.Marshal(dir)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "module: ../reward.wasm")
+	path := filepath.Join(dir, "config.yaml")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	g, err := config.Load(path, nil)
+	require.NoError(t, err)
+	require.Empty(t, f.Differences(g))
+	g.Rollout.Groups, g.Train.Iterations = 99, 98
+	require.Equal(t, []string{"rollout.groups", "train.iterations"}, f.Differences(g))
+}
+
+// Promise: a file that is not there, and one that is too large, are clear
+// errors.
+func TestUnreadable(t *testing.T) {
+	_, err := config.Load("testdata/none.yaml", nil)
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
+	big := filepath.Join(t.TempDir(), "big.yaml")
+	require.NoError(t, os.WriteFile(big, make([]byte, 5<<20), 0o644))
+	_, err = config.Load(big, nil)
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
+}
+
+// Promise: editors get a schema that knows the sections and their keys.
+func TestSchema(t *testing.T) {
+	text, err := config.Schema()
+	require.NoError(t, err)
+	for _, key := range []string{`"step_deadline"`, `"clip_low"`, `"additionalProperties": false`, `"memory_mib"`} {
+		require.Contains(t, string(text), key)
+	}
+}
+
+// FuzzParse: no bytes make the reader panic.
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/bad/*.yaml")
+	for _, file := range append(files, "testdata/good.yaml") {
+		data, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(data, "rollout.groups=3")
+	}
+	f.Fuzz(func(t *testing.T, data []byte, override string) {
+		_, _ = config.Parse("fuzz.yaml", data, ".", []string{override})
+	})
+}

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"encoding/json"
+	"path"
+	"reflect"
+	"time"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Schema returns the JSON Schema of the file, for editors:
+//
+//	# yaml-language-server: $schema=train.schema.json
+func Schema() ([]byte, error) {
+	r := &jsonschema.Reflector{
+		FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
+		Namer: func(t reflect.Type) string { return path.Base(t.PkgPath()) + "." + t.Name() },
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			if t == reflect.TypeFor[time.Duration]() {
+				return &jsonschema.Schema{Type: "string", Description: "a duration such as 30s or 5m", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`}
+			}
+			return nil
+		},
+	}
+	s := r.Reflect(&File{})
+	s.Title = "Merit training configuration"
+	return json.MarshalIndent(s, "", "  ")
+}
