@@ -1,0 +1,128 @@
+// Package generate draws Sokoban levels from seeds. A level is solvable by
+// construction: it is drawn until a search has solved it.
+//
+// It imports board, solve and symmetry.
+package generate
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
+	"github.com/merit-rl/merit/plugins/sokoban/internal/solve"
+	"github.com/merit-rl/merit/plugins/sokoban/internal/symmetry"
+)
+
+// The sides that a generated level may have, walls around it included.
+const (
+	MinSide = 5
+	MaxSide = 8
+)
+
+// patience is how many draws a seed has. The rarest levels that make sense
+// take some thousand.
+const patience = 2_000_000
+
+// Range is an inclusive range.
+type Range struct{ Min, Max int }
+
+// Config says which levels are drawn.
+type Config struct {
+	Side    int
+	Boxes   int
+	Walls   Range // inside the walls around the level
+	Optimum Range // moves of the shortest solution
+	// Accept says whether a level of this symmetry hash is wanted, which is
+	// how splits are kept apart; nil wants all.
+	Accept func(hash uint64) bool
+}
+
+// Generator draws levels; one is not for concurrent use.
+type Generator struct {
+	cfg    Config
+	solver solve.Solver
+	form   symmetry.Canonicaliser
+	cells  []byte
+	free   []int // positions of the inner cells, shuffled from the left
+}
+
+// New returns a generator.
+func New(cfg Config) *Generator { return &Generator{cfg: cfg} }
+
+// Level fills b with the level of a seed: a pure function of the seed and the
+// generator's Config, for ever (see testdata/levels.golden). It fails if no
+// level is found, which means that the Config asks for what hardly exists.
+func (g *Generator) Level(seed uint64, b *board.Board) error {
+	r := random(seed)
+	for range patience {
+		g.draw(&r, b)
+		if b.Solved() {
+			continue
+		}
+		if g.cfg.Accept != nil && !g.cfg.Accept(g.form.Hash(b)) {
+			continue
+		}
+		if moves, ok := g.solver.Optimum(b, g.cfg.Optimum.Max); ok && moves >= g.cfg.Optimum.Min {
+			return nil
+		}
+	}
+	return fmt.Errorf("seed %d: no level of %d × %d with %d boxes, %d to %d walls and a shortest solution of %d to %d moves in %d draws",
+		seed, g.cfg.Side, g.cfg.Side, g.cfg.Boxes, g.cfg.Walls.Min, g.cfg.Walls.Max, g.cfg.Optimum.Min, g.cfg.Optimum.Max, patience)
+}
+
+// draw makes a random level: walls, then targets, then boxes and the player,
+// which may stand on targets.
+func (g *Generator) draw(r *random, b *board.Board) {
+	g.clear()
+	walls := g.cfg.Walls.Min + r.below(g.cfg.Walls.Max-g.cfg.Walls.Min+1)
+	boxes := g.cfg.Boxes
+	g.shuffle(r, 0, walls+boxes)
+	for i, at := range g.free[:walls+boxes] {
+		if i < walls {
+			g.cells[at] = board.Wall
+		} else {
+			g.cells[at] = board.Target
+		}
+	}
+	g.shuffle(r, walls, boxes+1)
+	for i, at := range g.free[walls : walls+boxes+1] {
+		onTarget := g.cells[at] == board.Target
+		switch {
+		case i < boxes && onTarget:
+			g.cells[at] = board.BoxOnTarget
+		case i < boxes:
+			g.cells[at] = board.Box
+		case onTarget:
+			g.cells[at] = board.PlayerOnTarget
+		default:
+			g.cells[at] = board.Player
+		}
+	}
+	b.Fill(g.cells)
+}
+
+// clear makes an empty room.
+func (g *Generator) clear() {
+	side := g.cfg.Side
+	g.cells, g.free = g.cells[:0], g.free[:0]
+	for row := range side {
+		if row > 0 {
+			g.cells = append(g.cells, '\n')
+		}
+		for column := range side {
+			if row == 0 || column == 0 || row == side-1 || column == side-1 {
+				g.cells = append(g.cells, board.Wall)
+				continue
+			}
+			g.free = append(g.free, len(g.cells))
+			g.cells = append(g.cells, board.Floor)
+		}
+	}
+}
+
+// shuffle puts n random cells of free[from:] at from.
+func (g *Generator) shuffle(r *random, from, n int) {
+	for i := from; i < from+n; i++ {
+		j := i + r.below(len(g.free)-i)
+		g.free[i], g.free[j] = g.free[j], g.free[i]
+	}
+}
