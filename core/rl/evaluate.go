@@ -3,6 +3,7 @@ package rl
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -18,14 +19,23 @@ type EvaluateResult struct {
 	Error        string       `json:"error,omitempty"`
 }
 
-// UnmarshalJSON reads eval-protocol's form: is_score_valid defaults to true.
+// UnmarshalJSON reads eval-protocol's form: is_score_valid defaults to true. A
+// valid result must have a score: one that is missing is not 0.
 func (r *EvaluateResult) UnmarshalJSON(data []byte) error {
 	type plain EvaluateResult
-	p := plain{IsScoreValid: true}
+	p := struct {
+		plain
+		Score *float64 `json:"score"`
+	}{plain: plain{IsScoreValid: true}}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return err
 	}
-	*r = EvaluateResult(p)
+	if p.Score != nil {
+		p.plain.Score = *p.Score
+	} else if p.IsScoreValid {
+		return errors.New("an evaluation has no score")
+	}
+	*r = EvaluateResult(p.plain)
 	return nil
 }
 
@@ -35,6 +45,26 @@ type StepOutput struct {
 	BaseReward float64   `json:"base_reward"`
 	Metrics    Metrics   `json:"metrics,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
+}
+
+// UnmarshalJSON reads a step output, which must have both an index and a
+// reward.
+func (s *StepOutput) UnmarshalJSON(data []byte) error {
+	type plain StepOutput
+	p := struct {
+		plain
+		StepIndex  *StepIndex `json:"step_index"`
+		BaseReward *float64   `json:"base_reward"`
+	}{}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return err
+	}
+	if p.StepIndex == nil || p.BaseReward == nil {
+		return errors.New("a step output needs step_index and base_reward")
+	}
+	*s = StepOutput(p.plain)
+	s.StepIndex, s.BaseReward = *p.StepIndex, *p.BaseReward
+	return nil
 }
 
 // StepIndex is a step's number: by default among the assistant messages,
@@ -76,7 +106,7 @@ func (m Metrics) Get(name string) (Metric, bool) {
 type metricJSON struct {
 	Score        float64 `json:"score"`
 	IsScoreValid bool    `json:"is_score_valid"`
-	Reason       string  `json:"reason,omitempty"`
+	Reason       string  `json:"reason"` // eval-protocol requires it
 }
 
 // MarshalJSON writes {"name": {"score": …, "is_score_valid": …, "reason": …}}.
@@ -137,13 +167,26 @@ func (m *Metrics) UnmarshalJSON(data []byte) error {
 func parseMetric(raw json.RawMessage) (Metric, error) {
 	switch raw[0] {
 	case '{':
-		v := metricJSON{IsScoreValid: true}
+		v := struct {
+			Score        *float64 `json:"score"`
+			IsScoreValid *bool    `json:"is_score_valid"`
+			Reason       string   `json:"reason"`
+		}{}
 		err := json.Unmarshal(raw, &v)
-		return Metric{Score: v.Score, IsScoreValid: v.IsScoreValid, Reason: v.Reason}, err
+		m := Metric{Reason: v.Reason, IsScoreValid: v.Score != nil}
+		if v.Score != nil {
+			m.Score = *v.Score
+		}
+		if v.IsScoreValid != nil {
+			m.IsScoreValid = m.IsScoreValid && *v.IsScoreValid
+		}
+		return m, err
 	case '"':
 		var s string
 		err := json.Unmarshal(raw, &s)
 		return Metric{Reason: s}, err
+	case 'n', '[':
+		return Metric{Reason: string(raw)}, nil
 	case 't':
 		return Metric{Score: 1, IsScoreValid: true}, nil
 	case 'f':

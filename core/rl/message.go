@@ -71,7 +71,11 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	if c.parts != nil {
 		return c.parts, nil
 	}
-	return json.Marshal(c.text)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false) // conversations are full of < and &, and no page embeds these files
+	err := enc.Encode(c.text)
+	return b.Bytes(), err
 }
 
 // UnmarshalJSON reads a string, null or a list of parts.
