@@ -97,7 +97,7 @@ func (c Config) Validate() []error {
 	if c.Fuel < 1000 || c.Fuel > 1<<50 {
 		bad("fuel", fmt.Sprintf("%d is out of range", c.Fuel), "use a number from 1000 to 2^50; the default is 500000000")
 	}
-	between("memory_mib", c.MemoryMiB, 1, 4096)
+	between("memory_mib", c.MemoryMiB, 1, 4095)
 	between("table_entries", c.TableEntries, 1, 10_000_000)
 	between("module_mib", c.ModuleMiB, 1, 1024)
 	between("input_mib", c.InputMiB, 1, 1024)

@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+)
+
+const (
+	flatMark     = "merit_abi_1"
+	flatAlloc    = "merit_alloc"
+	flatEvaluate = "merit_evaluate"
+	flatGroup    = "merit_evaluate_group"
+	initialize   = "_initialize"
+)
+
+// flat is the profile of reactor modules that read a buffer in place.
+type flat struct{ entry string }
+
+// newFlat checks the exports; problems names every one that is wrong.
+func newFlat(info *fuel.Info) (profile, []string) {
+	var problems []string
+	i32 := fuel.I32
+	check := func(name string, required bool, params, results []fuel.ValueType) bool {
+		e, ok := info.Export(name)
+		want := fuel.FuncType{Params: params, Results: results}
+		switch {
+		case !ok && required:
+			problems = append(problems, fmt.Sprintf("it does not export %s %v", name, want))
+		case ok && e.Kind != fuel.FuncExtern:
+			problems = append(problems, fmt.Sprintf("its export %s is a %v, not a function", name, e.Kind))
+		case ok && (!slices.Equal(e.Func.Params, params) || !slices.Equal(e.Func.Results, results)):
+			problems = append(problems, fmt.Sprintf("its export %s is %v, not %v", name, e.Func, want))
+		}
+		return ok
+	}
+	check(flatMark, true, nil, nil)
+	check(flatAlloc, true, []fuel.ValueType{i32}, []fuel.ValueType{i32})
+	group := check(flatGroup, false, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
+	check(flatEvaluate, !group, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
+	check(initialize, false, nil, nil)
+	if e, ok := info.Export("memory"); !ok || e.Kind != fuel.MemoryExtern {
+		problems = append(problems, `it does not export its memory as "memory"`)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	if group {
+		return flat{entry: flatGroup}, nil
+	}
+	return flat{entry: flatEvaluate}, nil
+}
+
+func (flat) name() string  { return "flat-1" }
+func (f flat) group() bool { return f.entry == flatGroup }
+
+func (f flat) open(i *engine.Instance, c *collector, limits Limits) session {
+	return &flatSession{
+		flat: f, instance: i, collector: c, encoder: abi.NewEncoder(limits.InputMiB << 20),
+		alloc: i.Func(flatAlloc), evaluator: i.Func(f.entry),
+	}
+}
+
+type flatSession struct {
+	flat
+	instance         *engine.Instance
+	collector        *collector
+	encoder          *abi.Encoder
+	alloc, evaluator *engine.Func
+}
+
+func (s *flatSession) start() *engine.Stop {
+	for _, f := range []*engine.Func{s.instance.Start(), s.instance.Func(initialize)} {
+		if f == nil {
+			continue
+		}
+		if _, stop := s.instance.Call(f); stop != nil {
+			return stop
+		}
+	}
+	return nil
+}
+
+func (s *flatSession) lasting() bool { return true }
+
+func (s *flatSession) input(members []*rl.Trajectory) ([]byte, error) {
+	if s.group() {
+		return s.encoder.Group(members)
+	}
+	return s.encoder.Trajectory(members[0])
+}
+
+func (s *flatSession) evaluate(input []byte) (*verdict, *engine.Stop) {
+	result, stop := s.instance.Call(s.alloc, uint64(len(input)))
+	if stop != nil {
+		return nil, stop
+	}
+	ptr := uint32(result)
+	if ptr == 0 {
+		return violation("merit_alloc(%d) returned 0: the module has no room for the input", len(input)), nil
+	}
+	if ptr%8 != 0 {
+		return violation("merit_alloc returned %d, which is not a multiple of 8", ptr), nil
+	}
+	room, ok := s.instance.Bytes(ptr, uint32(len(input)))
+	if !ok {
+		return violation("merit_alloc returned %d, and %d bytes from there lie outside of memory", ptr, len(input)), nil
+	}
+	copy(room, input)
+	status, stop := s.instance.Call(s.evaluator, uint64(ptr), uint64(len(input)))
+	if stop != nil {
+		return nil, stop
+	}
+	return s.collector.settle(int32(status), s.group()), nil
+}

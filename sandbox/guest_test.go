@@ -1,0 +1,62 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/stretchr/testify/require"
+)
+
+var guests = struct {
+	sync.Mutex
+	built map[string][]byte
+}{built: map[string][]byte{}}
+
+// goGuest builds a Go reward of this repository once per test binary.
+func goGuest(t testing.TB, pkg string, args ...string) []byte {
+	t.Helper()
+	guests.Lock()
+	defer guests.Unlock()
+	if wasm, ok := guests.built[pkg]; ok {
+		return wasm
+	}
+	out := filepath.Join(t.TempDir(), "guest.wasm")
+	if len(args) == 0 {
+		args = []string{"-buildmode=c-shared"}
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-o", out}, args...), "./"+pkg)...)
+	cmd.Dir = testneeds.Root()
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+	wasm, err := os.ReadFile(out)
+	require.NoError(t, err)
+	guests.built[pkg] = wasm
+	return wasm
+}
+
+// newRuntime returns a runtime that the test closes.
+func newRuntime(t testing.TB, change ...func(*sandbox.Config)) *sandbox.Runtime {
+	t.Helper()
+	cfg := sandbox.DefaultConfig()
+	for _, f := range change {
+		f(&cfg)
+	}
+	r, err := sandbox.New(context.Background(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	return r
+}
+
+func load(t testing.TB, r *sandbox.Runtime, wasm []byte) *sandbox.Module {
+	t.Helper()
+	m, err := r.Load(context.Background(), "test", wasm)
+	require.NoError(t, err)
+	return m
+}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+)
+
+// cache keeps native code on disk, one folder per metered module, named by its
+// digest. Nobody else may be able to write here: the folder and everything in
+// it must belong to this user and be closed to others, and every entry carries
+// a keyed digest over its content and its name, so that an entry that was
+// damaged, exchanged or put there by another program is compiled anew.
+type cache struct {
+	dir   string
+	limit int64
+	key   []byte
+}
+
+const (
+	cacheVersion = "v1"
+	sealName     = "seal"
+	keyName      = "key"
+)
+
+// openCache makes or checks the folder.
+func openCache(dir string, limit int64) (*cache, error) {
+	c := &cache{dir: filepath.Join(dir, cacheVersion), limit: limit}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("module cache: %w", err)
+	}
+	for _, d := range []string{dir, c.dir} {
+		if err := private(d); err != nil {
+			return nil, fmt.Errorf("module cache: %w", err)
+		}
+	}
+	key, err := c.loadKey()
+	if err != nil {
+		return nil, fmt.Errorf("module cache: %w", err)
+	}
+	c.key = key
+	return c, nil
+}
+
+func (c *cache) loadKey() ([]byte, error) {
+	path := filepath.Join(c.dir, keyName)
+	for {
+		key, err := os.ReadFile(path)
+		if err == nil && len(key) == sha256.Size {
+			return key, private(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err := c.makeKey(path, err == nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// makeKey puts a new key in place in one step; of two processes the first
+// wins. A key of a wrong size is replaced.
+func (c *cache) makeKey(path string, replace bool) error {
+	f, err := os.CreateTemp(c.dir, "new-key-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	key := make([]byte, sha256.Size)
+	_, _ = rand.Read(key)
+	_, err = f.Write(key)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if replace {
+		return os.Rename(f.Name(), path)
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// use builds a module with the entry of its digest as wazero's cache folder:
+// the existing one if it is sound, else a new one that is sealed and put in
+// place afterwards. What goes wrong with the cache costs time only: build is
+// then called without a folder.
+func (c *cache) use(wasm []byte, build func(dir string) error) (hit bool, err error) {
+	digest := sha256.Sum256(wasm)
+	name := hex.EncodeToString(digest[:])
+	entry := filepath.Join(c.dir, name)
+	if c.sound(entry, name) {
+		if err := build(entry); err == nil {
+			now := time.Now()
+			_ = os.Chtimes(entry, now, now)
+			return true, nil
+		}
+	}
+	_ = os.RemoveAll(entry)
+	fresh, err := os.MkdirTemp(c.dir, "new-entry-")
+	if err != nil {
+		return false, build("")
+	}
+	defer os.RemoveAll(fresh)
+	if err := build(fresh); err != nil {
+		return false, err
+	}
+	if sum, err := c.sum(fresh, name); err == nil {
+		if os.WriteFile(filepath.Join(fresh, sealName), sum, 0o600) == nil {
+			_ = os.Rename(fresh, entry)
+		}
+	}
+	c.evict(entry)
+	return false, nil
+}
+
+func (c *cache) sound(entry, name string) bool {
+	seal, err := os.ReadFile(filepath.Join(entry, sealName))
+	if err != nil {
+		return false
+	}
+	sum, err := c.sum(entry, name)
+	return err == nil && hmac.Equal(seal, sum)
+}
+
+// sum is the keyed digest over the name of an entry and all its files, which
+// must be private.
+func (c *cache) sum(entry, name string) ([]byte, error) {
+	mac := hmac.New(sha256.New, c.key)
+	fmt.Fprintln(mac, name)
+	err := filepath.WalkDir(entry, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := private(path); err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(entry, path)
+		if err != nil || d.IsDir() || rel == sealName {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		one := sha256.New()
+		if _, err := io.Copy(one, f); err != nil {
+			return err
+		}
+		fmt.Fprintf(mac, "%q %x\n", rel, one.Sum(nil))
+		return nil
+	})
+	return mac.Sum(nil), err
+}
+
+// evict removes what was not used for longest until the rest fits, but not
+// the entry just made, and what a process that died left behind.
+func (c *cache) evict(keep string) {
+	list, err := os.ReadDir(c.dir)
+	if err != nil {
+		return
+	}
+	type entry struct {
+		path string
+		used time.Time
+		size int64
+	}
+	var entries []entry
+	var total int64
+	for _, d := range list {
+		info, err := d.Info()
+		if err != nil || !d.IsDir() {
+			continue
+		}
+		e := entry{path: filepath.Join(c.dir, d.Name()), used: info.ModTime(), size: size(filepath.Join(c.dir, d.Name()))}
+		if len(d.Name()) != 2*sha256.Size && time.Since(e.used) > time.Hour {
+			_ = os.RemoveAll(e.path)
+			continue
+		}
+		total += e.size
+		entries = append(entries, e)
+	}
+	sort.Slice(entries, func(a, b int) bool { return entries[a].used.Before(entries[b].used) })
+	for _, e := range entries {
+		if total <= c.limit {
+			return
+		}
+		if e.path != keep && os.RemoveAll(e.path) == nil {
+			total -= e.size
+		}
+	}
+}
+
+func size(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil {
+			if info, err := d.Info(); err == nil && !d.IsDir() {
+				n += info.Size()
+			}
+		}
+		return nil
+	})
+	return n
+}

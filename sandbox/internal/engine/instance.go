@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/merit-rl/merit/sandbox/fuel"
+)
+
+// Instance is one instance of a Program. It is not safe for concurrent use.
+type Instance struct {
+	// Host is what the caller's imports work on; the engine leaves it alone.
+	Host any
+
+	program     *Program
+	module      api.Module
+	memory      api.Memory
+	linear      linear
+	fuel, depth api.MutableGlobal
+	globals     []api.MutableGlobal
+	context     callContext
+	guard       guard
+	stack       [16]uint64
+
+	budget   uint64
+	hostFuel uint64
+	stop     *Stop // why a host function ended the call
+	system   system
+	saved    *saved
+}
+
+// saved is the state that Restore brings back, beside that of memory.
+type saved struct {
+	globals []uint64
+	system  system
+}
+
+// Instantiate makes an instance whose memory may hold up to memoryBytes. No
+// code of the guest has run yet.
+func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instance, error) {
+	i := &Instance{program: p}
+	i.context.instance = i
+	i.system.reset()
+	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
+		i.linear = newLinear(memoryBytes)
+		return i.linear
+	})
+	m, err := p.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), p.compiled,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		return nil, err
+	}
+	i.module, i.memory = m, m.Memory()
+	if i.memory != nil {
+		liftMaximum(i.memory)
+	}
+	global := func(name string) api.MutableGlobal {
+		g, ok := m.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok {
+			err = fmt.Errorf("the metered module lacks the global %s", name)
+		}
+		return g
+	}
+	i.fuel, i.depth = global(fuel.FuelGlobal), global(fuel.DepthGlobal)
+	for _, g := range p.meta.State {
+		i.globals = append(i.globals, global(g.Name))
+	}
+	if err != nil {
+		_ = m.Close(ctx)
+		return nil, err
+	}
+	p.engine.watch.add(&i.guard)
+	return i, nil
+}
+
+// Close frees the instance.
+func (i *Instance) Close() {
+	i.program.engine.watch.remove(&i.guard)
+	_ = i.module.Close(context.Background())
+}
+
+// Func is an exported function of one instance.
+type Func struct{ function api.Function }
+
+// Func looks an export up, or returns nil.
+func (i *Instance) Func(name string) *Func {
+	if f := i.module.ExportedFunction(name); f != nil {
+		return &Func{f}
+	}
+	return nil
+}
+
+// Start returns what was the module's start function, or nil. It must be
+// called before anything else.
+func (i *Instance) Start() *Func {
+	if i.program.meta.Start == "" {
+		return nil
+	}
+	return i.Func(i.program.meta.Start)
+}
+
+// Budget bounds what happens between Begin and End.
+type Budget struct {
+	Fuel  uint64
+	Depth uint64
+	Wall  time.Duration
+}
+
+// Begin opens a series of calls that share one budget.
+func (i *Instance) Begin(ctx context.Context, b Budget) {
+	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
+	if i.linear != nil {
+		i.linear.forget()
+	}
+	i.fuel.Set(b.Fuel)
+	i.depth.Set(b.Depth)
+	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.fuel)
+}
+
+// End closes the series and returns the fuel it took. The Stop is not nil if
+// the series is over its budget though every call returned, or was killed.
+func (i *Instance) End() (used uint64, stop *Stop) {
+	killed := i.guard.end()
+	left := int64(i.fuel.Get())
+	used = uint64(int64(i.budget)-left) + i.hostFuel
+	switch {
+	case killed != nil:
+		return used, killed
+	case used > i.budget:
+		return used, &Stop{Kind: OutOfFuel}
+	}
+	return used, nil
+}
+
+// Call calls f, which has at most one result. Arguments of a wrong number are
+// a bug of the caller.
+func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
+	copy(i.stack[:], args)
+	if err := f.function.CallWithStack(&i.context, i.stack[:max(len(args), 1)]); err != nil {
+		return 0, i.why(err)
+	}
+	return i.stack[0], nil
+}
+
+// Size is the size of the memory in bytes.
+func (i *Instance) Size() uint32 { return i.memory.Size() }
+
+// MemoryDenied reports whether the guest asked for more memory than it may
+// have since Begin.
+func (i *Instance) MemoryDenied() bool { return i.linear != nil && i.linear.denied() }
+
+// Bytes returns a view of guest memory, valid until the guest runs again.
+func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {
+	if i.memory == nil {
+		return nil, false
+	}
+	return i.memory.Read(ptr, size)
+}
+
+// Snapshot takes the state that Restore brings back.
+func (i *Instance) Snapshot() error {
+	i.saved = &saved{system: i.system}
+	for _, g := range i.globals {
+		i.saved.globals = append(i.saved.globals, g.Get())
+	}
+	if i.linear == nil {
+		return nil
+	}
+	return i.linear.snapshot()
+}
+
+// Restore brings memory, globals, clock and random numbers back to the
+// snapshot. After an error the instance must be closed.
+func (i *Instance) Restore() error {
+	i.system = i.saved.system
+	for n, g := range i.globals {
+		g.Set(i.saved.globals[n])
+	}
+	if i.linear == nil {
+		return nil
+	}
+	size, err := i.linear.restore()
+	if err != nil {
+		return err
+	}
+	return shrink(i.memory, size)
+}
+
+// Restorable reports whether memory and globals are the whole state.
+func (p *Program) Restorable() bool { return len(p.meta.Info.SnapshotBlockers()) == 0 }
+
+// CallContext is the context of calls into guests: host functions find their
+// instance in it without a search or an allocation. Deadlines are the
+// watchdog's business.
+type callContext struct{ instance *Instance }
+
+// Deadline implements context.Context.
+func (*callContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (*callContext) Done() <-chan struct{} { return nil }
+
+// Err implements context.Context.
+func (*callContext) Err() error { return nil }
+
+// Value implements context.Context.
+func (*callContext) Value(any) any { return nil }
+
+// Exports lists the names that the module exports, sorted, without Merit's own.
+func (p *Program) Exports() []string {
+	names := make([]string, 0, len(p.meta.Info.Exports))
+	for _, e := range p.meta.Info.Exports {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return names
+}

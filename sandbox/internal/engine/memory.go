@@ -1,0 +1,70 @@
+package engine
+
+import "github.com/tetratelabs/wazero/experimental"
+
+// linear is the memory of one guest.
+type linear interface {
+	experimental.LinearMemory
+	// snapshot keeps the content.
+	snapshot() error
+	// restore brings the content of the snapshot back and returns its size.
+	// What lies behind it is zero when the guest grows into it again.
+	restore() (size uint32, err error)
+	// denied reports whether a growth was refused since forget.
+	denied() bool
+	forget()
+}
+
+// sized holds the limit, for both kinds of memory.
+type sized struct {
+	limit   uint64
+	refused bool
+}
+
+func (s *sized) admit(size uint64) bool {
+	if size > s.limit {
+		s.refused = true
+		return false
+	}
+	return true
+}
+
+func (s *sized) denied() bool { return s.refused }
+func (s *sized) forget()      { s.refused = false }
+
+// copied is the portable memory: on Go's heap, restored as a whole.
+type copied struct {
+	sized
+	buf   []byte
+	image []byte
+}
+
+func newCopied(limit uint64) *copied { return &copied{sized: sized{limit: limit}} }
+
+// Reallocate implements experimental.LinearMemory.
+func (c *copied) Reallocate(size uint64) []byte {
+	if !c.admit(size) {
+		return nil
+	}
+	if size > uint64(cap(c.buf)) {
+		grown := make([]byte, size, min(max(size, 2*uint64(cap(c.buf))), c.limit))
+		copy(grown, c.buf)
+		c.buf = grown
+	}
+	c.buf = c.buf[:size]
+	return c.buf
+}
+
+// Free implements experimental.LinearMemory.
+func (c *copied) Free() { c.buf, c.image = nil, nil }
+
+func (c *copied) snapshot() error {
+	c.image = append([]byte(nil), c.buf...)
+	return nil
+}
+
+func (c *copied) restore() (uint32, error) {
+	copy(c.buf, c.image)
+	clear(c.buf[len(c.image):])
+	return uint32(len(c.image)), nil
+}

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// newLinear returns a mapped memory where the kernel can list dirty pages
+// (6.7 and later), and the portable one elsewhere.
+func newLinear(limit uint64) linear {
+	if pages() != nil {
+		if m, err := newMapped(limit); err == nil {
+			return m
+		}
+	}
+	return newCopied(limit)
+}
+
+var pages = sync.OnceValue(openPagemap)
+
+const (
+	// stickyPages dirty pages are cheap to copy back each time. Above that
+	// they are given back to the snapshot after stickyRounds restores: a copy
+	// costs a twentieth of the fault that dirties a page anew.
+	stickyPages  = 512
+	stickyRounds = 64
+)
+
+// mapped is a private mapping over the snapshot, which is a file in memory:
+// pages that were written are private, are found by PAGEMAP_SCAN and copied
+// back; they stay private, so that they do not fault again.
+type mapped struct {
+	sized
+	buf     []byte // the whole reservation
+	size    uint64
+	image   []byte // shared view of the snapshot
+	regions [64]region
+	rounds  int
+}
+
+func newMapped(limit uint64) (*mapped, error) {
+	limit = (limit + pageBytes - 1) &^ (pageBytes - 1)
+	buf, err := unix.Mmap(-1, 0, int(limit), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, err
+	}
+	return &mapped{sized: sized{limit: limit}, buf: buf}, nil
+}
+
+// Reallocate implements experimental.LinearMemory.
+func (m *mapped) Reallocate(size uint64) []byte {
+	if !m.admit(size) {
+		return nil
+	}
+	m.size = size
+	return m.buf[:size:size]
+}
+
+// Free implements experimental.LinearMemory.
+func (m *mapped) Free() {
+	if m.image != nil {
+		_ = unix.Munmap(m.image)
+	}
+	_ = unix.Munmap(m.buf)
+	m.image, m.buf = nil, nil
+}
+
+func (m *mapped) snapshot() error {
+	if m.size == 0 {
+		return nil
+	}
+	fd, err := unix.MemfdCreate("merit-snapshot", unix.MFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Ftruncate(fd, int64(m.size)); err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	image, err := unix.Mmap(fd, 0, int(m.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	copySparse(image, m.buf[:m.size])
+	_, err = unix.MmapPtr(fd, 0, unsafe.Pointer(&m.buf[0]), uintptr(m.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+	if err != nil {
+		_ = unix.Munmap(image)
+		return fmt.Errorf("snapshot: %w", err)
+	}
+	m.image = image
+	return nil
+}
+
+// copySparse copies the pages that are not zero, so that a snapshot of a
+// large, mostly empty memory stays small.
+func copySparse(dst, src []byte) {
+	for at := 0; at < len(src); at += 4096 {
+		if page := src[at:min(at+4096, len(src))]; !zero(page) {
+			copy(dst[at:], page)
+		}
+	}
+}
+
+func zero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *mapped) restore() (uint32, error) {
+	kept := uint64(len(m.image))
+	if m.size > kept {
+		if err := unix.Madvise(m.buf[kept:m.size], unix.MADV_DONTNEED); err != nil {
+			return 0, fmt.Errorf("restore: %w", err)
+		}
+		m.size = kept
+	}
+	if kept == 0 {
+		return 0, nil
+	}
+	dirty, err := m.copyBack()
+	if err != nil {
+		return 0, err
+	}
+	if dirty <= stickyPages {
+		m.rounds = 0
+	} else if m.rounds++; m.rounds >= stickyRounds {
+		m.rounds = 0
+		if err := unix.Madvise(m.buf[:kept], unix.MADV_DONTNEED); err != nil {
+			return 0, fmt.Errorf("restore: %w", err)
+		}
+	}
+	return uint32(kept), nil
+}
+
+// copyBack copies every private page from the image and counts them.
+func (m *mapped) copyBack() (dirty int, err error) {
+	base := uintptr(unsafe.Pointer(&m.buf[0]))
+	end := base + uintptr(len(m.image))
+	for from := base; from < end; {
+		n, next, err := pages().private(from, end, m.regions[:])
+		if err != nil {
+			return 0, fmt.Errorf("restore: %w", err)
+		}
+		for _, r := range m.regions[:n] {
+			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
+			copy(m.buf[lo:hi], m.image[lo:hi])
+			dirty += int(hi-lo) / 4096
+		}
+		from = next
+	}
+	return dirty, nil
+}

@@ -1,0 +1,28 @@
+//go:build unix
+
+package engine
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private returns an error unless path is a file or folder, no link, that
+// belongs to this user and that others cannot write to.
+func private(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is neither a file nor a folder", path)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("others may write to %s (mode %v): use a folder of your own, or chmod go-w", path, info.Mode().Perm())
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (%d)", path, stat.Uid)
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+)
+
+// maxAbortText bounds the message of env.abort in bytes.
+const maxAbortText = 2048
+
+// utf16 reads a string object of AssemblyScript, or "".
+func (i *Instance) utf16(ptr uint32) string {
+	if ptr < 4 {
+		return ""
+	}
+	head, ok := i.Bytes(ptr-4, 4)
+	if !ok {
+		return ""
+	}
+	b, ok := i.Bytes(ptr, min(binary.LittleEndian.Uint32(head), maxAbortText)&^1)
+	if !ok {
+		return ""
+	}
+	units := make([]uint16, len(b)/2)
+	for n := range units {
+		units[n] = binary.LittleEndian.Uint16(b[2*n:])
+	}
+	return string(utf16.Decode(units))
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tetratelabs/wazero/api"
+)
+
+const (
+	watchTick  = 2 * time.Millisecond   // how often running guests are looked at
+	watchAgain = 100 * time.Microsecond // how often the fuel of a killed one is set
+	watchIdle  = 100                    // ticks without a running guest before the watchdog sleeps
+)
+
+// watchdog is the last resort against guests that fuel does not stop in time,
+// and stops them when the caller's context ends: it sets their fuel below zero
+// until the call has returned, since a guest's own subtraction may overwrite
+// it. It never touches a guest that is not running.
+type watchdog struct {
+	mu     sync.Mutex
+	guards map[*guard]struct{}
+	active atomic.Int64
+	asleep atomic.Bool
+	wake   chan struct{}
+	done   chan struct{}
+	ended  chan struct{}
+}
+
+// guard is what the watchdog knows of one instance.
+type guard struct {
+	mu       sync.Mutex
+	watch    *watchdog
+	running  bool
+	ctx      context.Context
+	fuel     api.MutableGlobal
+	deadline time.Time
+	wall     time.Duration
+	killed   *Stop
+}
+
+func newWatchdog() *watchdog {
+	w := &watchdog{
+		guards: map[*guard]struct{}{}, wake: make(chan struct{}, 1), done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	go w.run()
+	return w
+}
+
+func (w *watchdog) close() {
+	close(w.done)
+	<-w.ended
+}
+
+func (w *watchdog) add(g *guard) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.guards[g] = struct{}{}
+}
+
+func (w *watchdog) remove(g *guard) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.guards, g)
+}
+
+// begin starts watching; the clock starts at the watchdog's next look, which
+// saves reading it here.
+func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, fuel api.MutableGlobal) {
+	g.mu.Lock()
+	g.watch, g.ctx, g.wall, g.fuel = w, ctx, wall, fuel
+	g.running, g.killed, g.deadline = true, nil, time.Time{}
+	g.mu.Unlock()
+	w.active.Add(1)
+	if w.asleep.Load() {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// end stops watching and says whether the guest was killed.
+func (g *guard) end() *Stop {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running, g.ctx = false, nil
+	g.watch.active.Add(-1)
+	return g.killed
+}
+
+func (g *guard) killedBy() *Stop {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.killed
+}
+
+func (w *watchdog) run() {
+	defer close(w.ended)
+	timer := time.NewTimer(watchTick)
+	defer timer.Stop()
+	for idle := 0; ; {
+		select {
+		case <-w.done:
+			return
+		case now := <-timer.C:
+			next := w.look(now)
+			if idle++; w.active.Load() > 0 {
+				idle = 0
+			}
+			if idle >= watchIdle && !w.sleep() {
+				return
+			}
+			timer.Reset(next)
+		}
+	}
+}
+
+// sleep waits for a guest to run, or returns false when the engine closes.
+func (w *watchdog) sleep() bool {
+	w.asleep.Store(true)
+	defer w.asleep.Store(false)
+	if w.active.Load() > 0 {
+		return true
+	}
+	select {
+	case <-w.done:
+		return false
+	case <-w.wake:
+		return true
+	}
+}
+
+func (w *watchdog) look(now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := watchTick
+	for g := range w.guards {
+		if g.look(now) {
+			next = watchAgain
+		}
+	}
+	return next
+}
+
+func (g *guard) look(now time.Time) (killing bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.running {
+		return false
+	}
+	if g.deadline.IsZero() {
+		g.deadline = now.Add(g.wall)
+	}
+	switch {
+	case g.killed != nil:
+	case g.ctx.Err() != nil:
+		g.killed = &Stop{Kind: Cancelled, Err: g.ctx.Err()}
+	case now.After(g.deadline):
+		g.killed = &Stop{Kind: TimedOut}
+	default:
+		return false
+	}
+	const below = ^uint64(0) // −1; further down a subtraction could wrap around
+	g.fuel.Set(below)
+	return true
+}

@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"context"
+	"sync"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+)
+
+// pool holds the workers of a module: at most as many as it has tokens. What
+// was used last is used next, so that its pages are warm.
+type pool struct {
+	module *Module
+	tokens chan struct{}
+	mu     sync.Mutex
+	idle   []*worker
+}
+
+func newPool(m *Module, size int) *pool {
+	return &pool{module: m, tokens: make(chan struct{}, size)}
+}
+
+// get waits for a worker, or makes one. The error is of ctx or of making it.
+func (p *pool) get(ctx context.Context) (*worker, error) {
+	select {
+	case p.tokens <- struct{}{}:
+	default:
+		select {
+		case p.tokens <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		w := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return w, nil
+	}
+	p.mu.Unlock()
+	w, err := p.module.newWorker(ctx)
+	if err != nil {
+		<-p.tokens
+		return nil, err
+	}
+	return w, nil
+}
+
+// put gives a worker back. A spoilt one is freed: its state cannot be known.
+func (p *pool) put(w *worker, spoilt bool) {
+	defer func() { <-p.tokens }()
+	if spoilt || !w.ready() {
+		w.instance.Close()
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, w)
+}
+
+func (p *pool) free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.idle {
+		w.instance.Close()
+	}
+	p.idle = nil
+}
+
+// worker is one instance with what it needs to be spoken to.
+type worker struct {
+	module    *Module
+	instance  *engine.Instance
+	collector *collector
+	session   session
+	one       [1]*rl.Trajectory // the members of a single evaluation
+}
+
+// ready brings the worker back to the state in which every evaluation begins,
+// or reports that it cannot be used again.
+func (w *worker) ready() bool {
+	switch w.module.isolation() {
+	case Shared:
+		return true
+	case Snapshot:
+		return w.instance.Restore() == nil
+	}
+	return false
+}

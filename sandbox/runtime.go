@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+)
+
+// Runtime loads reward modules. It is safe for concurrent use.
+type Runtime struct {
+	config  Config
+	engine  *engine.Engine
+	mu      sync.Mutex
+	modules map[*Module]struct{}
+}
+
+// New returns a runtime. The error is a *fault.Error: a configuration that is
+// wrong, or a cache folder that others can write to.
+func New(_ context.Context, cfg Config) (*Runtime, error) {
+	if errs := cfg.Validate(); len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if cfg.Workers == 0 {
+		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	e, err := engine.New(engine.Options{
+		CacheDir: cfg.CacheDir, CacheBytes: int64(cfg.CacheMiB) << 20, Interpreter: cfg.Interpreter, Imports: meritImports(),
+	})
+	if err != nil {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "cache_dir", Err: err,
+			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave cache_dir empty",
+		}
+	}
+	return &Runtime{config: cfg, engine: e, modules: map[*Module]struct{}{}}, nil
+}
+
+// Config returns the configuration in force.
+func (r *Runtime) Config() Config { return r.config }
+
+// LoadFile loads the module at path, under its file name without extension.
+func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > int64(r.config.ModuleMiB)<<20 {
+		return nil, refusal(path, fmt.Sprintf("it has %d bytes", info.Size()), "raise module_mib if you trust it", nil)
+	}
+	var wasm []byte
+	if err == nil {
+		wasm, err = os.ReadFile(path)
+	}
+	if err != nil {
+		kind := fault.Invalid
+		if errors.Is(err, os.ErrNotExist) {
+			kind = fault.Missing
+		}
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
+			Hint: "build it with: merit reward build",
+		}
+	}
+	name := filepath.Base(path)
+	return r.Load(ctx, strings.TrimSuffix(name, filepath.Ext(name)), wasm)
+}
+
+// Load checks, meters and compiles a module, and runs it on a built-in
+// conversation. Name is used where the module's manifest has none. A module
+// that must not run is refused with a *fault.Error that lists every problem.
+func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
+	meta, err := fuel.Instrument(wasm, fuel.Options{Limits: r.gate()})
+	if err != nil {
+		return nil, refusal(name, "the module was refused", gateHint(wasm), err)
+	}
+	if err := r.engine.Validate(ctx, wasm); err != nil {
+		return nil, refusal(name, "the module is not valid WebAssembly 2.0", "build it again; it may be damaged", err)
+	}
+	p, problems := detect(meta.Info)
+	problems = append(problems, r.wrongImports(meta.Info)...)
+	manifest, err := readManifest(meta.Info)
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	if len(problems) > 0 {
+		return nil, refusal(name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
+	}
+	program, err := r.engine.Compile(ctx, meta)
+	if err != nil {
+		return nil, refusal(name, "the module cannot be compiled", "report it: a valid module should compile", err)
+	}
+	if manifest.Name != "" {
+		name = manifest.Name
+	}
+	m := &Module{runtime: r, program: program, profile: p, manifest: manifest, info: reward.Info{
+		Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), ABI: p.name(),
+		StepIndexing: manifest.StepIndex, Group: p.group(),
+	}}
+	m.pool = newPool(m, r.config.Workers)
+	if err := m.try(ctx); err != nil {
+		program.Close(ctx)
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.modules[m] = struct{}{}
+	return m, nil
+}
+
+// Close frees every module. No evaluation may be running.
+func (r *Runtime) Close(ctx context.Context) error {
+	r.mu.Lock()
+	modules := r.modules
+	r.modules = map[*Module]struct{}{}
+	r.mu.Unlock()
+	for m := range modules {
+		m.free(ctx)
+	}
+	r.engine.Close()
+	return nil
+}
+
+// gate gives the limits of the gate.
+func (r *Runtime) gate() fuel.Limits {
+	l := fuel.DefaultLimits()
+	l.Bytes = r.config.ModuleMiB << 20
+	l.MemoryPages = r.config.MemoryMiB << 4
+	l.TableEntries = r.config.TableEntries
+	l.AllowImport = func(i fuel.Import) bool {
+		exists, _ := engine.Known(r.engine.Imports(), i)
+		return exists && i.Kind == fuel.FuncExtern
+	}
+	return l
+}
+
+// wrongImports lists the imports whose signature is not that of the host.
+func (r *Runtime) wrongImports(info *fuel.Info) (problems []string) {
+	for _, i := range info.Imports {
+		if _, fits := engine.Known(r.engine.Imports(), i); !fits {
+			problems = append(problems, fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func))
+		}
+	}
+	return problems
+}
+
+// gateHint says what else the bytes may be.
+func gateHint(wasm []byte) string {
+	switch {
+	case len(wasm) >= 8 && string(wasm[:4]) == "\x00asm" && wasm[4] == 0x0d:
+		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
+	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
+		return "this is not a WebAssembly file; build one with: merit reward build"
+	}
+	return "build without the features named above, or raise the limits named above if you trust the module"
+}
+
+func refusal(name, what, hint string, err error) error {
+	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: escape(name), What: escape(what), Hint: hint, Err: err}
+}
