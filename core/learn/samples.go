@@ -1,5 +1,12 @@
 package learn
 
+import (
+	"fmt"
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
 // Samples is a batch of decisions to learn from, as columns of one length.
 // Feature rows may share memory with the rollout; nothing is written to.
 type Samples struct {
@@ -17,3 +24,73 @@ type Samples struct {
 
 // Len returns the number of rows.
 func (s *Samples) Len() int { return len(s.Action) }
+
+func (s *Samples) mask(row int) []byte {
+	if s.Mask == nil {
+		return nil
+	}
+	return s.Mask[row]
+}
+
+// check reports the first way in which s does not fit p, and the first number
+// that is not finite.
+func (s *Samples) check(p *Policy) error {
+	columns := []struct {
+		name     string
+		length   int
+		required bool
+	}{
+		{"features", len(s.Features), p.text == nil}, {"text", len(s.Text), p.text != nil}, {"mask", len(s.Mask), s.Mask != nil},
+		{"log_prob", len(s.LogProb), true}, {"logit_max", len(s.LogitMax), true}, {"advantage", len(s.Advantage), true},
+		{"weight", len(s.Weight), true}, {"return", len(s.Return), p.HasValue()}, {"value", len(s.Value), p.HasValue()},
+	}
+	for _, c := range columns {
+		if c.required && c.length != s.Len() {
+			return misfit(c.name, fmt.Sprintf("%d rows, but %d actions", c.length, s.Len()))
+		}
+	}
+	for row := range s.Action {
+		if err := s.checkRow(p, row); err != nil {
+			return inRow(err, row)
+		}
+	}
+	return nil
+}
+
+func (s *Samples) checkRow(p *Policy, row int) error {
+	if p.text == nil && len(s.Features[row]) != p.net.Inputs {
+		return misfit("features", fmt.Sprintf("%d values; the network reads %d", len(s.Features[row]), p.net.Inputs))
+	}
+	action, mask := int(s.Action[row]), s.mask(row)
+	if action < 0 || action >= len(p.actions) {
+		return misfit("action", fmt.Sprintf("action %d of %d", action, len(p.actions)))
+	}
+	if mask != nil && (len(mask) != len(p.actions) || mask[action] == 0) {
+		return misfit("mask", fmt.Sprintf("action %d was not available under the mask %v", action, mask))
+	}
+	if w := s.Weight[row]; !(w >= 0) || math.IsInf(w, 0) {
+		return misfit("weight", fmt.Sprintf("%v is not a weight", w))
+	}
+	numbers := []float64{s.LogProb[row], float64(s.LogitMax[row]), s.Advantage[row], 0, 0}
+	if p.HasValue() {
+		numbers[3], numbers[4] = s.Return[row], s.Value[row]
+	}
+	for i, x := range numbers {
+		// The graph computes in single precision.
+		if !(math.Abs(x) <= math.MaxFloat32) {
+			return &fault.Error{
+				Boundary: fault.Learner, Kind: fault.Numeric,
+				What: fmt.Sprintf("%s is %v", [...]string{"log_prob", "logit_max", "advantage", "return", "value"}[i], x),
+				Hint: "look for the reward or observation that it came from",
+			}
+		}
+	}
+	return nil
+}
+
+func misfit(column, what string) error {
+	return &fault.Error{
+		Boundary: fault.Learner, Kind: fault.Invalid, What: "samples: " + column + ": " + what,
+		Hint: "the samples must come from this policy in this environment",
+	}
+}

@@ -1,7 +1,14 @@
 package learn
 
-// State is everything of a learner that outlives its process. Its slices are
-// copies.
+import (
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// State is everything of a learner that outlives its process: with it, an
+// interrupted run goes on to the same bytes as one that was not interrupted.
 type State struct {
 	Architecture string    // see Policy.Architecture
 	Updates      uint64    // calls of Update: the policy's version and the schedule's position
@@ -9,12 +16,90 @@ type State struct {
 	Params       []float32 // the parameters
 	First        []float32 // Adam's mean of the gradient
 	Second       []float32 // Adam's mean of its square
-	Reference    []float32 // initial parameters for the KL term; nil if it does not need them
+	Reference    []float32 // initial parameters of the KL term; nil if it does not need them
 }
 
-// Snapshot returns the state of l.
-func (l *Learner) Snapshot() State { return State{} }
+// Snapshot returns a copy of the state of l.
+func (l *Learner) Snapshot() State {
+	return State{
+		Architecture: l.policy.architecture, Updates: l.policy.Version(), Steps: l.adam.steps,
+		Params: slices.Clone(l.policy.params), First: slices.Clone(l.adam.first), Second: slices.Clone(l.adam.second),
+		Reference: slices.Clone(l.reference),
+	}
+}
 
-// Restore puts l and its policy into state s. A state of another architecture
-// is an error and changes nothing.
-func (l *Learner) Restore(s State) error { return nil }
+// Restore puts l and its policy into state s. A state of another architecture,
+// or one that lacks what l's settings need, is an error and changes nothing.
+func (l *Learner) Restore(s State) error {
+	if err := s.check(l.policy); err != nil {
+		return err
+	}
+	if l.holdsInitial() && s.Reference == nil {
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Missing, What: "the saved state has no initial policy for the KL term",
+			Hint: "resume with the kl_coefficient and kl_reference that the run began with",
+		}
+	}
+	if err := l.policy.Load(s); err != nil {
+		return err
+	}
+	copy(l.adam.first, s.First)
+	copy(l.adam.second, s.Second)
+	l.adam.steps = s.Steps
+	if l.holdsInitial() {
+		copy(l.reference, s.Reference)
+	}
+	return nil
+}
+
+// Load gives p the parameters and the version of s, whose optimiser state it
+// does not need. A state of another architecture is an error and changes
+// nothing.
+func (p *Policy) Load(s State) error {
+	if err := s.check(p); err != nil {
+		return err
+	}
+	copy(p.params, s.Params)
+	p.version.Store(s.Updates)
+	return nil
+}
+
+func (s *State) check(p *Policy) error {
+	if s.Architecture != p.architecture {
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Invalid,
+			What: fmt.Sprintf("the saved parameters are of the network %s; this policy is %s", s.Architecture, p.architecture),
+			Hint: "use the policy section and the environment that the parameters were trained with",
+		}
+	}
+	for _, part := range s.parts() {
+		if len(*part.values) != len(p.params) && (part.required || *part.values != nil) {
+			return &fault.Error{
+				Boundary: fault.Learner, Kind: fault.Corrupt,
+				What: fmt.Sprintf("the saved state has %d %s; the network has %d parameters", len(*part.values), part.name, len(p.params)),
+				Hint: "the state was damaged or changed; use another checkpoint",
+			}
+		}
+		if i := slices.IndexFunc(*part.values, func(x float32) bool { return x-x != 0 }); i >= 0 {
+			return &fault.Error{
+				Boundary: fault.Learner, Kind: fault.Numeric,
+				What: fmt.Sprintf("number %d of the saved %s is %v", i, part.name, (*part.values)[i]), Hint: "use another checkpoint",
+			}
+		}
+	}
+	return nil
+}
+
+// part is one of the number columns of a State.
+type part struct {
+	name     string
+	values   *[]float32
+	required bool
+}
+
+func (s *State) parts() []part {
+	return []part{
+		{"params", &s.Params, true}, {"adam_first", &s.First, true}, {"adam_second", &s.Second, true},
+		{"reference", &s.Reference, false},
+	}
+}

@@ -1,20 +1,99 @@
 package learn
 
-// Stats describes one update. Means weigh every row by its weight and its
-// number of epochs, at the parameters that the row's minibatch began with.
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/learn/internal/loss"
+)
+
+// Stats describes one update. Means are over all rows in all epochs, weighted
+// by the rows' weights, each at the parameters that its minibatch began with.
 type Stats struct {
-	Rows        int // rows of weight above 0
+	Rows        int // of weight above 0
 	Minibatches int // optimiser steps, over all epochs
 
 	Loss              float64 // all terms with their coefficients
 	PolicyLoss        float64 // −min(r·A, clipped r·A)
-	ValueLoss         float64 // ½(v−G)², clipped if configured; before its coefficient
+	ValueLoss         float64 // ½(v−G)², clipped if configured; 0 without a critic
 	Entropy           float64 // nats
 	KL                float64 // k3 estimate against the policy that acted, nats
 	ReferenceKL       float64 // k3 estimate against the KL term's reference, nats; 0 without the term
-	ClipFraction      float64 // share of rows whose ratio was clipped away
+	ClipFraction      float64 // share of rows whose gradient the clip removed
 	GradNorm          float64 // mean over minibatches, before clipping
 	LearningRate      float64 // of this update
-	AdvantageRMS      float64 // before scaling
+	AdvantageRMS      float64 // root of the mean square, before scaling
 	ExplainedVariance float64 // 1 − Var(G−v)/Var(G) of the values when the actions were taken; 0 without a critic
+}
+
+// sums adds up Stats.
+type sums struct {
+	result Stats
+	weight float64
+}
+
+func newSums(b *batch, rate float64) *sums {
+	s := &sums{result: Stats{Rows: len(b.rows), LearningRate: rate, AdvantageRMS: b.rms}}
+	if b.policy.HasValue() {
+		s.result.ExplainedVariance = b.explainedVariance()
+	}
+	return s
+}
+
+func (s *sums) minibatch(norm float64) {
+	s.result.Minibatches++
+	s.result.GradNorm += norm
+}
+
+// row adds row i of b, for which the graph found out at position j.
+func (s *sums) row(l *Learner, b *batch, i int, out loss.Outputs, j int) {
+	r, w, row := &s.result, b.weight[i], b.rows[i]
+	s.weight += w
+	logRatio := float64(out.LogProb[j]) - b.samples.LogProb[row]
+	gain := math.Exp(logRatio) * b.advantage[i]
+	limit := loss.Cap(b.advantage[i], l.cfg.ClipLow, l.cfg.ClipHigh)
+	if gain > limit {
+		r.ClipFraction += w
+	}
+	r.PolicyLoss -= w * min(gain, limit)
+	r.Entropy += w * float64(out.Entropy[j])
+	r.KL += w * k3(logRatio)
+	if b.reference != nil {
+		r.ReferenceKL += w * k3(b.reference[i]-float64(out.LogProb[j]))
+	}
+	if out.Value != nil {
+		miss := float64(out.Value[j]) - b.samples.Return[row]
+		floor := loss.Floor(b.samples.Return[row], b.samples.Value[row], l.cfg.ValueClip)
+		r.ValueLoss += w * max(miss*miss, floor) / 2
+	}
+	r.Loss = r.PolicyLoss - l.cfg.Entropy*r.Entropy + l.cfg.KLCoefficient*r.ReferenceKL + l.cfg.ValueLoss*r.ValueLoss
+}
+
+// k3 is the estimator ratio − 1 − log ratio of a divergence (Schulman 2020).
+func k3(logRatio float64) float64 { return math.Expm1(logRatio) - logRatio }
+
+func (s *sums) stats() Stats {
+	r := s.result
+	if s.weight > 0 {
+		for _, mean := range []*float64{&r.Loss, &r.PolicyLoss, &r.ValueLoss, &r.Entropy, &r.KL, &r.ReferenceKL, &r.ClipFraction} {
+			*mean /= s.weight
+		}
+		r.GradNorm /= float64(r.Minibatches)
+	}
+	return r
+}
+
+// explainedVariance is 0 where all returns are equal.
+func (b *batch) explainedVariance() float64 {
+	var mean, meanMiss, square, squareMiss float64
+	for i, row := range b.rows {
+		w := b.weight[i] / float64(len(b.rows))
+		g, miss := b.samples.Return[row], b.samples.Return[row]-b.samples.Value[row]
+		mean, meanMiss = mean+w*g, meanMiss+w*miss
+		square, squareMiss = square+w*g*g, squareMiss+w*miss*miss
+	}
+	variance := square - mean*mean
+	if variance < 1e-12 {
+		return 0
+	}
+	return 1 - (squareMiss-meanMiss*meanMiss)/variance
 }

@@ -55,7 +55,8 @@ func (n *Net) Forward(params []float32, b *Buffers, rows int) {
 		}
 		y := b.hidden[i%2][:rows*l.Width()]
 		l.multiply(params, y, x, rows)
-		n.Activation.apply(y, l.Bias(params))
+		_, bias := Split(l, params)
+		n.Activation.apply(y, bias)
 		x, width = y, l.Width()
 	}
 	n.Policy.multiply(params, b.Logits, x, rows)
@@ -68,12 +69,13 @@ func (n *Net) Forward(params []float32, b *Buffers, rows int) {
 
 // multiply computes y = x·W for all cells of all rows.
 func (l *Layer) multiply(params, y, x []float32, rows int) {
+	w, _ := Split(l, params)
 	gonum.Implementation{}.Sgemm(blas.NoTrans, blas.NoTrans, rows*l.Cells, l.Out, l.In,
-		1, x, l.In, l.Weight(params), l.Out, 0, y, l.Out)
+		1, x, l.In, w, l.Out, 0, y, l.Out)
 }
 
 func (l *Layer) addBias(params, y []float32) {
-	bias := l.Bias(params)
+	_, bias := Split(l, params)
 	for i := range y {
 		y[i] += bias[i%len(bias)]
 	}

@@ -35,15 +35,11 @@ type Layer struct {
 	weight  int      // offset of the In×Out matrix, row-major; the bias follows
 }
 
-// Weight returns the In×Out matrix of l in a flat parameter slice.
-func (l *Layer) Weight(params []float32) []float32 {
-	return params[l.weight : l.weight+l.In*l.Out]
-}
-
-// Bias returns the Out biases of l in a flat parameter slice.
-func (l *Layer) Bias(params []float32) []float32 {
-	b := l.weight + l.In*l.Out
-	return params[b : b+l.Out]
+// Split returns the In×Out weights, row-major, and the Out biases of l in a
+// flat slice of parameters, or of anything in their layout.
+func Split[F float32 | float64](l *Layer, params []F) (weights, biases []F) {
+	middle := l.weight + l.In*l.Out
+	return params[l.weight:middle:middle], params[middle : middle+l.Out : middle+l.Out]
 }
 
 // Width returns the number of outputs of l over all cells.
@@ -130,7 +126,7 @@ func (n *Net) Draw(how Init, seed rl.Seed) []float32 {
 			deviation *= how.Last
 		}
 		random := rand.New(rand.NewPCG(uint64(seed.Child(uint64(i))), 0))
-		w := l.Weight(params)
+		w, _ := Split(l, params)
 		for j := range w {
 			w[j] = float32(deviation * random.NormFloat64())
 		}

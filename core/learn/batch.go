@@ -1,0 +1,156 @@
+package learn
+
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn/internal/loss"
+	"github.com/merit-rl/merit/core/learn/internal/net"
+)
+
+// batch is Samples made ready: the rows that count, with scaled advantages.
+// Its columns but samples are indexed by position in rows.
+type batch struct {
+	cfg       PPOConfig
+	policy    *Policy
+	samples   *Samples
+	rows      []int     // of samples, with weight above 0
+	weight    []float64 // of mean 1
+	advantage []float64 // scaled
+	rms       float64   // of the advantages before scaling
+	reference []float64 // log-probability under the KL term's reference; nil without the term
+	text      []float32 // rows × inputs, encoded; nil if the policy reads features
+}
+
+// prepare checks s and makes it ready.
+func (l *Learner) prepare(s *Samples) (*batch, error) {
+	if err := s.check(l.policy); err != nil {
+		return nil, err
+	}
+	b := &batch{cfg: l.cfg, policy: l.policy, samples: s}
+	var sum float64
+	for i, w := range s.Weight {
+		if w > 0 {
+			b.rows, b.weight, b.advantage = append(b.rows, i), append(b.weight, w), append(b.advantage, s.Advantage[i])
+			sum += w
+		}
+	}
+	for i := range b.weight {
+		b.weight[i] *= float64(len(b.rows)) / sum
+	}
+	b.scale()
+	if l.policy.text != nil {
+		b.text = make([]float32, len(b.rows)*l.policy.net.Inputs)
+		for i, row := range b.rows {
+			l.policy.text.Encode(b.text[i*l.policy.net.Inputs:][:l.policy.net.Inputs], s.Text[row])
+		}
+	}
+	if l.cfg.KLCoefficient > 0 {
+		return b, b.refer(l.reference)
+	}
+	return b, nil
+}
+
+// scale applies PPOConfig.AdvantageScale. Advantages that are all (nearly)
+// equal to their centre stay as they are.
+func (b *batch) scale() {
+	var mean, square float64
+	for i, a := range b.advantage {
+		mean += b.weight[i] * a / float64(len(b.rows))
+		square += b.weight[i] * a * a / float64(len(b.rows))
+	}
+	b.rms = math.Sqrt(square)
+	centre, divisor := 0.0, 1.0
+	switch b.cfg.AdvantageScale {
+	case ScaleRMS:
+		divisor = b.rms
+	case ScaleWhiten:
+		centre, divisor = mean, math.Sqrt(max(0, square-mean*mean))
+	}
+	if divisor < 1e-8 {
+		divisor = 1
+	}
+	for i := range b.advantage {
+		b.advantage[i] = (b.advantage[i] - centre) / divisor
+	}
+}
+
+// refer finds the log-probability of each action under params, or takes that
+// of the policy that acted if params is nil.
+func (b *batch) refer(params []float32) error {
+	b.reference = make([]float64, len(b.rows))
+	if params == nil {
+		for i, row := range b.rows {
+			b.reference[i] = b.samples.LogProb[row]
+		}
+		return nil
+	}
+	n := b.policy.net
+	buffers := n.NewBuffers()
+	for from := 0; from < len(b.rows); from += net.MaxRows {
+		part := b.rows[from:min(from+net.MaxRows, len(b.rows))]
+		for i := range part {
+			copy(buffers.Input[i*n.Inputs:], b.input(from+i))
+		}
+		n.Forward(params, buffers, len(part))
+		for i, row := range part {
+			s, err := newSoftmax(buffers.Logits[i*n.Actions:][:n.Actions], b.samples.mask(row), 1)
+			if err != nil {
+				return inRow(err, row)
+			}
+			b.reference[from+i] = s.logProb(int(b.samples.Action[row]))
+		}
+	}
+	return nil
+}
+
+func (b *batch) input(i int) []float32 {
+	if b.text != nil {
+		return b.text[i*b.policy.net.Inputs:][:b.policy.net.Inputs]
+	}
+	return b.samples.Features[b.rows[i]]
+}
+
+// fill writes rows of b into the inputs of a graph and pads the rest. Each
+// row's weight is multiplied by scale.
+func (b *batch) fill(dst *loss.Rows, rows []int, scale float64) {
+	inputs, actions := b.policy.net.Inputs, b.policy.net.Actions
+	clear(dst.Taken)
+	for j, i := range rows {
+		row := b.rows[i]
+		copy(dst.Input[j*inputs:][:inputs], b.input(i))
+		shift := dst.Shift[j*actions:][:actions]
+		mask := b.samples.mask(row)
+		for a := range shift {
+			shift[a] = -b.samples.LogitMax[row]
+			if mask != nil && mask[a] == 0 {
+				shift[a] = loss.Masked
+			}
+		}
+		dst.Taken[j*actions+int(b.samples.Action[row])] = 1
+		dst.Old[j] = float32(b.samples.LogProb[row])
+		dst.Advantage[j] = float32(b.advantage[i])
+		dst.Cap[j] = float32(loss.Cap(b.advantage[i], b.cfg.ClipLow, b.cfg.ClipHigh))
+		dst.Weight[j] = float32(b.weight[i] * scale)
+		if b.reference != nil {
+			dst.Reference[j] = float32(b.reference[i])
+		}
+		if b.policy.net.Critic != nil {
+			dst.Target[j] = float32(b.samples.Return[row])
+			dst.Floor[j] = float32(loss.Floor(b.samples.Return[row], b.samples.Value[row], b.cfg.ValueClip))
+		}
+	}
+	n := len(rows)
+	for _, column := range [][]float32{dst.Old, dst.Advantage, dst.Cap, dst.Reference, dst.Target, dst.Floor, dst.Weight} {
+		clear(column[n:])
+	}
+	clear(dst.Input[n*inputs:])
+	clear(dst.Shift[n*actions:])
+}
+
+func internal(err error) error {
+	return &fault.Error{
+		Boundary: fault.Learner, Kind: fault.Internal, What: "the gradient could not be computed", Err: err,
+		Hint: "this is a bug of Merit; please report it",
+	}
+}
