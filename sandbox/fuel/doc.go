@@ -28,11 +28,12 @@
 //
 //	block, loop, else, end                         0
 //	every other instruction, SIMD and calls too    1
+//	ref.func (passes through the host)             256
 //	entry of a function                            declared locals / 8
-//	memory.fill, memory.copy, memory.init          16 + ⌈bytes / 8⌉
-//	table.fill, table.copy, table.init             16 + entries
-//	memory.grow                                    512 + 65,536 × pages, or 512 if the limit makes it fail
-//	table.grow                                     512 + 8 × entries, or 512 if the limit makes it fail
+//	memory.fill, memory.copy, memory.init          32 + ⌈bytes / 8⌉
+//	table.fill, table.copy, table.init             32 + entries
+//	memory.grow                                    128 + 65,536 × pages, or 128 if the limit makes it fail
+//	table.grow                                     128 + 8 × entries, or 128 if the limit makes it fail
 //	call of a host function                        1 + what the host charges
 //	depth of a call                                1 + (locals + operands) / 64, a v128 counting twice; 0 for functions without calls
 //

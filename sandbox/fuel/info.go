@@ -166,9 +166,9 @@ type Info struct {
 	// Start is the index of the start function, or -1.
 	Start int
 	Sites Sites
-	// LargestFunction in bytes, MostLocals (parameters included), DeepestNesting, MostTargets (of a br_table) and MostComplex
-	// show where the module stands against the limits of the same meaning.
-	LargestFunction, MostLocals, DeepestNesting, MostTargets, MostComplex int
+	// LargestFunction in bytes, MostLocals (parameters included), DeepestNesting, MostTargets (of a br_table), MostComplex and
+	// Complexity (of all functions) show where the module stands against the limits of the same meaning.
+	LargestFunction, MostLocals, DeepestNesting, MostTargets, MostComplex, Complexity int
 }
 
 // Export returns the export of that name.

@@ -55,23 +55,27 @@ func Instrument(wasm []byte, options Options) (*Instrumented, error) {
 	if len(m.refused.Problems) > 0 {
 		return nil, &m.refused
 	}
+	return m.rewrite(m.plan), nil
+}
+
+// rewrite puts the metered module together; plan decides what to do with each function.
+func (m *module) rewrite(plan func(defined int) *plan) *Instrumented {
 	w := newMeter(m)
-	code := w.bodies()
+	code := w.bodies(plan)
 	result := &Instrumented{Info: m.info}
-	b := builder{meter: w, result: result, code: code}
-	b.encoder = encoder{out: make([]byte, 0, len(wasm)+len(code))}
+	b := builder{encoder{make([]byte, 0, len(m.wasm)+len(code))}, m, w, code, result}
 	b.build()
 	result.Wasm = b.out
-	return result, nil
+	return result
 }
 
 // bodies returns the content of the metered code section.
-func (w *meter) bodies() []byte {
+func (w *meter) bodies(plan func(defined int) *plan) []byte {
 	code := encoder{out: make([]byte, 0, w.m.info.CodeBytes+w.m.info.CodeBytes/2+16)}
 	code.u32(uint32(len(w.m.bodies)))
 	for i := range w.m.bodies {
 		w.out = w.out[:0]
-		w.body(i)
+		w.body(w.m.bodies[i].start, plan(i))
 		code.u32(uint32(len(w.out)))
 		code.raw(w.out...)
 	}
@@ -80,14 +84,15 @@ func (w *meter) bodies() []byte {
 
 // builder puts the metered module together: the sections in their order, those that grow rewritten, absent ones added.
 type builder struct {
-	*meter
 	encoder
-	result *Instrumented
+	m      *module
+	meter  *meter
 	code   []byte
+	result *Instrumented
 }
 
 func (b *builder) build() {
-	b.encoder.raw(b.m.wasm[:8]...)
+	b.raw(b.m.wasm[:8]...)
 	rewrite := []struct {
 		id    sectionID
 		write func(content span)
@@ -119,13 +124,13 @@ func (b *builder) build() {
 			b.section(s.id, b.m.wasm[s.start:s.end])
 		}
 	}
-	upTo(secCustom.rank() + 2*len(sectionNames))
+	upTo(secData.rank() + 1)
 }
 
 func (b *builder) section(id sectionID, content []byte) {
-	b.encoder.raw(byte(id))
-	b.encoder.u32(uint32(len(content)))
-	b.encoder.raw(content...)
+	b.raw(byte(id))
+	b.u32(uint32(len(content)))
+	b.raw(content...)
 }
 
 // extend starts a section with its old entries and room for more: the new count, then the old bytes.
@@ -142,11 +147,11 @@ func (b *builder) extend(content span, more int) *encoder {
 }
 
 func (b *builder) typeSection(content span) {
-	if content.start == content.end && len(b.extra) == 0 {
+	if content.start == content.end && len(b.meter.extra) == 0 {
 		return
 	}
-	e := b.extend(content, len(b.extra))
-	for _, t := range b.extra {
+	e := b.extend(content, len(b.meter.extra))
+	for _, t := range b.meter.extra {
 		e.raw(0x60, 0)
 		e.u32(uint32(len(t.Results)))
 		for _, v := range t.Results {
@@ -202,8 +207,8 @@ func (b *builder) exportSection(content span) {
 		e.u32(uint32(index))
 		n++
 	}
-	export(FuelGlobal, GlobalExtern, int(b.fuel))
-	export(DepthGlobal, GlobalExtern, int(b.depth))
+	export(FuelGlobal, GlobalExtern, int(b.meter.fuel))
+	export(DepthGlobal, GlobalExtern, int(b.meter.depth))
 	if b.m.info.Start >= 0 {
 		export(StartExport, FuncExtern, b.m.info.Start)
 	}

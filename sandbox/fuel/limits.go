@@ -17,8 +17,10 @@ type Limits struct {
 	Arity int
 	// FunctionBytes, Locals (parameters included), Nesting (open blocks) and BranchTargets (of one br_table) bound a function.
 	FunctionBytes, Locals, Nesting, BranchTargets int
-	// Complexity bounds locals × control instructions of a function: what an SSA compiler may have to do for it.
-	Complexity int
+	// Complexity bounds what compiling a function may cost, TotalComplexity the sum over all of them, in units of about a
+	// microsecond: with c control instructions (a br_table counts a quarter of its targets) and n locals, c × (c/64 + n + 1).
+	// CPython's largest function has 200,000, all of CPython 2.5 million.
+	Complexity, TotalComplexity int
 	// AllowImport decides which imports exist; nil means DefaultImports.
 	AllowImport func(Import) bool
 	// AllowState admits imported memories, tables and globals (if AllowImport agrees) and mutable v128 globals, none of which a
@@ -30,25 +32,26 @@ type Limits struct {
 // megabytes.
 func DefaultLimits() Limits {
 	return Limits{
-		Bytes:          32 << 20,
-		CustomBytes:    8 << 20,
-		CustomSections: 1_000,
-		Types:          10_000,
-		Imports:        1_000,
-		Functions:      100_000,
-		Globals:        10_000,
-		Exports:        10_000,
-		Segments:       100_000,
-		Tables:         16,
-		TableEntries:   10_000,
-		MemoryPages:    1_024,
-		Arity:          1_000,
-		FunctionBytes:  1 << 20,
-		Locals:         10_000,
-		Nesting:        4_096,
-		BranchTargets:  16_384,
-		Complexity:     16 << 20,
-		AllowImport:    DefaultImports,
+		Bytes:           32 << 20,
+		CustomBytes:     8 << 20,
+		CustomSections:  1_000,
+		Types:           10_000,
+		Imports:         1_000,
+		Functions:       100_000,
+		Globals:         10_000,
+		Exports:         10_000,
+		Segments:        100_000,
+		Tables:          16,
+		TableEntries:    10_000,
+		MemoryPages:     1_024,
+		Arity:           1_000,
+		FunctionBytes:   1 << 20,
+		Locals:          10_000,
+		Nesting:         4_096,
+		BranchTargets:   16_384,
+		Complexity:      1_000_000,
+		TotalComplexity: 16_000_000,
+		AllowImport:     DefaultImports,
 	}
 }
 
@@ -73,6 +76,7 @@ func (l Limits) orDefault() Limits {
 		{&l.Tables, &d.Tables}, {&l.TableEntries, &d.TableEntries}, {&l.MemoryPages, &d.MemoryPages}, {&l.Arity, &d.Arity},
 		{&l.FunctionBytes, &d.FunctionBytes}, {&l.Locals, &d.Locals}, {&l.Nesting, &d.Nesting},
 		{&l.BranchTargets, &d.BranchTargets}, {&l.Complexity, &d.Complexity},
+		{&l.TotalComplexity, &d.TotalComplexity},
 	} {
 		if *f.have == 0 {
 			*f.have = *f.want

@@ -26,10 +26,8 @@ func newMeter(m *module) *meter {
 	return &meter{m: m, fuel: n, depth: n + 1, types: map[string]uint32{}}
 }
 
-// body appends the metered body of defined function i, without its size.
-func (w *meter) body(i int) {
-	p := w.m.plan(i)
-	start := w.m.bodies[i].start
+// body appends the metered body that begins at start, without its size.
+func (w *meter) body(start int, p *plan) {
 	w.locals(start, p)
 	if !p.wrap {
 		w.code(p)

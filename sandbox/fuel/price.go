@@ -7,11 +7,14 @@ const (
 	// localsPerFuel declared locals (parameters are not counted) cost one unit at every entry of their function: they are zeroed.
 	localsPerFuel = 8
 	// bulkBase is the fixed price of memory.fill, copy and init and of table.fill, copy and init; they leave the compiled code.
-	bulkBase = 16
+	bulkBase = 32
 	// bytesPerFuel bytes written by memory.fill, copy or init cost one unit; so does one table entry.
 	bytesPerFuel = 8
-	// growBase is the fixed price of memory.grow and table.grow, which pass through the host, even if they fail or grow by nothing.
-	growBase = 512
+	// growBase is the fixed price of memory.grow and table.grow, which pass through the host, even if they fail or grow by nothing;
+	// refFuncPrice that of ref.func, which passes through it too. With them a unit is never worth much more than a nanosecond,
+	// cache misses apart.
+	growBase     = 128
+	refFuncPrice = 256
 	// pagePrice is the price of a page that memory.grow adds: one unit a byte, since first touching fresh memory is dear.
 	pagePrice = pageBytes
 	// entryPrice is the price of an entry that table.grow adds.
@@ -29,6 +32,8 @@ func price(op opcode) uint64 {
 		return growBase
 	case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit:
 		return bulkBase
+	case opRefFunc:
+		return refFuncPrice
 	}
 	return instructionPrice
 }

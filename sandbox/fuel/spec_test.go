@@ -71,13 +71,13 @@ type specRun struct {
 	dir    string
 	config wazero.RuntimeConfig
 	fuel   int64
-	plain  bool
+	meter  func([]byte, fuel.Options) (*fuel.Instrumented, error)
 
-	// assertions counts what was checked; spent is the fuel of every action in order; failures are deviations from the script.
-	assertions int
-	outOfFuel  int
-	spent      []int64
-	failures   []string
+	// assertions counts what was checked; spent is the fuel of every action in order, returned that of those that did not trap;
+	// failures are deviations from the script.
+	assertions, outOfFuel int
+	spent, returned       []int64
+	failures              []string
 }
 
 func (s *specRun) all() {
@@ -98,6 +98,7 @@ type specFile struct {
 	*specRun
 	name    string
 	runtime wazero.Runtime
+	modules []api.Module
 	named   map[string]api.Module
 	last    api.Module
 	line    int
@@ -163,11 +164,8 @@ func (s *specFile) instantiate(file, as string) (api.Module, error) {
 		return nil, err
 	}
 	config := wazero.NewModuleConfig().WithName(as).WithStartFunctions()
-	if s.plain {
-		return s.runtime.InstantiateModule(ctx, compiled, config)
-	}
 	require.NoError(s.t, compiled.Close(ctx))
-	metered, err := fuel.Instrument(wasm, fuel.Options{Limits: specLimits()})
+	metered, err := s.meter(wasm, fuel.Options{Limits: specLimits()})
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +173,7 @@ func (s *specFile) instantiate(file, as string) (api.Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.modules = append(s.modules, mod)
 	if metered.Start != "" {
 		_, err = s.call(mod, metered.Start, nil)
 	}
@@ -183,42 +182,27 @@ func (s *specFile) instantiate(file, as string) (api.Module, error) {
 
 // call runs an exported function on a full tank and notes what it took. Modules may call each other, each with its own counter.
 func (s *specFile) call(mod api.Module, name string, args []uint64) ([]uint64, error) {
-	for _, m := range append([]api.Module{mod}, s.others(mod)...) {
+	for _, m := range s.modules {
 		s.set(m, fuel.FuelGlobal, s.fuel)
 		s.set(m, fuel.DepthGlobal, 1500)
 	}
 	results, err := mod.ExportedFunction(name).Call(context.Background(), args...)
-	if s.plain {
-		return results, err
-	}
 	left := int64(mod.ExportedGlobal(fuel.FuelGlobal).Get())
 	if err != nil && left < 0 {
 		s.outOfFuel++
 		err = errors.Join(errOutOfFuel, err)
 	}
 	s.spent = append(s.spent, s.fuel-left)
+	if err == nil {
+		s.returned = append(s.returned, s.fuel-left)
+	}
 	return results, err
 }
 
 var errOutOfFuel = errors.New("out of fuel")
 
-func (s *specFile) others(but api.Module) []api.Module {
-	var mods []api.Module
-	for _, m := range s.named {
-		if m != but {
-			mods = append(mods, m)
-		}
-	}
-	return mods
-}
-
 func (s *specFile) set(m api.Module, global string, value int64) {
-	if m == nil {
-		return
-	}
-	if g, ok := m.ExportedGlobal(global).(api.MutableGlobal); ok {
-		g.Set(uint64(value))
-	}
+	m.ExportedGlobal(global).(api.MutableGlobal).Set(uint64(value))
 }
 
 func (s *specFile) invoke(a specAction) ([]uint64, error) {
@@ -275,7 +259,7 @@ var engines = []struct {
 
 func newSpecRun(t testing.TB, suite, engine int, tank int64) *specRun {
 	return &specRun{
-		t: t, dir: filepath.Join(wazeroDir(t), suites[suite].name, "testdata"), fuel: tank,
+		t: t, meter: fuel.Instrument, dir: filepath.Join(wazeroDir(t), suites[suite].name, "testdata"), fuel: tank,
 		config: engines[engine].config().WithCoreFeatures(suites[suite].features),
 	}
 }
@@ -297,6 +281,20 @@ func TestSpecSuitePassesMetered(t *testing.T) {
 			}
 			require.Equal(t, spent[0], spent[1])
 		})
+	}
+}
+
+// Charging by blocks costs exactly what charging every instruction does, in every action of the suites that returns.
+func TestSpecSuiteCostsWhatItsInstructionsDo(t *testing.T) {
+	for suite := range suites {
+		exact := newSpecRun(t, suite, 1, math.MaxInt64/4)
+		exact.all()
+		naive := newSpecRun(t, suite, 1, math.MaxInt64/4)
+		naive.meter = fuel.InstrumentNaive
+		naive.all()
+		require.Empty(t, naive.failures)
+		require.Greater(t, len(exact.returned), 10_000)
+		require.Equal(t, naive.returned, exact.returned)
 	}
 }
 

@@ -1,0 +1,42 @@
+package fuel
+
+// InstrumentNaive is the reference that the meter is held against: it charges every instruction on its own, right before it runs,
+// with no notion of blocks. It shares the price list with the meter, and the code that charges by operand.
+func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
+	m := parse(wasm, options.Limits)
+	if len(m.refused.Problems) > 0 {
+		return nil, &m.refused
+	}
+	return m.rewrite(m.naive), nil
+}
+
+func (m *module) naive(i int) *plan {
+	exact := m.plan(i)
+	p := &plan{
+		params: exact.params, declared: exact.declared, code: exact.code, results: exact.results,
+		calls: exact.calls, weight: exact.weight, wrap: true, scratch: true,
+	}
+	p.edits = []edit{{pos: p.code.start, cost: uint64(p.declared / localsPerFuel), check: true}}
+	d := decoder{reader: reader{buf: m.wasm, pos: p.code.start, end: p.code.end}}
+	for nest := 0; d.next(); {
+		in := &d.in
+		if cost := price(in.op); cost > 0 {
+			p.edits = append(p.edits, edit{pos: in.pos, nest: nest, cost: cost, check: true})
+		}
+		switch in.op {
+		case opBlock, opLoop, opIf:
+			nest++
+		case opEnd:
+			nest--
+		case opReturn:
+			p.edits = append(p.edits, edit{pos: in.pos, kind: leave, nest: nest})
+		case opTableInit:
+			p.edits = append(p.edits, edit{pos: in.pos, kind: bulk, nest: nest, op: in.op, table: in.b})
+		default:
+			if in.isBulk() {
+				p.edits = append(p.edits, edit{pos: in.pos, kind: bulk, nest: nest, op: in.op, table: in.a})
+			}
+		}
+	}
+	return p
+}
