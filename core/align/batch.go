@@ -21,8 +21,9 @@ type Batch struct {
 	Evaluations  []reward.Evaluation // [trajectories], after the check against the steps
 	First        []int               // [trajectories+1]: the rows of trajectory i are First[i] … First[i+1]−1
 
-	locator locator
-	values  bool // every step has a value so far
+	locator           locator
+	critic            bool      // every step has a value so far
+	values, bootstrap []float64 // become columns of Rows if every step has a value
 }
 
 // Join returns a new Batch with groups and evaluations, which are in
@@ -61,8 +62,8 @@ func (b *Batch) Fill(cfg Config, groups []*rl.Group, evaluations []reward.Evalua
 			i++
 		}
 	}
-	if !b.values {
-		b.Rows.Value, b.Rows.Bootstrap = nil, nil
+	if b.critic {
+		b.Rows.Value, b.Rows.Bootstrap = b.values, b.bootstrap
 	}
 	return reward.CheckUnscored(b.Evaluations, func(i int) string { return b.Trajectories[i].ID }, cfg.MaxUnscored)
 }
@@ -95,12 +96,12 @@ func (b *Batch) reset() {
 	r := &b.Rows
 	*r = advantage.Rows{
 		Group: r.Group[:0], Trajectory: r.Trajectory[:0], Step: r.Step[:0], Reward: r.Reward[:0], Score: r.Score[:0],
-		Anchor: r.Anchor[:0], Scored: r.Scored[:0], Valid: r.Valid[:0], Value: r.Value[:0], Bootstrap: r.Bootstrap[:0],
+		Anchor: r.Anchor[:0], Scored: r.Scored[:0], Valid: r.Valid[:0],
 		Terminated: r.Terminated[:0], Truncated: r.Truncated[:0],
 	}
 	b.Steps, b.Trajectories, b.Evaluations = b.Steps[:0], b.Trajectories[:0], b.Evaluations[:0]
 	b.First = append(b.First[:0], 0)
-	b.values = true
+	b.critic, b.values, b.bootstrap = true, b.values[:0], b.bootstrap[:0]
 }
 
 // add appends the rows of trajectory i, which stands in group g.
@@ -110,7 +111,7 @@ func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepInde
 		b.addStep(g, i, &t.Steps[k], k)
 	}
 	if n := len(t.Steps); n > 0 && t.Bootstrap != nil {
-		b.Rows.Bootstrap[from+n-1] = *t.Bootstrap
+		b.bootstrap[from+n-1] = *t.Bootstrap
 	}
 	b.First = append(b.First, len(b.Steps))
 	e := &b.Evaluations[i]
@@ -150,9 +151,9 @@ func (b *Batch) addStep(g, i int, s *rl.Step, k int) {
 	if s.Value != nil {
 		value = *s.Value
 	}
-	b.values = b.values && s.Value != nil
-	r.Value = append(r.Value, value)
-	r.Bootstrap = append(r.Bootstrap, 0)
+	b.critic = b.critic && s.Value != nil
+	b.values = append(b.values, value)
+	b.bootstrap = append(b.bootstrap, 0)
 }
 
 // fillRewards writes base rewards and the episode score of t, whose rows begin

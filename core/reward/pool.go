@@ -29,7 +29,8 @@ type Pool struct {
 }
 
 // NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor. Parts of one name are told apart by a number: exact, exact#2.
+// processor. Parts of one name are told apart by a number: exact, exact#2. A
+// pool of no parts scores 0, for training on the environment's own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	if parallel <= 0 {
 		parallel = runtime.GOMAXPROCS(0)
