@@ -9,10 +9,7 @@
  *     }
  *     MERIT_REGISTER(score)
  *
- * built without a C library as well as with one:
- *
- *     clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry -o reward.wasm reward.c
- *     clang --target=wasm32-wasi -O2 -mexec-model=reactor -Wl,--strip-all -o reward.wasm reward.c
+ * built without a C library as well as with one; README.md has the commands.
  *
  * Strings lie in the input buffer, are valid UTF-8, and are followed by a NUL
  * that their length does not count. Everything of a rollout is valid until the
@@ -124,7 +121,7 @@ static inline void merit_step_reason(merit_output *out, int32_t index, merit_str
 /* Add a measurement to, or explain, the result. */
 static inline void merit_metric(merit_output *out, merit_str name, double value) { (void)out; merit_import_metric(name.data, name.len, value); }
 static inline void merit_reason(merit_output *out, merit_str text) { (void)out; merit_import_reason(text.data, text.len); }
-/* There is no valid score: the rollout leaves the baseline. */
+/* There is no valid score: the rollout, in a group the member, leaves the baseline. */
 static inline void merit_invalid(merit_output *out, merit_str reason) { merit_import_reason(reason.data, reason.len); out->status_ = 1; }
 /* The reward itself failed. */
 static inline void merit_error(merit_output *out, merit_str text) { merit_import_error(text.data, text.len); out->status_ = 2; }
@@ -236,6 +233,58 @@ static inline merit_rollout merit_rollout_(const unsigned char *b) {
     return r;
 }
 
+/* ---- text --------------------------------------------------------------- */
+
+/* The bytes of s from one position to before another. */
+static inline merit_str merit_slice(merit_str s, uint32_t from, uint32_t to) {
+    merit_str r = {s.data + from, to - from};
+    return r;
+}
+/* Whether s begins, or ends, with other. */
+static inline int merit_starts_with(merit_str s, merit_str other) {
+    return other.len <= s.len && merit_equal(merit_slice(s, 0, other.len), other);
+}
+static inline int merit_ends_with(merit_str s, merit_str other) {
+    return other.len <= s.len && merit_equal(merit_slice(s, s.len - other.len, s.len), other);
+}
+static inline int merit_space_(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+/* s without the ASCII white space around it. */
+static inline merit_str merit_trim(merit_str s) {
+    while (s.len && merit_space_(s.data[s.len - 1])) s.len--;
+    while (s.len && merit_space_(*s.data)) s.data++, s.len--;
+    return s;
+}
+/* Take the last line off *rest and put it, without its newline, into *line.
+ * Gives 0 when nothing is left. */
+static inline int merit_last_line(merit_str *rest, merit_str *line) {
+    uint32_t at = rest->len;
+    if (!at) return 0;
+    while (at && rest->data[at - 1] != '\n') at--;
+    *line = merit_slice(*rest, at, rest->len);
+    rest->len = at ? at - 1 : 0;
+    return 1;
+}
+/* Read digits with at most one decimal point; commas are skipped. Gives 0 for
+ * any other text. Numbers of up to 15 digits are read exactly. */
+static inline int merit_number(merit_str s, double *number) {
+    uint64_t mantissa = 0;
+    int32_t exponent = 0;
+    int digits = 0, point = 0;
+    for (uint32_t i = 0; i < s.len; i++) {
+        char c = s.data[i];
+        if (c == ',') continue;
+        if (c == '.' && !point) { point = 1; continue; }
+        if (c < '0' || c > '9') return 0;
+        digits = 1;
+        if (mantissa < 100000000000000000u) { mantissa = mantissa * 10 + (uint64_t)(c - '0'); exponent -= point; }
+        else exponent += !point;
+    }
+    double power = 1;
+    for (int32_t e = exponent < 0 ? -exponent : exponent; e > 0 && power < 1e300; e--) power *= 10;
+    *number = exponent < 0 ? (double)mantissa / power : (double)mantissa * power;
+    return digits && *number - *number == 0;
+}
+
 /* ---- groups ------------------------------------------------------------- */
 
 /* The members of a group: trajectories from one identical start. */
@@ -244,49 +293,49 @@ typedef struct { uint32_t count; const unsigned char *base_; } merit_group;
 static inline merit_rollout merit_member_at(const merit_group *g, uint32_t i) {
     return merit_rollout_(g->base_ + merit_u32_(merit_row_(g->base_, 72, i)));
 }
-/* Let the following results speak of member i. */
+/* Let the following results speak of member i, which needs merit_score or merit_invalid. */
 static inline void merit_member(merit_output *out, uint32_t i) { (void)out; merit_import_member((int32_t)i); }
 
 /* ---- exports ------------------------------------------------------------ */
 
-#define MERIT_EXPORT_(name) __attribute__((export_name(#name), used))
+#define MERIT_EXPORT_(name) __attribute__((export_name(#name)))
 
-/* The input buffer grows with the memory and is kept between calls. */
-#define MERIT_BUFFER_                                                              \
-    static unsigned char *merit_buffer_;                                           \
-    static uint32_t merit_capacity_;                                               \
-    MERIT_EXPORT_(merit_abi_1) void merit_abi_1(void) {}                           \
-    MERIT_EXPORT_(merit_alloc) void *merit_alloc(uint32_t size) {                  \
-        if (size > merit_capacity_) {                                              \
-            size_t pages = ((size_t)size + 65535u) / 65536u;                       \
-            size_t old = __builtin_wasm_memory_grow(0, pages);                     \
-            if (old == (size_t)-1) return 0;                                       \
-            merit_buffer_ = (unsigned char *)(old * 65536u);                       \
-            merit_capacity_ = (uint32_t)(pages * 65536u);                          \
-        }                                                                          \
-        return merit_buffer_;                                                      \
+/* Weak, so that several files of one module may include this header. */
+MERIT_EXPORT_(merit_abi_1) __attribute__((weak)) void merit_abi_1(void) {}
+
+/* The input buffer: pages of its own at the end of memory, kept between calls
+ * and extended in place as long as nothing else has grown the memory. */
+MERIT_EXPORT_(merit_alloc) __attribute__((weak)) void *merit_alloc(uint32_t size) {
+    static size_t start, end; /* in pages */
+    size_t pages = ((size_t)size + 65535u) >> 16;
+    if (pages > end - start) {
+        size_t now = __builtin_wasm_memory_size(0);
+        if (now != end || !start) start = end = now;
+        if (__builtin_wasm_memory_grow(0, start + pages - end) == (size_t)-1) return 0;
+        end = start + pages;
     }
+    return (void *)(start << 16);
+}
 
 /* Make function(const merit_rollout *, merit_output *) the reward. */
 #define MERIT_REGISTER(function)                                                   \
-    MERIT_BUFFER_                                                                  \
     MERIT_EXPORT_(merit_evaluate) int32_t merit_evaluate(const unsigned char *buffer, uint32_t size) { \
         (void)size;                                                                \
-        merit_rollout rollout = merit_rollout_(buffer);                            \
-        merit_output out = {0};                                                    \
-        function(&rollout, &out);                                                  \
-        return out.status_;                                                        \
+        merit_rollout merit_rollout_1 = merit_rollout_(buffer);                    \
+        merit_output merit_output_1 = {0};                                         \
+        function(&merit_rollout_1, &merit_output_1);                               \
+        return merit_output_1.status_;                                             \
     }
 
-/* Make function(const merit_group *, merit_output *) the reward of groups. */
+/* Make function(const merit_group *, merit_output *) the reward of groups. An
+ * invalid member does not make its group invalid; an error does. */
 #define MERIT_REGISTER_GROUP(function)                                             \
-    MERIT_BUFFER_                                                                  \
     MERIT_EXPORT_(merit_evaluate_group) int32_t merit_evaluate_group(const unsigned char *buffer, uint32_t size) { \
         (void)size;                                                                \
-        merit_group group = {merit_u32_(buffer + 72), buffer};                     \
-        merit_output out = {0};                                                    \
-        function(&group, &out);                                                    \
-        return out.status_;                                                        \
+        merit_group merit_group_1 = {merit_u32_(buffer + 72), buffer};             \
+        merit_output merit_output_1 = {0};                                         \
+        function(&merit_group_1, &merit_output_1);                                 \
+        return merit_output_1.status_ == 2 ? 2 : 0;                                \
     }
 
 #ifdef __cplusplus
