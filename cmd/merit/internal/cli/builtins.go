@@ -5,9 +5,14 @@ import "github.com/spf13/cobra"
 // verbs lists every verb of the command: the one place where they meet.
 func verbs(h *Host) []*cobra.Command {
 	return []*cobra.Command{
+		newTrainCmd(h),
+		newEvalCmd(h),
 		newAdvantagesCmd(h),
+		newRolloutCmd(h),
+		newValidateCmd(h),
 		newViewCmd(h),
 		newRewardCmd(h),
+		newPluginsCmd(h),
 		newVersionCmd(h),
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/google/renameio/v2"
@@ -44,20 +47,28 @@ type output struct {
 // does nothing after Close, throws it away.
 func (h *Host) output(path string) (*output, error) {
 	if path == "-" {
-		return &output{Writer: bufio.NewWriterSize(h.Stdout, 1<<16)}, nil
+		return &output{Writer: newBuffer(h.Stdout)}, nil
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, cannotWrite(err)
 		}
-		return &output{bufio.NewWriterSize(f, 1<<16), f.Close, func() { f.Close() }}, nil
+		return &output{newBuffer(f), f.Close, func() { f.Close() }}, nil
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return nil, cannotWrite(err)
 	}
-	return &output{bufio.NewWriterSize(f, 1<<16), f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }}, nil
+	return &output{newBuffer(f), f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }}, nil
+}
+
+func newBuffer(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, 1<<16) }
+
+// fileExists reports whether path is a file that can be opened.
+func fileExists(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }
 
 // Close flushes and makes the file appear.
@@ -90,4 +101,17 @@ func writeLine(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(line, '\n'))
 	return err
+}
+
+// sortedKeys returns the keys of m in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// sameJSON reports whether two lines say the same, whatever their spacing and
+// the order of keys.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
 }

@@ -21,6 +21,10 @@ func newRewardCmd(h *Host) *cobra.Command {
 		newRewardNewCmd(h),
 		newRewardBuildCmd(h),
 		newRewardInspectCmd(h),
+		newRewardCheckCmd(h),
+		newRewardRunCmd(h),
+		newRewardTestCmd(h),
+		newRewardBenchCmd(h),
 	)
 	return cmd
 }

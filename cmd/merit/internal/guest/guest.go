@@ -79,6 +79,16 @@ func Detect(path string) (Language, string, error) {
 	}
 }
 
+// AnyLanguage says how each language exports the function called name, for a
+// module whose source is not known.
+func AnyLanguage(name string) string {
+	var all []string
+	for _, l := range Languages() {
+		all = append(all, l.Title+": "+l.Export(name))
+	}
+	return strings.Join(all, "\n")
+}
+
 // has makes a Detect that looks for any file that matches one of patterns.
 func has(patterns ...string) func(fs.FS) bool {
 	return func(folder fs.FS) bool {

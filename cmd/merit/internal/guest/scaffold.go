@@ -18,6 +18,11 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
+// Conversations are the fixtures of every new reward, for rewards without any.
+//
+//go:embed templates/all/fixtures/answers.jsonl
+var Conversations []byte
+
 var validName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
 // Scaffold writes a new reward, named after its folder, into folder, which

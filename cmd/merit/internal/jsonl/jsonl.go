@@ -50,6 +50,27 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 	return r, nil
 }
 
+// Count counts the lines of the file at path that are not blank, without
+// reading what they say.
+func Count(path string) (int, error) {
+	r, err := Open(path, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	for n := 0; ; {
+		line, err := r.read()
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		} else if err != nil {
+			return n, err
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			n++
+		}
+	}
+}
+
 // NewReader reads from in, which messages call name. Compression is known by
 // the first bytes.
 func NewReader(name string, in io.Reader) (*Reader, error) {

@@ -130,7 +130,7 @@ func (c *chunks) next() ([]*rl.Trajectory, error) {
 		c.ahead = nil
 		if t == nil {
 			var err error
-			if t, err = c.read(); errors.Is(err, io.EOF) {
+			if t, err = Read(c.in); errors.Is(err, io.EOF) {
 				return chunk, nil
 			} else if err != nil {
 				return nil, err
@@ -153,19 +153,21 @@ func (c *chunks) next() ([]*rl.Trajectory, error) {
 	}
 }
 
-func (c *chunks) read() (*rl.Trajectory, error) {
+// Read reads the next trajectory of in: one that has messages, and an id if
+// only its line number. At the end it returns io.EOF.
+func Read(in *jsonl.Reader) (*rl.Trajectory, error) {
 	t := new(rl.Trajectory)
-	if err := c.in.Next(t); err != nil {
+	if err := in.Next(t); err != nil {
 		return nil, err
 	}
 	if len(t.Messages) == 0 && t.StopReason != rl.StopError {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: c.in.Where(), What: "the trajectory has no messages",
+			Boundary: fault.Data, Kind: fault.Invalid, Where: in.Where(), What: "the trajectory has no messages",
 			Hint: `each line needs "messages": [{"role": …, "content": …}, …]`,
 		}
 	}
 	if t.ID == "" {
-		t.ID = "line-" + strconv.Itoa(c.in.Line())
+		t.ID = "line-" + strconv.Itoa(in.Line())
 	}
 	return t, nil
 }

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
+	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
+	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// fixtureFile is a file of trajectories that a reward is tried on.
+type fixtureFile struct {
+	path         string
+	trajectories []*rl.Trajectory
+}
+
+const expectedSuffix = ".expected.jsonl"
+
+// expected is the path of the golden results.
+func (f fixtureFile) expected() string {
+	return strings.TrimSuffix(f.path, ".jsonl") + expectedSuffix
+}
+
+// readFixtures reads the fixtures of a reward: data if it is named, else
+// fixtures/*.jsonl in the reward's folder, else, if builtin is set, the
+// conversations that every new reward begins with.
+func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
+	var paths []string
+	if data != "" {
+		paths = []string{data}
+	} else {
+		found, _ := filepath.Glob(filepath.Join(folder, "fixtures", "*.jsonl")) // the pattern is well-formed
+		for _, path := range found {
+			if !strings.HasSuffix(path, expectedSuffix) {
+				paths = append(paths, path)
+			}
+		}
+	}
+	sort.Strings(paths)
+	var files []fixtureFile
+	for _, path := range paths {
+		in, err := jsonl.Open(path, nil)
+		if err != nil {
+			return nil, err
+		}
+		f, err := readFixture(path, in)
+		if err := errors.Join(err, in.Close()); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 && builtin {
+		in, err := jsonl.NewReader("built-in", bytes.NewReader(guest.Conversations))
+		if err != nil {
+			return nil, err
+		}
+		f, err := readFixture("built-in", in)
+		return []fixtureFile{f}, err
+	}
+	if len(files) == 0 {
+		return nil, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: "holds no fixtures",
+			Hint: "put trajectories into fixtures/<name>.jsonl, or name a file with --data",
+		}
+	}
+	return files, nil
+}
+
+func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
+	f := fixtureFile{path: path}
+	for {
+		t, err := scoring.Read(in)
+		if errors.Is(err, io.EOF) {
+			return f, nil
+		} else if err != nil {
+			return f, err
+		}
+		f.trajectories = append(f.trajectories, t)
+	}
+}
+
+// evaluate scores the trajectories of a file, in order or in reverse.
+func (f fixtureFile) evaluate(ctx context.Context, j *judges, reverse bool) ([]reward.Evaluation, error) {
+	pool := reward.NewPool(j.parts, 1)
+	ts := append([]*rl.Trajectory(nil), f.trajectories...)
+	if reverse {
+		flip(ts)
+	}
+	evaluations, err := pool.EvaluateAll(ctx, ts, nil)
+	if err != nil {
+		return nil, err
+	}
+	if reverse {
+		flip(evaluations)
+	}
+	for i, t := range f.trajectories {
+		evaluations[i] = align.Check(t, evaluations[i], pool.StepIndexing())
+	}
+	return evaluations, nil
+}
+
+func flip[T any](s []T) {
+	for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
+		s[i], s[j] = s[j], s[i]
+	}
+}
+
+// golden is a result without the fuel, which every compiler changes.
+type golden struct {
+	scoring.Result
+	Fuel *uint64 `json:"fuel,omitempty"`
+}
+
+func goldenLine(t *rl.Trajectory, e reward.Evaluation) ([]byte, error) {
+	return json.Marshal(golden{Result: scoring.NewResult(t, e)})
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host"
+)
+
+// pluginsVariable names a list of folders that are searched for plug-ins
+// before all others.
+const pluginsVariable = "MERIT_PLUGINS"
+
+// pluginFolders are searched in this order: $MERIT_PLUGINS, the folder plugins
+// beside the binary, bin/plugins here.
+func (h *Host) pluginFolders() []string {
+	var folders []string
+	seen := map[string]bool{}
+	add := func(folder string) {
+		key, err := filepath.Abs(folder)
+		if folder == "" || err != nil || seen[key] {
+			return
+		}
+		seen[key] = true
+		folders = append(folders, folder)
+	}
+	for _, folder := range filepath.SplitList(h.Env(pluginsVariable)) {
+		add(folder)
+	}
+	if h.Executable != "" {
+		add(filepath.Join(filepath.Dir(h.Executable), "plugins"))
+	}
+	add(filepath.Join("bin", "plugins"))
+	return folders
+}
+
+func newPluginsCmd(h *Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugins",
+		Short: "Find environment plug-ins",
+		Args:  unknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPluginsListCmd(h))
+	return cmd
+}
+
+type pluginsListOptions struct{ host *Host }
+
+func newPluginsListCmd(h *Host) *cobra.Command {
+	o := &pluginsListOptions{host: h}
+	return &cobra.Command{
+		Use:   "list [NAME|PATH...]",
+		Short: "List the plug-ins that are found, with their options",
+		Long: `List starts every plug-in that it finds and asks it who it is. Plug-ins are
+searched in the folders of $MERIT_PLUGINS, in plugins beside the merit binary
+and in bin/plugins; a name in a configuration is looked up in the same order.
+A plug-in given by name or path is shown with all its options.`,
+		Example: "  merit plugins list\n  merit plugins list sokoban",
+		RunE:    o.run,
+	}
+}
+
+func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
+	found, err := o.find(cmd, args)
+	if err != nil {
+		return err
+	}
+	if o.host.global.json {
+		return o.host.printJSON(listed(found))
+	}
+	if len(found) == 0 {
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(o.host.pluginFolders(), ", "),
+			Hint: "make build puts the shipped ones into bin/plugins; $" + pluginsVariable + " names other folders",
+		}
+	}
+	t := ui.Table{Head: []string{"name", "version", "protocol", "what it is", "path"}}
+	for _, f := range found {
+		summary := f.Summary
+		if f.Err != nil {
+			summary = o.host.outStyle().Red("broken: ") + ui.Clean(firstLine(f.Err.Error()))
+		}
+		t.Add(f.Name, f.Version, fmt.Sprint(f.Protocol), summary, f.Path)
+	}
+	if err := t.Write(o.host.Stdout); err != nil || len(args) == 0 {
+		return err
+	}
+	return o.details(found)
+}
+
+// find inspects the plug-ins that args name, or all.
+func (o *pluginsListOptions) find(cmd *cobra.Command, args []string) ([]host.Found, error) {
+	folders := o.host.pluginFolders()
+	if len(args) == 0 {
+		return host.Discover(cmd.Context(), folders...)
+	}
+	var all []host.Found
+	for _, a := range args {
+		path, err := host.Find(a, folders...)
+		if err != nil {
+			return nil, err
+		}
+		found, err := host.Inspect(cmd.Context(), path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found)
+	}
+	return all, nil
+}
+
+// details prints the options of each plug-in with their defaults.
+func (o *pluginsListOptions) details(found []host.Found) error {
+	for _, f := range found {
+		fmt.Fprintf(o.host.Stdout, "\n%s options (environment.options in the configuration):\n", f.Name)
+		var options map[string]json.RawMessage
+		if err := json.Unmarshal(f.Options, &options); err != nil {
+			continue // a plug-in without options
+		}
+		var t ui.Table
+		for _, key := range sortedKeys(options) {
+			t.Add("", key, string(options[key]))
+		}
+		if len(f.Actions) > 0 {
+			t.Add("actions", strings.Join(f.Actions, ", "))
+		}
+		if err := t.Write(o.host.Stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listing is a plug-in with its error as text, for --json.
+type listing struct {
+	host.Found
+	Error string `json:"error,omitempty"`
+}
+
+func listed(found []host.Found) []listing {
+	out := []listing{}
+	for _, f := range found {
+		l := listing{Found: f}
+		if f.Err != nil {
+			l.Error = f.Err.Error()
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// findPlugin returns the binary of the plug-in that a configuration names.
+func (h *Host) findPlugin(name string) (string, error) {
+	return host.Find(name, h.pluginFolders()...)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+type rewardBenchOptions struct {
+	host     *Host
+	data     string
+	duration time.Duration
+	sandbox  sandbox.Config
+}
+
+func newRewardBenchCmd(h *Host) *cobra.Command {
+	o := &rewardBenchOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "bench [FOLDER|MODULE]",
+		Short: "Measure fuel, time and memory of a reward against the limits",
+		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
+and prints fuel, mean, median and 99th percentile.`,
+		Example: "  merit reward bench examples/gsm8k",
+		Args:    folderOrModule,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
+	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
+	sandboxFlags(f, &o.sandbox)
+	return cmd
+}
+
+// measurement is what one fixture costs.
+type measurement struct {
+	ID          string         `json:"id"`
+	Outcome     reward.Outcome `json:"outcome"`
+	Evaluations int            `json:"evaluations"`
+	Fuel        uint64         `json:"fuel"`
+	FuelShare   float64        `json:"fuel_share"` // of the limit
+	MeanNS      float64        `json:"mean_ns"`
+	P50NS       int64          `json:"p50_ns"`
+	P99NS       int64          `json:"p99_ns"`
+	PerSecond   float64        `json:"evaluations_per_second"`
+}
+
+func (o *rewardBenchOptions) run(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	files, err := readFixtures(folderOf(target(args)), o.data, true)
+	if err != nil {
+		return err
+	}
+	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	if err != nil {
+		return err
+	}
+	defer j.close(ctx)
+	var all []measurement
+	for _, f := range files {
+		for _, t := range f.trajectories {
+			m, err := o.measure(ctx, j.parts[0].Scorer, t)
+			if err != nil {
+				return err
+			}
+			all = append(all, m)
+		}
+	}
+	return o.report(j.parts[0].Scorer.Info(), all)
+}
+
+// measure scores t until the time is over; the first evaluations warm up and
+// do not count.
+func (o *rewardBenchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Trajectory) (measurement, error) {
+	const warmUp = 3
+	one := func() reward.Evaluation {
+		if g, ok := s.(reward.GroupScorer); ok && s.Info().Group {
+			return g.EvaluateGroup(ctx, []*rl.Trajectory{t})[0]
+		}
+		return s.Evaluate(ctx, t)
+	}
+	var last reward.Evaluation
+	for range warmUp {
+		last = one()
+	}
+	m := measurement{ID: t.ID, Outcome: last.Outcome, Fuel: last.Fuel, FuelShare: float64(last.Fuel) / float64(o.sandbox.Fuel)}
+	var times []time.Duration
+	began := o.host.Now()
+	for at := began; at.Sub(began) < o.duration; {
+		one()
+		if ctx.Err() != nil {
+			return m, context.Cause(ctx)
+		}
+		now := o.host.Now()
+		times = append(times, now.Sub(at))
+		at = now
+	}
+	slices.Sort(times)
+	var sum time.Duration
+	for _, d := range times {
+		sum += d
+	}
+	n := len(times)
+	m.Evaluations = n
+	m.MeanNS = float64(sum) / float64(n)
+	m.P50NS, m.P99NS = int64(times[n/2]), int64(times[min(n-1, n*99/100)])
+	m.PerSecond = 1e9 / m.MeanNS
+	return m, nil
+}
+
+func (o *rewardBenchOptions) report(info reward.Info, all []measurement) error {
+	if o.host.global.json {
+		return o.host.printJSON(struct {
+			Reward       reward.Info    `json:"reward"`
+			Limits       sandbox.Limits `json:"limits"`
+			Measurements []measurement  `json:"measurements"`
+		}{info, o.sandbox.Limits, all})
+	}
+	t := ui.Table{Head: []string{"fixture", "outcome", "fuel", "of the limit", "mean", "p50", "p99", "per second"}}
+	for _, m := range all {
+		t.Add(ui.Clean(m.ID), string(m.Outcome), fmt.Sprint(m.Fuel), fmt.Sprintf("%.3f %%", 100*m.FuelShare),
+			time.Duration(m.MeanNS).String(), time.Duration(m.P50NS).String(), time.Duration(m.P99NS).String(), fmt.Sprintf("%.0f", m.PerSecond))
+	}
+	return t.Write(o.host.Stdout)
+}

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+type rewardTestOptions struct {
+	host    *Host
+	update  bool
+	sandbox sandbox.Config
+}
+
+func newRewardTestCmd(h *Host) *cobra.Command {
+	o := &rewardTestOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "test [FOLDER|MODULE]",
+		Short: "Compare a reward's results with its golden fixtures",
+		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
+results with fixtures/<name>.expected.jsonl, but for fuel. With --update it
+writes the results there instead: read the difference before you keep it.`,
+		Example: "  merit reward test examples/gsm8k\n  merit reward test --update",
+		Args:    folderOrModule,
+		RunE:    o.run,
+	}
+	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
+	sandboxFlags(cmd.Flags(), &o.sandbox)
+	return cmd
+}
+
+func (o *rewardTestOptions) run(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	files, err := readFixtures(folderOf(target(args)), "", false)
+	if err != nil {
+		return err
+	}
+	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	if err != nil {
+		return err
+	}
+	defer j.close(ctx)
+	var problems []error
+	count := 0
+	for _, f := range files {
+		problems = append(problems, o.file(ctx, j, f))
+		count += len(f.trajectories)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	verb := "agree"
+	if o.update {
+		verb = "are written"
+	}
+	_, err = fmt.Fprintf(o.host.Stdout, "%d results of %d files %s\n", count, len(files), verb)
+	return err
+}
+
+func (o *rewardTestOptions) file(ctx context.Context, j *judges, f fixtureFile) error {
+	evaluations, err := f.evaluate(ctx, j, false)
+	if err != nil {
+		return err
+	}
+	var got [][]byte
+	for i, t := range f.trajectories {
+		line, err := goldenLine(t, evaluations[i])
+		if err != nil {
+			return err
+		}
+		got = append(got, line)
+	}
+	if o.update {
+		if err := renameio.WriteFile(f.expected(), append(bytes.Join(got, []byte("\n")), '\n'), 0o644); err != nil {
+			return cannotWrite(err)
+		}
+		return nil
+	}
+	data, err := os.ReadFile(f.expected())
+	if err != nil {
+		return &fault.Error{
+			Boundary: fault.Data, Kind: fault.Missing, Where: f.path, What: "has no golden results", Err: err,
+			Hint: "merit reward test --update writes them",
+		}
+	}
+	return differences(f, got, bytes.Split(bytes.TrimSpace(data), []byte("\n")))
+}
+
+// differences makes an error of every line that is not as expected.
+func differences(f fixtureFile, got, want [][]byte) error {
+	var problems []error
+	differs := func(line int, what string) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: fmt.Sprintf("%s:%d", f.expected(), line+1), What: what,
+			Hint: "correct the reward, or accept the new results with --update",
+		})
+	}
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			differs(i, fmt.Sprintf("is missing; the reward says\n%s", got[i]))
+		case i >= len(got):
+			differs(i, "there is no such fixture any more")
+		case !sameJSON(got[i], want[i]):
+			differs(i, fmt.Sprintf("expected\n%s\ngot\n%s", want[i], got[i]))
+		}
+	}
+	return errors.Join(problems...)
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+type rewardRunOptions struct {
+	host    *Host
+	data    string
+	id      string
+	sandbox sandbox.Config
+}
+
+func newRewardRunCmd(h *Host) *cobra.Command {
+	o := &rewardRunOptions{host: h}
+	cmd := &cobra.Command{
+		Use:     "run [FOLDER|MODULE]",
+		Short:   "Score one trajectory and show everything that the reward says",
+		Example: "  merit reward run examples/gsm8k --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
+		Args:    folderOrModule,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
+	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
+	sandboxFlags(f, &o.sandbox)
+	return cmd
+}
+
+func (o *rewardRunOptions) run(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	files, err := readFixtures(folderOf(target(args)), o.data, true)
+	if err != nil {
+		return err
+	}
+	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	if err != nil {
+		return err
+	}
+	defer j.close(ctx)
+	for _, f := range files {
+		for i, t := range f.trajectories {
+			if o.id != "" && t.ID != o.id {
+				continue
+			}
+			evaluations, err := f.evaluate(ctx, j, false) // of the whole file: a group reward needs the others
+			if err != nil {
+				return err
+			}
+			return o.print(t, evaluations[i])
+		}
+	}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.id), Hint: "leave --id away for the first one"}
+}
+
+func (o *rewardRunOptions) print(t *rl.Trajectory, e reward.Evaluation) error {
+	if o.host.global.json {
+		return o.host.printJSON(scoring.NewResult(t, e))
+	}
+	shown := *t
+	shown.Outcome, shown.Evaluation = string(e.Outcome), &e.Result
+	p := &printer{style: o.host.outStyle()}
+	if _, err := fmt.Fprint(o.host.Stdout, p.trajectory(&shown)); err != nil {
+		return err
+	}
+	var out ui.Table
+	out.Add("outcome", string(e.Outcome))
+	if e.Outcome == reward.Scored {
+		out.Add("score", fmt.Sprint(e.Result.Score))
+	}
+	if reason := scoring.NewResult(t, e).Reason; reason != "" {
+		out.Add("reason", ui.Clean(reason))
+	}
+	if len(t.GroundTruth) > 0 {
+		out.Add("ground truth", ui.Clean(string(t.GroundTruth)))
+	}
+	for _, m := range e.Result.Metrics {
+		out.Add("metric", fmt.Sprintf("%s = %g %s", ui.Clean(m.Name), m.Score, ui.Clean(m.Reason)))
+	}
+	for _, s := range e.Result.StepOutputs {
+		out.Add("step", fmt.Sprintf("%d: %g %s", s.StepIndex, s.BaseReward, ui.Clean(s.Reason)))
+	}
+	out.Add("fuel", fmt.Sprintf("%d of %d", e.Fuel, o.sandbox.Fuel))
+	out.Add("time", e.Elapsed.String())
+	if e.Log != "" {
+		out.Add("log", ui.Clean(e.Log))
+	}
+	return out.Write(o.host.Stdout)
+}

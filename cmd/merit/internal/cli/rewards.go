@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// cacheVariable names the folder of compiled modules; "off" keeps none.
+const cacheVariable = "MERIT_CACHE"
+
+// judges are loaded rewards and the sandbox that runs them.
+type judges struct {
+	parts   []reward.Weighted
+	runtime *sandbox.Runtime
+}
+
+// close frees the sandbox. What it could not free does not matter any more.
+func (j *judges) close(ctx context.Context) { _ = j.runtime.Close(context.WithoutCancel(ctx)) }
+
+// group reports whether a part compares the members of a group.
+func (j *judges) group() bool {
+	for _, p := range j.parts {
+		if p.Scorer.Info().Group {
+			return true
+		}
+	}
+	return false
+}
+
+// loadRewards loads every module, or says what is wrong with each.
+func (h *Host) loadRewards(ctx context.Context, cfg sandbox.Config, rewards []config.Reward) (*judges, error) {
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return nil, err
+	}
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = h.cacheFolder()
+	}
+	runtime, err := sandbox.New(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	j := &judges{runtime: runtime}
+	var problems []error
+	for _, r := range rewards {
+		m, err := runtime.LoadFile(ctx, r.Module)
+		if err != nil {
+			problems = append(problems, teach(r.Module, err))
+			continue
+		}
+		j.parts = append(j.parts, reward.Weighted{Scorer: m, Weight: r.Weight, Name: r.Name})
+	}
+	if len(problems) > 0 {
+		j.close(ctx)
+		return nil, errors.Join(problems...)
+	}
+	return j, nil
+}
+
+// cacheFolder is where compiled modules are kept between commands, or "".
+func (h *Host) cacheFolder() string {
+	if folder := h.Env(cacheVariable); folder == "off" {
+		return ""
+	} else if folder != "" {
+		return folder
+	}
+	for _, base := range []string{h.Env("XDG_CACHE_HOME"), filepath.Join(h.Env("HOME"), ".cache")} {
+		if filepath.IsAbs(base) {
+			return filepath.Join(base, "merit")
+		}
+	}
+	return ""
+}
+
+// teach adds to a refusal what a command user can do about it.
+func teach(module string, err error) error {
+	f := fault.As(err)
+	if f == nil || f.Hint != "" {
+		return err
+	}
+	f.Hint = "merit reward check " + module + " says everything that is wrong with it"
+	return err
+}
+
+// loadReward loads the one module that path stands for.
+func (h *Host) loadReward(ctx context.Context, cfg sandbox.Config, path string) (*judges, error) {
+	module, err := findModule(path)
+	if err != nil {
+		return nil, err
+	}
+	return h.loadRewards(ctx, cfg, []config.Reward{{Module: module, Weight: 1}})
+}

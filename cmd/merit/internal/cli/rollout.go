@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+)
+
+// labelRollout is the branch of the seed that rollouts of this verb come from:
+// none that training uses.
+const labelRollout = 1 << 32
+
+type rolloutOptions struct {
+	host   *Host
+	source source
+	policy string
+	greedy bool
+	split  string
+	groups int
+	out    string
+}
+
+func newRolloutCmd(h *Host) *cobra.Command {
+	o := &rolloutOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "rollout",
+		Short: "Play episodes and write them, scored and with advantages",
+		Long: `Rollout plays groups of episodes with a policy (untrained, or that of a
+checkpoint), scores them with the configuration's rewards, assigns credit and
+writes one trajectory a line.`,
+		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst",
+		Args:    noArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	o.source.flags(f)
+	f.StringVar(&o.policy, "policy", "", "a run directory (its best checkpoint) or a file in its checkpoints folder")
+	f.BoolVar(&o.greedy, "greedy", false, "take the likeliest action instead of sampling")
+	f.StringVar(&o.split, "split", train.SplitTrain, "which tasks: train, validation or test")
+	f.IntVar(&o.groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
+	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst; - is stdout")
+	return cmd
+}
+
+func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
+	dir, name, err := o.checkpoint()
+	if err != nil {
+		return err
+	}
+	file, err := o.source.load(cmd.Flags(), dir)
+	if err != nil {
+		return err
+	}
+	if o.groups <= 0 {
+		o.groups = file.Rollout.Groups
+	}
+	ctx := cmd.Context()
+	s, err := o.host.open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	p, err := o.newPolicy(ctx, s, dir, name)
+	if err != nil {
+		return err
+	}
+	out, err := o.host.trajectories(o.out)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	unscored, err := o.play(ctx, s, p, out)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.Close(), unscored)
+}
+
+// checkpoint splits --policy into a run directory and a checkpoint's name.
+func (o *rolloutOptions) checkpoint() (dir, name string, err error) {
+	if o.policy == "" {
+		return "", "", nil
+	}
+	info, err := os.Stat(o.policy)
+	if err != nil {
+		return "", "", cannotRead(err)
+	}
+	if info.IsDir() {
+		return o.policy, run.Best, nil
+	}
+	folder := filepath.Dir(o.policy)
+	if filepath.Base(folder) != run.Checkpoints {
+		return "", "", &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: o.policy, What: "is not in the checkpoints folder of a run",
+			Hint: "give the run directory, or RUN/" + run.Checkpoints + "/" + run.Last,
+		}
+	}
+	return filepath.Dir(folder), filepath.Base(o.policy), nil
+}
+
+// newPolicy makes the untrained policy and puts a checkpoint into it, if one
+// is named.
+func (o *rolloutOptions) newPolicy(ctx context.Context, s *session, dir, name string) (policy.Policy, error) {
+	e, err := s.openEnv(ctx, o.split, 0)
+	if err != nil {
+		return nil, err
+	}
+	spec := e.Spec()
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	p, err := learn.NewPolicy(s.file.Policy, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, rl.Seed(s.file.Seed))
+	if err != nil {
+		return nil, err
+	}
+	if dir != "" {
+		if err := restore(s.file.PPO, p, dir, name); err != nil {
+			return nil, err
+		}
+	}
+	if o.greedy {
+		return p.Greedy(), nil
+	}
+	return p, nil
+}
+
+func restore(cfg learn.PPOConfig, p *learn.Policy, dir, name string) error {
+	checkpoint, err := run.ReadCheckpoint(dir, name)
+	if err != nil {
+		return err
+	}
+	state, err := train.LearnerState(checkpoint)
+	if err != nil {
+		return err
+	}
+	learner, err := learn.NewLearner(cfg, p)
+	if err != nil {
+		return err
+	}
+	return learner.Restore(state)
+}
+
+// play collects, scores and writes, a collection of the configured size at a
+// time. The first error says why nothing more came, the second that there are
+// trajectories without a score.
+func (o *rolloutOptions) play(ctx context.Context, s *session, p policy.Policy, out io.Writer) (unscored, err error) {
+	open := func(ctx context.Context, worker int) (env.Env, error) { return s.openEnv(ctx, o.split, worker) }
+	collector, err := rollout.New(s.file.Rollout, open, p, rollout.WithLogger(o.host.logger()))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, collector.Close()) }()
+	pool := reward.NewPool(s.parts, s.file.Rollout.Parallel)
+	progress := o.host.progress("rollout", "episodes", int64(o.groups*s.file.Rollout.Members))
+	defer progress.Close()
+	for first := 0; first < o.groups; first += s.file.Rollout.Groups {
+		plan := rollout.Plan{
+			Seed: rl.Seed(s.file.Seed).Child(labelRollout), FirstGroup: first,
+			Groups: min(s.file.Rollout.Groups, o.groups-first), Prefix: o.split + "-",
+		}
+		groups, _, err := collector.Collect(ctx, plan, func(r rollout.Progress) {
+			progress.Set(int64(first*s.file.Rollout.Members+r.Episodes), "")
+		})
+		if err != nil {
+			return nil, err
+		}
+		few, err := o.credit(ctx, s, pool, groups, out)
+		if err != nil {
+			return nil, err
+		}
+		unscored = errors.Join(unscored, few)
+	}
+	return unscored, nil
+}
+
+// credit scores groups, assigns credit and writes the trajectories.
+func (o *rolloutOptions) credit(ctx context.Context, s *session, pool *reward.Pool, groups []*rl.Group, out io.Writer) (unscored, err error) {
+	evaluations, err := pool.Evaluate(ctx, groups, nil)
+	if err != nil {
+		return nil, err
+	}
+	batch, unscored := align.Join(s.file.Align, groups, evaluations, pool.StepIndexing())
+	var result advantage.Result
+	if err := advantage.Estimate(s.file.Advantage, &batch.Rows, &result); err != nil {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Numeric, What: "no advantages", Err: err, Hint: "look at the rewards with merit view"}
+	}
+	batch.Write(&result)
+	for _, t := range batch.Trajectories {
+		if err := writeLine(out, t); err != nil {
+			return nil, fmt.Errorf("writing %s: %w", t.ID, err)
+		}
+	}
+	return unscored, nil
+}
+
+// trajectories opens path for trajectories, compressed if its name says so.
+func (h *Host) trajectories(path string) (*output, error) {
+	out, err := h.output(path)
+	if err != nil || !strings.HasSuffix(path, ".zst") {
+		return out, err
+	}
+	return out.compressed(), nil
+}
+
+// compressed puts zstd before out. One worker: the bytes must not depend on
+// the machine's processors.
+func (o *output) compressed() *output {
+	z, err := zstd.NewWriter(o.Writer, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		panic(err) // only options can be wrong
+	}
+	return &output{Writer: newBuffer(z), commit: func() error { return errors.Join(z.Close(), o.Close()) }, drop: o.Drop}
+}

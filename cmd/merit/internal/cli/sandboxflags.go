@@ -1,0 +1,17 @@
+package cli
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// sandboxFlags adds the limits that a user may want to change for one command.
+func sandboxFlags(f *pflag.FlagSet, cfg *sandbox.Config) {
+	*cfg = sandbox.DefaultConfig()
+	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
+	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")
+	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "last resort against a module that fuel does not stop in time")
+	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh or shared")
+	f.BoolVar(&cfg.Interpreter, "interpreter", false, "run without compiling: the same results, slower")
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+)
+
+type trainOptions struct {
+	host      *Host
+	source    source
+	out       string
+	resume    bool
+	overwrite bool
+}
+
+func newTrainCmd(h *Host) *cobra.Command {
+	o := &trainOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "train",
+		Short: "Train a policy in an environment against a reward",
+		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and
+updates the policy, until the target, a plateau or the last iteration. It ends
+with the untrained and the trained policy on starts that no decision has seen.
+
+The run directory holds the resolved config, a manifest of digests, metrics,
+trajectories, checkpoints, summary.json and report.html. A run that was stopped
+at any moment goes on with --resume and ends with the same bytes.`,
+		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first",
+		Args:    noArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	o.source.flags(f)
+	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
+	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
+	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be left away")
+	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
+	return cmd
+}
+
+func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
+	switch {
+	case o.resume && o.out == "":
+		return usage(cmd, "name the run directory with --out", "--resume needs to know which run")
+	case o.resume && o.overwrite:
+		return usage(cmd, "leave one of them away", "--resume and --overwrite contradict each other")
+	case o.out == "":
+		o.out = o.host.defaultRun()
+	}
+	earlier := ""
+	if o.resume {
+		earlier = o.out
+	}
+	ctx := cmd.Context()
+	file, err := o.source.load(cmd.Flags(), earlier)
+	if err != nil {
+		return err
+	}
+	s, err := o.host.open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	text, err := file.Marshal(o.out)
+	if err != nil {
+		return err
+	}
+	dir, err := run.Start(o.out, run.Options{Config: text, Manifest: s.manifest(o.host), Resume: o.resume, Overwrite: o.overwrite})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := dir.Close(); err == nil {
+			err = closed
+		}
+	}()
+	progress := newTrainProgress(o.host, file.Train.Iterations)
+	summary, err := train.Run(ctx, file.Settings(), train.Deps{
+		OpenEnv: s.openEnv, Rewards: s.parts, Log: o.host.logger(), Progress: progress,
+	}, dir)
+	progress.close()
+	if err != nil {
+		return err
+	}
+	return o.report(summary)
+}
+
+func (o *trainOptions) report(s *run.Summary) error {
+	if o.host.global.json {
+		return o.host.printJSON(s)
+	}
+	t := ui.Table{Head: []string{"", "untrained", "95 %", "trained", "95 %"}}
+	row := func(name string, before, after string, interval func(run.Score) string) {
+		t.Add(name, before, interval(s.Baseline.Score), after, interval(s.Trained.Score))
+	}
+	shares := func(i run.Interval) string { return fmt.Sprintf("[%.1f, %.1f]", 100*i[0], 100*i[1]) }
+	numbers := func(i run.Interval) string { return fmt.Sprintf("[%.2f, %.2f]", i[0], i[1]) }
+	row("success", percent(s.Baseline.Success), percent(s.Trained.Success), func(x run.Score) string { return shares(x.SuccessInterval) })
+	row("return", fmt.Sprintf("%.3f", s.Baseline.Return), fmt.Sprintf("%.3f", s.Trained.Return), func(x run.Score) string { return numbers(x.ReturnInterval) })
+	row("length", fmt.Sprintf("%.1f", s.Baseline.Length), fmt.Sprintf("%.1f", s.Trained.Length), func(x run.Score) string { return numbers(x.LengthInterval) })
+	if b, a := s.Baseline.Greedy, s.Trained.Greedy; b != nil && a != nil {
+		t.Add("greedy success", percent(b.Success), shares(b.SuccessInterval), percent(a.Success), shares(a.SuccessInterval))
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s after %d iterations, %d steps, %.0f s; the best is iteration %d\nreport: %s\n",
+		s.Trained.Episodes, s.PValue, s.Test, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, o.out+"/"+run.ReportFile)
+	return err
+}
+
+func stopText(r run.StopReason) string {
+	switch r {
+	case run.StopTarget:
+		return "target reached"
+	case run.StopPlateau:
+		return "no more progress"
+	}
+	return "all done"
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/train"
+)
+
+type validateOptions struct {
+	host   *Host
+	source source
+}
+
+func newValidateCmd(h *Host) *cobra.Command {
+	o := &validateOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration and everything that it names",
+		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
+with its options for each split and lays out the policy. It reports every
+problem at once and trains nothing.`,
+		Example: "  merit validate -c examples/sokoban/train.yaml",
+		Args:    noArgs,
+		RunE:    o.run,
+	}
+	o.source.flags(cmd.Flags())
+	return cmd
+}
+
+func (o *validateOptions) run(cmd *cobra.Command, _ []string) error {
+	ctx := cmd.Context()
+	file, problem := o.source.load(cmd.Flags(), "")
+	if file == nil {
+		return problem
+	}
+	s := &session{file: file}
+	pluginErr := o.plugin(ctx, s)
+	judges, rewardErr := o.rewards(ctx, file, problem)
+	if judges != nil {
+		s.judges = judges
+		defer s.close(ctx)
+	}
+	if err := errors.Join(problem, pluginErr, rewardErr); err != nil {
+		return err
+	}
+	return o.report(s)
+}
+
+// rewards loads the modules. With a broken configuration only those that it
+// could name are tried, and only if the sandbox can be set up.
+func (o *validateOptions) rewards(ctx context.Context, file *config.File, broken error) (*judges, error) {
+	if broken != nil && len(file.Sandbox.Validate()) > 0 {
+		return nil, nil
+	}
+	var there []config.Reward
+	for _, r := range file.Rewards {
+		if fileExists(r.Module) {
+			there = append(there, r) // the others are problems of the configuration already
+		}
+	}
+	return o.host.loadRewards(ctx, file.Sandbox, there)
+}
+
+// plugin starts the plug-in for each split and lays out the policy for it.
+func (o *validateOptions) plugin(ctx context.Context, s *session) error {
+	if s.file.Environment.Plugin == "" {
+		return nil // a problem of the configuration already
+	}
+	if err := o.host.openPlugin(ctx, s); err != nil {
+		return err
+	}
+	var problems []error
+	for _, split := range []string{train.SplitTrain, train.SplitValidation, train.SplitTest} {
+		e, err := s.openEnv(ctx, split, 0)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		spec := e.Spec()
+		problems = append(problems, e.Close())
+		if split == train.SplitTrain && len(s.file.Policy.Validate()) == 0 {
+			_, err := learn.NewPolicy(s.file.Policy, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, rl.Seed(s.file.Seed))
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (o *validateOptions) report(s *session) error {
+	m := s.manifest(o.host)
+	if o.host.global.json {
+		return o.host.printJSON(struct {
+			Valid   bool `json:"valid"`
+			Rewards any  `json:"rewards"`
+			Plugins any  `json:"plugins"`
+		}{true, m.Rewards, m.Plugins})
+	}
+	t := ui.Table{}
+	t.Add("config", o.source.path, "ok")
+	for _, p := range m.Plugins {
+		t.Add("plug-in", fmt.Sprintf("%s %s", p.Name, p.Version), p.Digest)
+	}
+	for _, r := range m.Rewards {
+		t.Add("reward", fmt.Sprintf("%s × %g", r.Name, r.Weight), r.Digest)
+	}
+	return t.Write(o.host.Stdout)
+}
