@@ -34,14 +34,14 @@ func (m *module) body(function int, r reader) {
 	locals, ok := m.locals(&r, function)
 	if ok {
 		c := checker{module: m, decoder: decoder{reader: r}, function: function, locals: locals, open: []opcode{opBlock}}
-		c.run()
-		c.measure(at)
+		if c.run(); c.bad == nil {
+			c.measure(at)
+		}
 		r = c.reader
 	}
 	if r.bad != nil {
 		r.bad.Func = function
 		m.refused.add(*r.bad)
-		m.partial = true
 	}
 }
 
