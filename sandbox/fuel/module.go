@@ -86,13 +86,13 @@ func parse(wasm []byte, lim Limits) *module {
 		return m
 	}
 	r := reader{buf: wasm, end: len(wasm)}
-	if header(&r); r.bad == nil {
-		m.frame(&r)
-		m.content()
-	}
+	header(&r)
+	m.frame(&r)
 	if r.bad != nil {
 		m.refused.add(*r.bad)
+		m.partial = true
 	}
+	m.content()
 	return m
 }
 
