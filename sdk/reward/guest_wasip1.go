@@ -43,13 +43,17 @@ var (
 	guest = decoder{rollout: new(Rollout)}
 )
 
+// leastInput is the room for input that is there from the start, in bytes:
+// most inputs fit, and no call has to allocate.
+const leastInput = 128 << 10
+
 //go:wasmexport merit_abi_1
 func meritABI() {}
 
 //go:wasmexport merit_alloc
 func meritAlloc(size int32) unsafe.Pointer {
 	if words := int(uint32(size)+7) / 8; words > len(input) {
-		input = make([]uint64, max(words, 2*len(input), 512))
+		input = make([]uint64, max(words, 2*len(input), leastInput/8))
 	}
 	return unsafe.Pointer(&input[0])
 }

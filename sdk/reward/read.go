@@ -202,9 +202,13 @@ func (g *groupDecoder) decode(buf []byte) bool {
 	return !d.bad
 }
 
+// leastRows is what a table's slice begins with: the sandbox warms a module up
+// before its snapshot, and what is allocated then need not be at every call.
+const leastRows = 64
+
 func resize[T any](s []T, n int) []T {
 	if n <= cap(s) {
 		return s[:n]
 	}
-	return make([]T, n)
+	return make([]T, n, max(n, leastRows))
 }

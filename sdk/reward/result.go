@@ -35,7 +35,7 @@ func Invalid(reason string) Result { return Result{Invalid: true, Reason: reason
 // Error returns the result of a reward that failed.
 func Error(err error) Result { return Result{Error: err.Error()} }
 
-// Bool returns a score of 1 or 0.
+// BoolScore returns a score of 1 or 0.
 func BoolScore(ok bool) Result {
 	if ok {
 		return Score(1)
