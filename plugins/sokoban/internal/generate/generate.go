@@ -20,7 +20,7 @@ const (
 
 // patience is how many draws a seed has. The rarest levels that make sense
 // take some thousand.
-const patience = 2_000_000
+const patience = 1 << 18
 
 // Range is an inclusive range.
 type Range struct{ Min, Max int }
@@ -55,9 +55,6 @@ func (g *Generator) Level(seed uint64, b *board.Board) error {
 	r := random(seed)
 	for range patience {
 		g.draw(&r, b)
-		if b.Solved() {
-			continue
-		}
 		if g.cfg.Accept != nil && !g.cfg.Accept(g.form.Hash(b)) {
 			continue
 		}
@@ -69,33 +66,31 @@ func (g *Generator) Level(seed uint64, b *board.Board) error {
 		seed, g.cfg.Side, g.cfg.Side, g.cfg.Boxes, g.cfg.Walls.Min, g.cfg.Walls.Max, g.cfg.Optimum.Min, g.cfg.Optimum.Max, patience)
 }
 
-// draw makes a random level: walls, then targets, then boxes and the player,
-// which may stand on targets.
+// draw makes a random level: walls, targets, boxes off the targets, and the
+// player, who may stand on one.
 func (g *Generator) draw(r *random, b *board.Board) {
 	g.clear()
 	walls := g.cfg.Walls.Min + r.below(g.cfg.Walls.Max-g.cfg.Walls.Min+1)
-	boxes := g.cfg.Boxes
-	g.shuffle(r, 0, walls+boxes)
-	for i, at := range g.free[:walls+boxes] {
-		if i < walls {
+	targets := walls + g.cfg.Boxes
+	boxes := targets + g.cfg.Boxes
+	g.shuffle(r, boxes)
+	for i, at := range g.free[:boxes] {
+		switch {
+		case i < walls:
 			g.cells[at] = board.Wall
-		} else {
+		case i < targets:
 			g.cells[at] = board.Target
+		default:
+			g.cells[at] = board.Box
 		}
 	}
-	g.shuffle(r, walls, boxes+1)
-	for i, at := range g.free[walls : walls+boxes+1] {
-		onTarget := g.cells[at] == board.Target
-		switch {
-		case i < boxes && onTarget:
-			g.cells[at] = board.BoxOnTarget
-		case i < boxes:
-			g.cells[at] = board.Box
-		case onTarget:
-			g.cells[at] = board.PlayerOnTarget
-		default:
-			g.cells[at] = board.Player
-		}
+	// The player takes the place of a target or of floor.
+	standable := append(g.free[boxes:], g.free[walls:targets]...)
+	at := standable[r.below(len(standable))]
+	if g.cells[at] == board.Target {
+		g.cells[at] = board.PlayerOnTarget
+	} else {
+		g.cells[at] = board.Player
 	}
 	b.Fill(g.cells)
 }
@@ -119,9 +114,9 @@ func (g *Generator) clear() {
 	}
 }
 
-// shuffle puts n random cells of free[from:] at from.
-func (g *Generator) shuffle(r *random, from, n int) {
-	for i := from; i < from+n; i++ {
+// shuffle puts n random cells first.
+func (g *Generator) shuffle(r *random, n int) {
+	for i := range n {
 		j := i + r.below(len(g.free)-i)
 		g.free[i], g.free[j] = g.free[j], g.free[i]
 	}
