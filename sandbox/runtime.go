@@ -81,9 +81,6 @@ func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, 
 	if err != nil {
 		return nil, refusal(name, "the module was refused", gateHint(wasm), err)
 	}
-	if err := r.engine.Validate(ctx, wasm); err != nil {
-		return nil, refusal(name, "the module is not valid WebAssembly 2.0", "build it again; it may be damaged", err)
-	}
 	p, problems := detect(meta.Info)
 	problems = append(problems, r.wrongImports(meta.Info)...)
 	manifest, err := readManifest(meta.Info)
@@ -93,7 +90,10 @@ func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, 
 	if len(problems) > 0 {
 		return nil, refusal(name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
 	}
-	program, err := r.engine.Compile(ctx, meta)
+	program, err := r.engine.Compile(ctx, wasm, meta)
+	if errors.Is(err, engine.ErrInvalid) {
+		return nil, refusal(name, "the module was refused", "build it again; it may be damaged", err)
+	}
 	if err != nil {
 		return nil, refusal(name, "the module cannot be compiled", "report it: a valid module should compile", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -90,16 +89,14 @@ func (c *cache) makeKey(path string, replace bool) error {
 	return nil
 }
 
-// use builds a module with the entry of its digest as wazero's cache folder:
-// the existing one if it is sound, else a new one that is sealed and put in
-// place afterwards. What goes wrong with the cache costs time only: build is
-// then called without a folder.
-func (c *cache) use(wasm []byte, build func(dir string) error) (hit bool, err error) {
-	digest := sha256.Sum256(wasm)
-	name := hex.EncodeToString(digest[:])
+// use builds a module with the entry called name as wazero's cache folder: the
+// existing one if it is sound, and then build is told that the module is
+// known, else a new one that is sealed and put in place afterwards. What goes
+// wrong with the cache costs time only.
+func (c *cache) use(name string, build func(dir string, known bool) error) (hit bool, err error) {
 	entry := filepath.Join(c.dir, name)
 	if c.sound(entry, name) {
-		if err := build(entry); err == nil {
+		if err := build(entry, true); err == nil {
 			now := time.Now()
 			_ = os.Chtimes(entry, now, now)
 			return true, nil
@@ -108,10 +105,10 @@ func (c *cache) use(wasm []byte, build func(dir string) error) (hit bool, err er
 	_ = os.RemoveAll(entry)
 	fresh, err := os.MkdirTemp(c.dir, "new-entry-")
 	if err != nil {
-		return false, build("")
+		return false, build("", false)
 	}
 	defer os.RemoveAll(fresh)
-	if err := build(fresh); err != nil {
+	if err := build(fresh, false); err != nil {
 		return false, err
 	}
 	if sum, err := c.sum(fresh, name); err == nil {

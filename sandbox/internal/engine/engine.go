@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -45,14 +47,18 @@ func New(o Options) (*Engine, error) {
 // Close ends the engine's goroutine. Programs are closed on their own.
 func (e *Engine) Close() { e.watch.close() }
 
-// Validate checks a module as WebAssembly 2.0 defines it, without running or
-// compiling it. The metered form of an invalid module may be valid, so this is
-// asked of the original.
-func (e *Engine) Validate(ctx context.Context, wasm []byte) error {
+// ErrInvalid says that a module is not valid WebAssembly 2.0.
+var ErrInvalid = errors.New("not valid WebAssembly 2.0")
+
+// validate checks the original of a module without running or compiling it:
+// the metered form of an invalid module may be valid.
+func validate(ctx context.Context, wasm []byte) error {
 	r := wazero.NewRuntimeWithConfig(ctx, config(wazero.NewRuntimeConfigInterpreter()))
 	defer r.Close(ctx)
-	_, err := r.CompileModule(ctx, wasm)
-	return err
+	if _, err := r.CompileModule(ctx, wasm); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
 }
 
 func config(c wazero.RuntimeConfig) wazero.RuntimeConfig {
@@ -70,12 +76,18 @@ type Program struct {
 	Cached bool
 }
 
-// Compile compiles a metered module. It has a wazero runtime of its own, so
-// closing it frees everything.
-func (e *Engine) Compile(ctx context.Context, meta *fuel.Instrumented) (*Program, error) {
+// Compile validates the original of a module and compiles its metered form;
+// both are known to have been done where the cache has the pair. A program has
+// a wazero runtime of its own, so closing it frees everything.
+func (e *Engine) Compile(ctx context.Context, original []byte, meta *fuel.Instrumented) (*Program, error) {
 	p := &Program{engine: e, meta: meta}
-	build := func(dir string) (err error) {
-		p.close(ctx)
+	build := func(dir string, known bool) (err error) {
+		p.Close(ctx)
+		if !known {
+			if err := validate(ctx, original); err != nil {
+				return err
+			}
+		}
 		if p.cache, err = diskCache(dir); err != nil {
 			return err
 		}
@@ -92,18 +104,23 @@ func (e *Engine) Compile(ctx context.Context, meta *fuel.Instrumented) (*Program
 	}
 	var err error
 	if e.cache == nil {
-		err = build("")
+		err = build("", false)
 	} else {
-		p.Cached, err = e.cache.use(meta.Wasm, build)
+		p.Cached, err = e.cache.use(pairDigest(original, meta.Wasm), build)
 	}
 	if err == nil {
 		err = link(ctx, p.runtime, e.options.Imports, meta.Info)
 	}
 	if err != nil {
-		p.close(ctx)
-		return nil, fmt.Errorf("compile: %w", err)
+		p.Close(ctx)
+		return nil, err
 	}
 	return p, nil
+}
+
+func pairDigest(original, metered []byte) string {
+	one, two := sha256.Sum256(original), sha256.Sum256(metered)
+	return fmt.Sprintf("%x", sha256.Sum256(append(one[:], two[:]...)))
 }
 
 func diskCache(dir string) (wazero.CompilationCache, error) {
@@ -114,9 +131,7 @@ func diskCache(dir string) (wazero.CompilationCache, error) {
 }
 
 // Close frees the program; its instances must be closed before.
-func (p *Program) Close(ctx context.Context) { p.close(ctx) }
-
-func (p *Program) close(ctx context.Context) {
+func (p *Program) Close(ctx context.Context) {
 	if p.runtime != nil {
 		_ = p.runtime.Close(ctx)
 	}
