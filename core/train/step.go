@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
@@ -46,7 +47,7 @@ func (l *loop) step(ctx context.Context) error {
 	l.logSteps(ctx)
 	watch.lap(&it.Time.Advantage)
 
-	samples, err := samplesFrom(&l.batch, &l.credit)
+	samples, err := learn.SamplesFrom(&l.batch, &l.credit)
 	if err != nil {
 		return err
 	}
