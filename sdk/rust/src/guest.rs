@@ -1,35 +1,35 @@
 //! What the `register!` macros expand to: the exports of a module.
 
-use crate::output::Output;
+use crate::output::{Output, ERROR};
 use crate::read::Buffer;
 use crate::rollout::{Group, Rollout};
-use core::arch::wasm32::memory_grow;
+use core::arch::wasm32::{memory_grow, memory_size};
 
 const PAGE: usize = 65536;
 
-/// The input buffer: pages of its own, kept between calls, so that the crate
-/// needs no allocator.
-pub struct Input {
-    address: usize,
-    capacity: usize,
+/// The input buffer: pages of its own at the end of memory, so that the crate
+/// needs no allocator. They are kept between calls and extended in place as
+/// long as nothing else has grown the memory.
+struct Input {
+    start: usize,
+    end: usize,
 }
 
 impl Input {
-    pub const fn new() -> Self {
-        Input { address: 0, capacity: 0 }
-    }
-
-    pub fn alloc(&mut self, size: usize) -> *mut u8 {
-        if size > self.capacity {
-            let pages = (size + PAGE - 1) / PAGE;
-            let old = memory_grow(0, pages);
-            if old == usize::MAX {
+    fn alloc(&mut self, size: usize) -> *mut u8 {
+        let pages = (size + PAGE - 1) / PAGE;
+        if pages > self.end - self.start {
+            let now = memory_size(0);
+            if now != self.end {
+                self.start = now;
+                self.end = now;
+            }
+            if memory_grow(0, self.start + pages - self.end) == usize::MAX {
                 return core::ptr::null_mut();
             }
-            self.address = old * PAGE;
-            self.capacity = pages * PAGE;
+            self.end = self.start + pages;
         }
-        self.address as *mut u8
+        (self.start * PAGE) as *mut u8
     }
 }
 
@@ -50,32 +50,24 @@ pub unsafe fn evaluate(score: fn(&Rollout, &mut Output), ptr: *const u8, len: us
 pub unsafe fn evaluate_group(score: fn(&Group, &mut Output), ptr: *const u8, len: usize) -> i32 {
     let mut out = Output { status: 0 };
     score(&Group(buffer(ptr, len)), &mut out);
-    out.status
+    if out.status == ERROR { ERROR } else { 0 }
 }
 
-#[doc(hidden)]
-#[macro_export]
-macro_rules! merit_buffer {
-    () => {
-        static mut MERIT_INPUT: $crate::guest::Input = $crate::guest::Input::new();
+static mut INPUT: Input = Input { start: 0, end: 0 };
 
-        #[no_mangle]
-        pub extern "C" fn merit_abi_1() {}
+#[no_mangle]
+extern "C" fn merit_abi_1() {}
 
-        #[no_mangle]
-        pub extern "C" fn merit_alloc(size: usize) -> *mut u8 {
-            // SAFETY: a module has one thread, and the host does not re-enter it.
-            unsafe { (*core::ptr::addr_of_mut!(MERIT_INPUT)).alloc(size) }
-        }
-    };
+#[no_mangle]
+extern "C" fn merit_alloc(size: usize) -> *mut u8 {
+    // SAFETY: a module has one thread, and the host does not re-enter it.
+    unsafe { (*core::ptr::addr_of_mut!(INPUT)).alloc(size) }
 }
 
 /// Make `fn(&Rollout, &mut Output)` the reward of the module.
 #[macro_export]
 macro_rules! register {
     ($score:path) => {
-        $crate::merit_buffer!();
-
         #[no_mangle]
         pub unsafe extern "C" fn merit_evaluate(ptr: *const u8, len: usize) -> i32 {
             $crate::guest::evaluate($score, ptr, len)
@@ -83,12 +75,11 @@ macro_rules! register {
     };
 }
 
-/// Make `fn(&Group, &mut Output)` the reward of groups.
+/// Make `fn(&Group, &mut Output)` the reward of groups. An invalid member does
+/// not make its group invalid; an error does.
 #[macro_export]
 macro_rules! register_group {
     ($score:path) => {
-        $crate::merit_buffer!();
-
         #[no_mangle]
         pub unsafe extern "C" fn merit_evaluate_group(ptr: *const u8, len: usize) -> i32 {
             $crate::guest::evaluate_group($score, ptr, len)

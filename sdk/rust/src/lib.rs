@@ -26,8 +26,10 @@ pub mod guest;
 mod output;
 mod read;
 mod rollout;
+mod text;
 
 pub use output::{Level, Output};
 pub use rollout::{
     ActionKind, Field, Group, Kind, Message, Role, Rollout, Step, StopReason, ToolCall, Value,
 };
+pub use text::number;

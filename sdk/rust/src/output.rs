@@ -9,6 +9,9 @@ pub enum Level {
     Error,
 }
 
+pub(crate) const INVALID: i32 = 1;
+pub(crate) const ERROR: i32 = 2;
+
 /// Takes results one by one: nothing is collected in the guest.
 pub struct Output {
     pub(crate) status: i32,
@@ -61,16 +64,17 @@ impl Output {
         unsafe { reason(text.as_ptr(), text.len()) }
     }
 
-    /// Say that there is no valid score: the rollout leaves the baseline.
+    /// Say that there is no valid score: the rollout, in a group the member,
+    /// leaves the baseline.
     pub fn invalid(&mut self, why: &str) {
         self.reason(why);
-        self.status = 1;
+        self.status = INVALID;
     }
 
     /// Say that the reward itself failed.
     pub fn error(&mut self, text: &str) {
         unsafe { error(text.as_ptr(), text.len()) }
-        self.status = 2;
+        self.status = ERROR;
     }
 
     /// Write a line to the log of the evaluation.
