@@ -108,10 +108,7 @@ func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, 
 		return err
 	}
 	s := e.session
-	timer := time.AfterFunc(dog.limit, func() {
-		s.late.Store(true)
-		s.kill()
-	})
+	timer := time.AfterFunc(dog.limit, s.expire)
 	defer timer.Stop()
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, s.kill)()

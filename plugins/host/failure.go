@@ -109,10 +109,6 @@ func (s *session) startFault(ctx context.Context, err error, limit time.Duration
 		e.Hint = "is it a Merit plug-in? One must print nothing to stdout before plugin.Serve"
 		e.Err = s.lastWords()
 	default:
-		if death := s.obituary(); death != nil {
-			return s.faultOf(ctx, err, "at its start", limit)
-		}
-		s.late.Store(true)
 		return s.faultOf(ctx, err, "at its start", limit)
 	}
 	return e

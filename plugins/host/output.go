@@ -16,7 +16,7 @@ import (
 const (
 	keepOutput = 64 << 10 // bytes of output kept for error reports
 	tailLines  = 12       // lines of it that an error shows …
-	tailBytes  = 2 << 10  // … at most this long
+	tailBytes  = 4 << 10  // … and how long they may be together
 	readSize   = 16 << 10
 )
 
@@ -88,15 +88,23 @@ func (o *output) logLines(p []byte) {
 	}
 }
 
-// Tail returns the last lines, fit to be shown.
+// Tail returns the last lines, fit to be shown. If Go's runtime ended the
+// process, they begin where it says why, not at the end of its stacks.
 func (o *output) Tail() string {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	text := bytes.TrimSpace(o.tail)
-	text = text[max(0, len(text)-tailBytes):]
-	lines := strings.Split(string(text), "\n")
-	lines = lines[max(0, len(lines)-tailLines):]
-	return wire.Lines(strings.Join(lines, "\n"), 2*tailBytes)
+	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
+	o.mu.Unlock()
+	start := max(0, len(lines)-tailLines)
+	for i, line := range lines {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			start = i
+		}
+	}
+	lines = lines[start:min(len(lines), start+tailLines)]
+	for i, line := range lines {
+		lines[i] = wire.Clean(strings.TrimRight(line, "\r"), tailBytes/tailLines)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // firstLine gives the first line of r to go-plugin and all else to out. Once

@@ -25,7 +25,6 @@ import (
 
 const (
 	describeDeadline = 5 * time.Second
-	connectDeadline  = 2 * time.Second // for a socket that accepts and says nothing
 	stopGrace        = 2 * time.Second // for a plug-in to end by itself
 	longestTempDir   = 60              // a socket's path has at most 108 bytes
 )
@@ -72,7 +71,7 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 			return s.process, nil
 		},
 		SkipHostEnv:      true,
-		StartTimeout:     cfg.StartTimeout,
+		StartTimeout:     2 * cfg.StartTimeout, // the watchdog below is first
 		SyncStdout:       s.out,
 		SyncStderr:       s.out,
 		Logger:           hclog.NewNullLogger(),
@@ -80,11 +79,14 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 		// No keepalive: servers end connections that ping without work.
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: connectDeadline}),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: cfg.StartTimeout}),
 		},
 	})
 	defer context.AfterFunc(ctx, s.kill)()
-	if err := s.connect(); err != nil {
+	watchdog := time.AfterFunc(cfg.StartTimeout, s.expire)
+	err = s.connect()
+	watchdog.Stop()
+	if err != nil {
 		s.kill()
 		s.close()
 		return nil, s.startFault(ctx, err, cfg.StartTimeout)
@@ -170,6 +172,12 @@ func isJoined(err error) bool {
 func (s *session) kill() {
 	s.killed.Store(true)
 	s.process.end()
+}
+
+// expire kills the process because a deadline has passed.
+func (s *session) expire() {
+	s.late.Store(true)
+	s.kill()
 }
 
 // close lets the plug-in end by itself, kills it if it does not, and frees

@@ -18,7 +18,10 @@ func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env
 		return nil, err
 	}
 	if setup.Slots < 1 {
-		return nil, Problem("slots", fmt.Sprintf("%d is less than 1", setup.Slots), "ask for at least one slot")
+		return nil, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "slots",
+			What: fmt.Sprintf("%d is less than 1", setup.Slots), Hint: "ask for at least one slot",
+		}
 	}
 	o := d.Defaults
 	if err := decodeOptions(options, &o); err != nil {

@@ -15,7 +15,14 @@ import (
 // the option's path, as in "walls" or "levels.train". Return all problems at
 // once with errors.Join; the user sees each with its place in the file.
 func Problem(key, what, hint string) error {
-	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "options." + key, What: what, Hint: hint}
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: join("options", key), What: what, Hint: hint}
+}
+
+func join(path, key string) string {
+	if path == "" || key == "" {
+		return path + key
+	}
+	return path + "." + key
 }
 
 // decodeOptions decodes a JSON object over the struct that into points to, and
@@ -40,7 +47,7 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		if wrong.Field != "" {
-			path += "." + wrong.Field
+			path = join(path, wrong.Field)
 		}
 		return []error{Problem(path, fmt.Sprintf("must be %s, not %s", describe(wrong.Type), wrong.Value), "")}
 	}
@@ -50,7 +57,7 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 func decodeStruct(path string, raw json.RawMessage, v reflect.Value) []error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return []error{Problem(strings.TrimSuffix(path, "."), "must be a mapping", "")}
+		return []error{Problem(path, "must be a mapping", "")}
 	}
 	keys := make([]string, 0, len(object))
 	for key := range object {
@@ -60,14 +67,11 @@ func decodeStruct(path string, raw json.RawMessage, v reflect.Value) []error {
 	known, names := fields(v)
 	var errs []error
 	for _, key := range keys {
+		at := join(path, key)
 		field, ok := known[key]
 		if !ok {
-			errs = append(errs, Problem(path+key, "is not an option", "the options are "+strings.Join(names, ", ")))
+			errs = append(errs, Problem(at, "is not an option", "the options are "+strings.Join(names, ", ")))
 			continue
-		}
-		at := path + key
-		if field.Kind() == reflect.Struct {
-			at += "."
 		}
 		errs = append(errs, decodeValue(at, object[key], field)...)
 	}

@@ -41,7 +41,8 @@ func Serve[Options any](d Definition[Options]) {
 		description: wire.Description{
 			Protocol: wire.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: options,
 		},
-		open: d.Open,
+		open:   d.Open,
+		stderr: os.Stderr,
 	}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{

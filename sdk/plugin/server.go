@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -21,14 +22,21 @@ type server struct {
 	description wire.Description
 	open        func(Setup, json.RawMessage) (env.Env, error)
 
+	stderr  *os.File // the real one
+	restore sync.Once
+
 	mu      sync.Mutex
 	current env.Env
 }
 
 var errUnconfigured = status.Error(codes.FailedPrecondition, "Configure comes first")
 
-// Describe implements the RPC.
+// Describe implements the RPC. It comes before any of the author's code, and
+// gives that code the real stderr back, for both of its outputs: go-plugin
+// sends them through the connection, where they slow batches down and are lost
+// when the process leaves.
 func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
+	s.restore.Do(func() { os.Stdout, os.Stderr = s.stderr, s.stderr })
 	return wire.EncodeDescription(s.description), nil
 }
 

@@ -15,10 +15,10 @@ import (
 type state byte
 
 const (
-	fresh state = iota // never reset
-	live               // within an episode
-	over               // at the end of one
-	faulty             // failed; only a reset helps
+	fresh  state = iota // never reset
+	live                // within an episode
+	over                // at the end of one
+	faulty              // failed; only a reset helps
 )
 
 // slots makes an env.Env of an Environment: it calls each slot in turn.
