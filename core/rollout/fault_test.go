@@ -51,27 +51,27 @@ func TestAFaultLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// Promise: a start that always kills the environment costs its own group, and
+// Promise: starts that always kill the environment cost their own groups, and
 // every other group is whole.
 func TestOnlyTheCulpritIsLost(t *testing.T) {
-	poison := uint64(plan.Seed.Path(3))
+	poison := map[uint64]bool{uint64(plan.Seed.Path(3)): true, uint64(plan.Seed.Path(4)): true}
 	for name, f := range map[string]mishap{"crash": crash, "slot": slotFails} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clean, _, err := collect(t, config(nil), &script{}, dice{})
 				require.NoError(t, err)
 				s := &script{slots: 64, fault: func(seed uint64, step int) mishap {
-					if seed == poison && step == 1 {
+					if poison[seed] && step == 1 {
 						return f
 					}
 					return none
 				}}
 				groups, stats, err := collect(t, config(nil), s, dice{})
 				require.NoError(t, err)
-				require.Equal(t, clean[1:], groups[1:])
+				require.Equal(t, clean[2:], groups[2:])
 				require.False(t, groups[0].Complete())
-				require.Equal(t, 4, stats.Failed)
-				for _, tr := range groups[0].Trajectories {
+				require.Equal(t, 8, stats.Failed)
+				for _, tr := range append(groups[0].Trajectories, groups[1].Trajectories...) {
 					require.Equal(t, rl.StopError, tr.StopReason)
 					require.Regexp(t, `at step 0, action "\w+": walk: .*(walked off the map|index out of range)`, tr.Error)
 				}

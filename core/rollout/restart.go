@@ -49,7 +49,7 @@ func (w *worker) prepare(ctx context.Context, b *board, share int) error {
 		}
 	}
 	n := min(w.spec.Slots, share)
-	w.board, w.slots, w.busy, w.alone = b, make([]slot, n), 0, false
+	w.board, w.slots, w.busy, w.alone, w.apart = b, make([]slot, n), 0, false, false
 	w.limit, w.version = c.cfg.MaxSteps, c.policy.Version()
 	w.chunk = min(cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), maxChunk)
 	w.crashes = w.crashes[:0]

@@ -30,6 +30,7 @@ type worker struct {
 	slots   []slot
 	busy    int  // slots that are not idle
 	alone   bool // the one episode in the environment is to be the only one
+	apart   bool // the last episode that began was alone
 	limit   int  // steps after which an episode is cut; 0 leaves it to the environment
 	chunk   int  // steps for which a trajectory allocates at once
 	version uint64
@@ -92,6 +93,10 @@ func (w *worker) fill() {
 		s.begin(j, w.board.begin(j, w.spec.Name), w.chunk, time.Now())
 		w.busy++
 		w.alone = alone
+		if alone && !w.apart {
+			w.crashes = w.crashes[:0] // now that they are apart, healthy episodes can make progress
+		}
+		w.apart = alone
 	}
 }
 
