@@ -22,7 +22,7 @@ type Learner struct {
 
 	shardRows int
 	lanes     []*graph.Graph // one for each shard that runs at the same time
-	gradients [][]float32    // by shard of a minibatch
+	shards    []*loss.Result // of a minibatch
 	backup    backup
 }
 

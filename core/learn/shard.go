@@ -55,7 +55,7 @@ func (l *Learner) gradient(b *batch, minibatch []int, sums *sums) ([]float32, er
 	if err := l.grow(shards); err != nil {
 		return nil, err
 	}
-	results := make([]shardResult, shards)
+	errs := make([]error, shards)
 	var next atomic.Int64
 	var lanes sync.WaitGroup
 	for _, g := range l.lanes[:min(shards, runtime.GOMAXPROCS(0))] {
@@ -67,25 +67,24 @@ func (l *Learner) gradient(b *batch, minibatch []int, sums *sums) ([]float32, er
 				}
 				rows := minibatch[i*l.shardRows : min(len(minibatch), (i+1)*l.shardRows)]
 				b.fill(g.Rows, rows, 1/float64(len(minibatch)))
-				results[i].err = g.Run(l.gradients[i])
-				results[i].loss, results[i].outputs = g.Loss, g.Outputs
+				errs[i] = g.Run(l.shards[i])
 			}
 		})
 	}
 	lanes.Wait()
-	total := l.gradients[0]
-	for i, r := range results {
-		if r.err != nil {
-			return nil, internal(r.err)
+	total := l.shards[0].Gradient
+	for i, r := range l.shards[:shards] {
+		if errs[i] != nil {
+			return nil, internal(errs[i])
 		}
-		if r.loss-r.loss != 0 {
+		if r.Loss-r.Loss != 0 {
 			return nil, numeric("the loss is infinite or not a number")
 		}
 		for j, row := range minibatch[i*l.shardRows : min(len(minibatch), (i+1)*l.shardRows)] {
-			sums.row(l, b, row, r.outputs, j)
+			sums.row(l, b, row, r, j)
 		}
 		if i > 0 {
-			for j, g := range l.gradients[i] {
+			for j, g := range r.Gradient {
 				total[j] += g
 			}
 		}
@@ -93,16 +92,10 @@ func (l *Learner) gradient(b *batch, minibatch []int, sums *sums) ([]float32, er
 	return total, nil
 }
 
-type shardResult struct {
-	loss    float64
-	outputs loss.Outputs // gorgonia makes new ones in each run
-	err     error
-}
-
-// grow makes the graphs and gradient buffers for shards shards.
+// grow makes the graphs and results of that many shards.
 func (l *Learner) grow(shards int) error {
-	for len(l.gradients) < shards {
-		l.gradients = append(l.gradients, make([]float32, len(l.policy.params)))
+	for len(l.shards) < shards {
+		l.shards = append(l.shards, loss.NewResult(len(l.policy.params), l.shardRows))
 	}
 	for len(l.lanes) < min(shards, runtime.GOMAXPROCS(0)) {
 		g, err := graph.New(l.policy.net, l.policy.params, l.coefficients, l.shardRows)

@@ -45,7 +45,7 @@ func (s *sums) minibatch(norm float64) {
 }
 
 // row adds row i of b, for which the graph found out at position j.
-func (s *sums) row(l *Learner, b *batch, i int, out loss.Outputs, j int) {
+func (s *sums) row(l *Learner, b *batch, i int, out *loss.Result, j int) {
 	r, w, row := &s.result, b.weight[i], b.rows[i]
 	s.weight += w
 	logRatio := float64(out.LogProb[j]) - b.samples.LogProb[row]
@@ -60,7 +60,7 @@ func (s *sums) row(l *Learner, b *batch, i int, out loss.Outputs, j int) {
 	if b.reference != nil {
 		r.ReferenceKL += w * k3(b.reference[i]-float64(out.LogProb[j]))
 	}
-	if out.Value != nil {
+	if l.policy.HasValue() {
 		miss := float64(out.Value[j]) - b.samples.Return[row]
 		floor := loss.Floor(b.samples.Return[row], b.samples.Value[row], l.cfg.ValueClip)
 		r.ValueLoss += w * max(miss*miss, floor) / 2

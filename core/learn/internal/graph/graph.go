@@ -25,9 +25,7 @@ import (
 // Graph computes the objective of a fixed number of rows. It is not safe for
 // concurrent use; graphs of their own over the same parameters are.
 type Graph struct {
-	Rows    *loss.Rows // the caller fills them before Run
-	Outputs loss.Outputs
-	Loss    float64
+	Rows *loss.Rows // the caller fills them before Run
 
 	net     *net.Net
 	input   []float32 // what the first layer multiplies: Rows.Input, or the patches of it
@@ -59,9 +57,9 @@ func New(n *net.Net, params []float32, c loss.Coefficients, rows int) (*Graph, e
 	return g, nil
 }
 
-// Run computes Loss and Outputs of Rows and writes the gradient into dst, in
-// the layout of the parameters.
-func (g *Graph) Run(dst []float32) error {
+// Run computes the objective of Rows and writes all that was found into dst.
+// gorgonia uses its memory again in the next run, so dst is a copy.
+func (g *Graph) Run(dst *loss.Result) error {
 	if first := g.net.Layers()[0]; first.Patches != nil {
 		net.Gather(first.Patches, g.input, g.Rows.Input, g.net.Inputs)
 	}
@@ -69,20 +67,21 @@ func (g *Graph) Run(dst []float32) error {
 	if err := g.machine.RunAll(); err != nil {
 		return fmt.Errorf("running the graph: %w", err)
 	}
+	rest := dst.Gradient
 	for _, w := range g.weights {
 		grad, err := w.Grad()
 		if err != nil {
 			return fmt.Errorf("gradient of %s: %w", w.Name(), err)
 		}
 		values := grad.Data().([]float32)
-		dst = dst[copy(dst, values):]
+		rest = rest[copy(rest, values):]
 		clear(values)
 	}
-	g.Loss = float64(g.results[0].Data().(float32))
-	g.Outputs.LogProb = g.results[1].Data().([]float32)
-	g.Outputs.Entropy = g.results[2].Data().([]float32)
+	dst.Loss = float64(g.results[0].Data().(float32))
+	copy(dst.LogProb, g.results[1].Data().([]float32))
+	copy(dst.Entropy, g.results[2].Data().([]float32))
 	if g.net.Critic != nil {
-		g.Outputs.Value = g.results[3].Data().([]float32)
+		copy(dst.Value, g.results[3].Data().([]float32))
 	}
 	return nil
 }

@@ -34,15 +34,15 @@ func wide(x []float32) []float64 {
 	return y
 }
 
-func run(t *testing.T, n *net.Net, params []float32, c loss.Coefficients, rows *loss.Rows) (*graph.Graph, []float32) {
+func run(t *testing.T, n *net.Net, params []float32, c loss.Coefficients, rows *loss.Rows) (*graph.Graph, *loss.Result) {
 	t.Helper()
 	g, err := graph.New(n, params, c, len(rows.Weight))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, g.Close()) })
 	fill(g, rows)
-	gradient := make([]float32, n.Params)
-	require.NoError(t, g.Run(gradient))
-	return g, gradient
+	result := loss.NewResult(n.Params, len(rows.Weight))
+	require.NoError(t, g.Run(result))
+	return g, result
 }
 
 // Promise: gorgonia's gradient is that of the reference, to single precision,
@@ -52,14 +52,14 @@ func TestGradientMatchesReference(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			n, params, rows := c.Make(t, 23)
 			want := reference.Gradient(n, wide(params), c.Coefficients, rows)
-			g, gradient := run(t, n, params, c.Coefficients, rows)
-			require.InEpsilon(t, 1+want.Loss, 1+g.Loss, 1e-6)
-			require.InDeltaSlice(t, want.Gradient, wide(gradient), 1e-6)
+			_, got := run(t, n, params, c.Coefficients, rows)
+			require.InEpsilon(t, 1+want.Loss, 1+got.Loss, 1e-6)
+			require.InDeltaSlice(t, want.Gradient, wide(got.Gradient), 1e-6)
 			last := len(want.LogProb) - 1 // padding takes no action
-			require.InDeltaSlice(t, want.LogProb[:last], wide(g.Outputs.LogProb)[:last], 2e-6)
-			require.InDeltaSlice(t, want.Entropy[:last], wide(g.Outputs.Entropy)[:last], 2e-6)
+			require.InDeltaSlice(t, want.LogProb[:last], wide(got.LogProb)[:last], 2e-6)
+			require.InDeltaSlice(t, want.Entropy[:last], wide(got.Entropy)[:last], 2e-6)
 			if n.Critic != nil {
-				require.InDeltaSlice(t, want.Value, wide(g.Outputs.Value), 2e-6)
+				require.InDeltaSlice(t, want.Value, wide(got.Value), 2e-6)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestGradientsDoNotAccumulate(t *testing.T) {
 	c := losstest.Cases()[6]
 	n, params, rows := c.Make(t, 23)
 	g, first := run(t, n, params, c.Coefficients, rows)
-	second := make([]float32, n.Params)
+	second := loss.NewResult(n.Params, 23)
 	require.NoError(t, g.Run(second))
 	require.Equal(t, first, second)
 	for i := range params {
@@ -79,7 +79,7 @@ func TestGradientsDoNotAccumulate(t *testing.T) {
 	}
 	require.NoError(t, g.Run(second))
 	want := reference.Gradient(n, wide(params), c.Coefficients, rows)
-	require.InDeltaSlice(t, want.Gradient, wide(second), 1e-6)
+	require.InDeltaSlice(t, want.Gradient, wide(second.Gradient), 1e-6)
 }
 
 // Promise: logits in the thousands, far apart between rows, give a finite
@@ -101,10 +101,10 @@ func TestLargeLogitsStayFinite(t *testing.T) {
 		}
 		rows.Taken[i*4] = 1
 	}
-	g, gradient := run(t, n, params, loss.Coefficients{Entropy: 0.01}, rows)
-	require.False(t, math.IsNaN(g.Loss) || math.IsInf(g.Loss, 0))
+	_, got := run(t, n, params, loss.Coefficients{Entropy: 0.01}, rows)
+	require.False(t, math.IsNaN(got.Loss) || math.IsInf(got.Loss, 0))
 	want := reference.Gradient(n, wide(params), loss.Coefficients{Entropy: 0.01}, rows)
-	require.InDeltaSlice(t, want.Gradient, wide(gradient), 1e-6)
+	require.InDeltaSlice(t, want.Gradient, wide(got.Gradient), 1e-6)
 }
 
 // Promise: the gradient of a batch is the sum of the gradients of its shards,
@@ -119,12 +119,12 @@ func TestShardsAddUp(t *testing.T) {
 		*part = *rows
 		part.Weight = slices.Clone(rows.Weight)
 		clear(part.Weight[12*half:][:12])
-		_, gradient := run(t, n, params, c.Coefficients, part)
-		for i, v := range gradient {
+		_, got := run(t, n, params, c.Coefficients, part)
+		for i, v := range got.Gradient {
 			sum[i] += float64(v)
 		}
 	}
-	require.InDeltaSlice(t, sum, wide(whole), 1e-6)
+	require.InDeltaSlice(t, sum, wide(whole.Gradient), 1e-6)
 }
 
 // Rows per second through the graph of the quickstart, by rows in a graph.
@@ -145,10 +145,10 @@ func BenchmarkRun(b *testing.B) {
 				g.Rows.Weight[i], g.Rows.Taken[i*4+i%4] = 1/float32(rows), 1
 				g.Rows.Advantage[i], g.Rows.Cap[i] = 1, 1.2
 			}
-			gradient := make([]float32, n.Params)
+			result := loss.NewResult(n.Params, rows)
 			b.ReportAllocs()
 			for b.Loop() {
-				require.NoError(b, g.Run(gradient))
+				require.NoError(b, g.Run(result))
 			}
 			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})

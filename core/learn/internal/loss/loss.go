@@ -1,4 +1,4 @@
-// Package loss holds the inputs and outputs of the PPO objective, as the
+// Package loss holds the inputs and results of the PPO objective, as the
 // autodiff graph and its reference read and write them. It imports the
 // standard library only.
 //
@@ -49,11 +49,20 @@ func NewRows(n, inputs, actions int) *Rows {
 	}
 }
 
-// Outputs are what the objective found of each row.
-type Outputs struct {
-	LogProb []float32 // of the action taken
-	Entropy []float32
-	Value   []float32 // nil without a critic
+// Result is what was found of some rows.
+type Result struct {
+	Loss     float64
+	Gradient []float32 // in the layout of the parameters
+	LogProb  []float32 // of the action taken, by row
+	Entropy  []float32 // by row
+	Value    []float32 // by row; zeros without a critic
+}
+
+// NewResult returns a result of zeros.
+func NewResult(params, rows int) *Result {
+	return &Result{
+		Gradient: make([]float32, params), LogProb: make([]float32, rows), Entropy: make([]float32, rows), Value: make([]float32, rows),
+	}
 }
 
 // Cap returns the cap of an advantage for the ratio's bounds 1−low and 1+high.
