@@ -17,8 +17,10 @@ bin/merit:
 	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./cmd/merit
 bin/plugins/%:
 	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./plugins/$*
-examples/%/reward.wasm: bin/merit
-	bin/merit reward build examples/$* --out $@
+examples/gsm8k/reward.wasm: bin/merit
+	bin/merit reward build examples/gsm8k --out $@
+examples/sokoban/reward.wasm: bin/merit
+	bin/merit reward build examples/sokoban/reward --out $@
 
 run: build
 	bin/merit train -c examples/sokoban/train.yaml --out $(OUT)
