@@ -327,15 +327,15 @@ MERIT_EXPORT_(merit_alloc) __attribute__((weak)) void *merit_alloc(uint32_t size
         return merit_output_1.status_;                                             \
     }
 
-/* Make function(const merit_group *, merit_output *) the reward of groups. An
- * invalid member does not make its group invalid; an error does. */
+/* Make function(const merit_group *, merit_output *) the reward of groups. The
+ * status is 0: merit_invalid and merit_error speak of one member. */
 #define MERIT_REGISTER_GROUP(function)                                             \
     MERIT_EXPORT_(merit_evaluate_group) int32_t merit_evaluate_group(const unsigned char *buffer, uint32_t size) { \
         (void)size;                                                                \
         merit_group merit_group_1 = {merit_u32_(buffer + 72), buffer};             \
         merit_output merit_output_1 = {0};                                         \
         function(&merit_group_1, &merit_output_1);                                 \
-        return merit_output_1.status_ == 2 ? 2 : 0;                                \
+        return 0;                                                                  \
     }
 
 #ifdef __cplusplus

@@ -119,6 +119,7 @@ func (d *decoder) steps() {
 			Terminated:  flags&layout.FlagTerminated != 0,
 			Truncated:   flags&layout.FlagTruncated != 0,
 			Anchor:      d.str(at + layout.StepAnchor),
+			ToolCalls:   d.u32(at + layout.StepToolCallCount),
 		}
 	}
 }

@@ -54,6 +54,7 @@ type Step struct {
 	Terminated  bool
 	Truncated   bool
 	Anchor      string // raw state before the action
+	ToolCalls   int    // calls of the action; they stand at its message
 }
 
 // ActionKind is the form of an action.

@@ -22,13 +22,10 @@ import { Bytes } from "./bytes";
 /** The level of a line in the log. */
 export enum Level { Debug, Info, Warning, Error }
 
-/** What merit_evaluate returns. */
-export enum Status { Scored, Invalid, Error }
-
 /** Takes results one by one: nothing is collected in the guest. */
 export class Output {
-  /** Set by invalid and error. */
-  status: Status = Status.Scored;
+  /** What merit_evaluate returns: 0 scored, 1 invalid, 2 error. */
+  status: i32 = 0;
 
   /** Sets the score, once. */
   score(score: f64): void {
@@ -63,13 +60,13 @@ export class Output {
   /** There is no valid score: the rollout, in a group the member, leaves the baseline. */
   invalid(reason: Bytes): void {
     this.reason(reason);
-    this.status = Status.Invalid;
+    this.status = 1;
   }
 
   /** The reward itself failed. */
   error(text: Bytes): void {
     hostError(text.at, text.length);
-    this.status = Status.Error;
+    this.status = 2;
   }
 
   /** Writes a line to the log of the evaluation. */

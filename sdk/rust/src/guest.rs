@@ -1,6 +1,6 @@
 //! What the `register!` macros expand to: the exports of a module.
 
-use crate::output::{Output, ERROR};
+use crate::output::Output;
 use crate::read::Buffer;
 use crate::rollout::{Group, Rollout};
 use core::arch::wasm32::{memory_grow, memory_size};
@@ -50,7 +50,7 @@ pub unsafe fn evaluate(score: fn(&Rollout, &mut Output), ptr: *const u8, len: us
 pub unsafe fn evaluate_group(score: fn(&Group, &mut Output), ptr: *const u8, len: usize) -> i32 {
     let mut out = Output { status: 0 };
     score(&Group(buffer(ptr, len)), &mut out);
-    if out.status == ERROR { ERROR } else { 0 }
+    0
 }
 
 static mut INPUT: Input = Input { start: 0, end: 0 };
@@ -75,8 +75,8 @@ macro_rules! register {
     };
 }
 
-/// Make `fn(&Group, &mut Output)` the reward of groups. An invalid member does
-/// not make its group invalid; an error does.
+/// Make `fn(&Group, &mut Output)` the reward of groups. The status is 0:
+/// `invalid` and `error` speak of one member.
 #[macro_export]
 macro_rules! register_group {
     ($score:path) => {

@@ -9,9 +9,6 @@ pub enum Level {
     Error,
 }
 
-pub(crate) const INVALID: i32 = 1;
-pub(crate) const ERROR: i32 = 2;
-
 /// Takes results one by one: nothing is collected in the guest.
 pub struct Output {
     pub(crate) status: i32,
@@ -68,13 +65,13 @@ impl Output {
     /// leaves the baseline.
     pub fn invalid(&mut self, why: &str) {
         self.reason(why);
-        self.status = INVALID;
+        self.status = 1;
     }
 
     /// Say that the reward itself failed.
     pub fn error(&mut self, text: &str) {
         unsafe { error(text.as_ptr(), text.len()) }
-        self.status = ERROR;
+        self.status = 2;
     }
 
     /// Write a line to the log of the evaluation.

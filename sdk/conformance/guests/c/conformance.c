@@ -1,5 +1,5 @@
 /* Reads every field and reports a digest of each section, as
- * sdk/conformance/README.md describes. */
+ * sdk/conformance/README.md describes. With -DGROUP it is a group reward. */
 #include "merit_reward.h"
 
 typedef struct { uint32_t hash; } digest; /* FNV-1a, 32 bits */
@@ -132,12 +132,13 @@ static void check(const merit_rollout *r, merit_output *out) {
     merit_score(out, r->message_count);
 }
 
+#ifndef GROUP
 static void one(const merit_rollout *r, merit_output *out) {
     merit_log(out, MERIT_LOG_INFO, merit_string("conformance"));
     check(r, out);
 }
 MERIT_REGISTER(one)
-
+#else
 static void group(const merit_group *g, merit_output *out) {
     for (uint32_t i = 0; i < g->count; i++) {
         merit_rollout r = merit_member_at(g, i);
@@ -147,3 +148,4 @@ static void group(const merit_group *g, merit_output *out) {
     }
 }
 MERIT_REGISTER_GROUP(group)
+#endif
