@@ -1,0 +1,159 @@
+package report
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// How many episodes are shown, and the most frames and characters of each.
+const (
+	solvedPairs = 3
+	failedPairs = 1
+	maxFrames   = 120
+	maxText     = 2000
+)
+
+// pair is one start of the test split, played by both policies.
+type pair struct {
+	Before, After episode
+}
+
+// episode is a trajectory to look at.
+type episode struct {
+	ID     string
+	Label  string
+	Score  float64
+	Stop   string
+	Frames []frame
+	Credit bool // frames have one
+}
+
+// frame is what the policy saw and did next. The last one has no action.
+type frame struct {
+	Board  [][]cell // nil if the observation is no board
+	Text   string
+	Action string
+	Credit *rl.Credit
+}
+
+// cell is one square of a board.
+type cell struct{ Class, Text string }
+
+// cells names the squares of a board by their character, in the notation of
+// Sokoban files.
+var cells = map[rune]cell{
+	'#': {"wall", ""}, ' ': {"floor", ""}, '-': {"floor", ""}, '.': {"target", ""},
+	'@': {"player", ""}, '+': {"player target", ""}, '$': {"box", ""}, '*': {"box target", ""},
+}
+
+// pairs reads the evaluations of the test split and picks starts that only the
+// trained policy solved, and one that it did not solve.
+func pairs(dir string) ([]pair, error) {
+	before, err := read(dir, "test-baseline")
+	if err != nil {
+		return nil, err
+	}
+	after, err := read(dir, "test-trained")
+	if err != nil {
+		return nil, err
+	}
+	var solved, failed []pair
+	for i := range min(len(before), len(after)) {
+		p := pair{newEpisode(before[i], "untrained"), newEpisode(after[i], "trained")}
+		switch ended := after[i].StopReason == rl.StopTerminated; {
+		case before[i].Seed != after[i].Seed:
+		case ended && before[i].StopReason != rl.StopTerminated && len(after[i].Steps) > 6 && len(solved) < solvedPairs:
+			solved = append(solved, p)
+		case !ended && len(failed) < failedPairs:
+			failed = append(failed, p)
+		}
+	}
+	return append(solved, failed...), nil
+}
+
+// lastEpisodes returns the saved episodes of the last iteration that has any.
+func lastEpisodes(dir string) ([]episode, error) {
+	all, err := read(dir, "train")
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	iteration := func(t *rl.Trajectory) string { i, _, _ := strings.Cut(t.ID, "-g"); return i }
+	last := iteration(all[len(all)-1])
+	var out []episode
+	for _, t := range all {
+		if iteration(t) == last && len(out) < 4 {
+			out = append(out, newEpisode(t, "training"))
+		}
+	}
+	return out, nil
+}
+
+// read returns the trajectories of a file, none if it is missing. What stands
+// before a damage is enough for a report.
+func read(dir, name string) (all []*rl.Trajectory, err error) {
+	for t, err := range run.ReadTrajectories(filepath.Join(dir, run.Trajectories, name+".jsonl.zst")) {
+		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) || errors.Is(err, fault.Of(fault.Data, fault.Corrupt)) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+func newEpisode(t *rl.Trajectory, label string) episode {
+	e := episode{ID: t.ID, Label: label, Stop: string(t.StopReason)}
+	if t.Evaluation != nil {
+		e.Score = t.Evaluation.Score
+	}
+	for i := range t.Steps[:min(len(t.Steps), maxFrames)] {
+		s := &t.Steps[i]
+		if s.MessageCount < 1 || s.MessageCount > len(t.Messages) {
+			break
+		}
+		f := newFrame(t.Messages[s.MessageCount-1].Content.Text())
+		f.Action, f.Credit = s.Action.Text, s.Credit
+		e.Credit = e.Credit || s.Credit != nil
+		e.Frames = append(e.Frames, f)
+	}
+	if n := len(t.Messages); n > 0 && t.Messages[n-1].Role != rl.RoleAssistant {
+		e.Frames = append(e.Frames, newFrame(t.Messages[n-1].Content.Text()))
+	}
+	return e
+}
+
+func newFrame(text string) frame {
+	f := frame{Text: text}
+	if len(f.Text) > maxText {
+		f.Text = strings.ToValidUTF8(f.Text[:maxText], "") + "…"
+	}
+	f.Board = board(strings.Trim(f.Text, "\n"))
+	return f
+}
+
+// board reads text as rows of squares, or returns nil if it is something else.
+func board(text string) [][]cell {
+	var rows [][]cell
+	for row := range strings.SplitSeq(text, "\n") {
+		var squares []cell
+		for _, r := range row {
+			c, ok := cells[r]
+			if !ok {
+				return nil
+			}
+			squares = append(squares, c)
+		}
+		rows = append(rows, squares)
+	}
+	if len(rows) < 3 {
+		return nil
+	}
+	return rows
+}

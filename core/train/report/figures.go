@@ -1,0 +1,138 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/run"
+)
+
+// learningCurve shows the success of training episodes and of validations.
+func learningCurve(metrics []run.Iteration, width, height float64) chart {
+	maxX := 1.0
+	for _, it := range metrics {
+		maxX = max(maxX, float64(it.Iteration))
+	}
+	c, x, y := newChart("Success", width, height, maxX, 0, 1, percent)
+	training := pick(metrics, "training episodes", "faint", func(r *run.Iteration) float64 { return r.Rollout.Success })
+	c.draw(training, x, y, percent)
+	mean := training
+	mean.name, mean.class, mean.y = "training, smoothed", "b", smooth(training.y, max(1, len(training.y)/60))
+	c.draw(mean, x, y, percent)
+	validation := series{name: "validation", class: "a"}
+	for _, it := range metrics {
+		v := it.Validation
+		if v == nil {
+			continue
+		}
+		at := float64(it.Iteration)
+		validation.x, validation.y = append(validation.x, at), append(validation.y, v.Success)
+		m := mark{
+			X: x.at(at), Y: y.at(v.Success), Low: y.at(v.SuccessInterval[0]), High: y.at(v.SuccessInterval[1]), Class: "a",
+			Text: fmt.Sprintf("iteration %d: %s [%s, %s] of %d", it.Iteration, percent(v.Success), percent(v.SuccessInterval[0]), percent(v.SuccessInterval[1]), v.Episodes),
+		}
+		c.Marks = append(c.Marks, m)
+	}
+	c.draw(validation, x, y, percent)
+	best := -1
+	n := 0
+	for _, it := range metrics {
+		if it.Validation == nil {
+			continue
+		}
+		if it.Best {
+			best = n
+		}
+		n++
+	}
+	if best >= 0 {
+		c.Marks[best].Class = "best"
+		c.Marks[best].Text += " — the best checkpoint"
+	}
+	return c
+}
+
+// pick returns a value of every training iteration.
+func pick(metrics []run.Iteration, name, class string, value func(*run.Iteration) float64) series {
+	s := series{name: name, class: class}
+	for i := range metrics {
+		if it := &metrics[i]; it.Rollout != nil {
+			s.x, s.y = append(s.x, float64(it.Iteration)), append(s.y, value(it))
+		}
+	}
+	return s
+}
+
+func figures(metrics []run.Iteration) []section {
+	one := func(title string, format func(float64) string, value func(*run.Iteration) float64) chart {
+		return small(title, format, pick(metrics, "", "a", value))
+	}
+	return []section{
+		{"Episodes", "What the policy learned from, iteration by iteration.", []chart{
+			one("Return", number, func(r *run.Iteration) float64 { return r.Rollout.Return }),
+			one("Length in steps", number, func(r *run.Iteration) float64 { return r.Rollout.Length }),
+			one("Actions without effect", percent, func(r *run.Iteration) float64 { return r.Rollout.Invalid }),
+			one("Environment steps a second", number, func(r *run.Iteration) float64 { return r.Time.StepsPerSecond }),
+		}},
+		{"Credit", "GiGPO compares whole episodes inside a group, and single steps that left the same state (an anchor group). Steps alone in their anchor group get no step advantage; groups in which all members score the same get no episode advantage.", []chart{
+			one("Steps with a step advantage", percent, func(r *run.Iteration) float64 { return r.Advantage.StepShare }),
+			one("Groups whose members all score the same", percent, func(r *run.Iteration) float64 { return r.Advantage.ZeroVarianceRate }),
+			one("Steps alone in their anchor group", percent, func(r *run.Iteration) float64 { return r.Advantage.SingletonShare }),
+			one("Steps in an anchor group, mean", number, func(r *run.Iteration) float64 { return r.Advantage.AnchorSize }),
+			small("Advantage", number,
+				pick(metrics, "std", "a", func(r *run.Iteration) float64 { return r.Advantage.Std }),
+				pick(metrics, "mean", "b", func(r *run.Iteration) float64 { return r.Advantage.Mean })),
+		}},
+		{"Update", "What the learner did with it.", []chart{
+			one("Entropy, nats", number, func(r *run.Iteration) float64 { return r.Update.Entropy }),
+			one("KL to the policy that acted, nats", number, func(r *run.Iteration) float64 { return r.Update.KL }),
+			one("Clipped", percent, func(r *run.Iteration) float64 { return r.Update.ClipFraction }),
+			one("Gradient norm", number, func(r *run.Iteration) float64 { return r.Update.GradNorm }),
+			one("Learning rate", number, func(r *run.Iteration) float64 { return r.Update.LearningRate }),
+		}},
+	}
+}
+
+// outcomes adds up the outcomes of all training episodes, most frequent first.
+func outcomes(metrics []run.Iteration) []share {
+	sum := map[string]float64{}
+	for _, it := range metrics {
+		for name, n := range it.Outcomes {
+			sum[name] += float64(n)
+		}
+	}
+	var all []share
+	for name, n := range sum {
+		all = append(all, share{Name: name, Value: n})
+	}
+	slices.SortFunc(all, func(a, b share) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+	})
+	return parts(all)
+}
+
+// stages adds up the seconds of each stage.
+func stages(metrics []run.Iteration) []share {
+	all := []share{{Name: "collect"}, {Name: "score"}, {Name: "align"}, {Name: "advantage"}, {Name: "update"}, {Name: "record"}, {Name: "validate"}}
+	for _, it := range metrics {
+		t := it.Time
+		for i, v := range []float64{t.Collect, t.Score, t.Align, t.Advantage, t.Update, t.Record, t.Validate} {
+			all[i].Value += v
+		}
+	}
+	return parts(all)
+}
+
+func parts(all []share) []share {
+	total := 0.0
+	for _, s := range all {
+		total += s.Value
+	}
+	for i := range all {
+		if total > 0 {
+			all[i].Share = all[i].Value / total
+		}
+	}
+	return all
+}

@@ -1,0 +1,61 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+)
+
+var functions = template.FuncMap{
+	"percent": percent, "number": number, "p": pValue, "seconds": seconds, "count": count, "width": width,
+}
+
+// percent shows a share with the digits that matter.
+func percent(x float64) string {
+	if p := 100 * x; p == math.Trunc(p) || math.Abs(p) >= 99.95 {
+		return strconv.FormatFloat(math.Round(p), 'f', 0, 64) + " %"
+	}
+	return strconv.FormatFloat(100*x, 'f', 1, 64) + " %"
+}
+
+// number shows three significant digits.
+func number(x float64) string {
+	switch a := math.Abs(x); {
+	case a >= 1e4:
+		return strconv.FormatFloat(x/1000, 'f', 0, 64) + "k"
+	case a >= 1000 || x == math.Trunc(x):
+		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// pValue never claims more than double precision holds.
+func pValue(p float64) string {
+	switch {
+	case p < 1e-100:
+		return "< 1e-100"
+	case p < 0.001:
+		return fmt.Sprintf("= %.1e", p)
+	}
+	return fmt.Sprintf("= %.3f", p)
+}
+
+func seconds(s float64) string {
+	if s < 60 {
+		return fmt.Sprintf("%.1f s", s)
+	}
+	return fmt.Sprintf("%d min %02d s", int(s)/60, int(s)%60)
+}
+
+// count groups the digits of a whole number in threes.
+func count(n any) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + " " + digits[i:]
+	}
+	return digits
+}
+
+// width is the length of a bar.
+func width(share float64) template.CSS { return template.CSS(fmt.Sprintf("%.2f%%", 100*share)) }

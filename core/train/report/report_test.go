@@ -1,0 +1,84 @@
+package report_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train/report"
+)
+
+const hostile = `<script>alert("x")</script>`
+
+// dir makes a small run whose texts are hostile.
+func dir(t *testing.T, finished bool) string {
+	t.Helper()
+	path := t.TempDir()
+	m := run.NewManifest(hostile, 1)
+	m.Started = time.Unix(0, 0)
+	m.Rewards = []run.Module{{Name: hostile, Digest: "sha256:feed", Weight: 1}}
+	m.Plugins = []run.Plugin{{Name: "sokoban", Version: hostile, Digest: "sha256:beef"}}
+	d, err := run.Start(path, run.Options{Config: []byte("# " + hostile), Manifest: m})
+	require.NoError(t, err)
+	defer d.Close()
+	score := &run.Score{Success: 0.5, SuccessInterval: run.Interval{0.4, 0.6}, Episodes: 10}
+	require.NoError(t, d.Record(run.Iteration{Validation: score, Best: true}))
+	for i := 1; i <= 3; i++ {
+		require.NoError(t, d.Record(run.Iteration{
+			Iteration: i, Rollout: &run.Rollout{Success: 0.5}, Advantage: &run.Advantage{}, Update: &run.Update{Entropy: 1.2},
+			Outcomes: map[string]int{"scored": 9, hostile: 1},
+		}))
+	}
+	if !finished {
+		return path
+	}
+	require.NoError(t, d.WriteSummary(&run.Summary{Baseline: run.Result{Score: *score}, Trained: run.Result{Score: *score}, Test: hostile}))
+	play := func(stop rl.StopReason, board string) *rl.Trajectory {
+		e := &rl.Trajectory{ID: "train-3-g0-m0", StopReason: stop, Messages: []rl.Message{{Role: rl.RoleUser, Content: rl.Text(board)}}}
+		for i := range 8 {
+			e.Steps = append(e.Steps, rl.Step{Index: i, MessageCount: 1 + 2*i, Action: rl.Action{Text: hostile}, Credit: &rl.Credit{Advantage: 0.25}})
+			e.Messages = append(e.Messages, rl.Message{Role: rl.RoleAssistant, Content: rl.Text("up")}, rl.Message{Role: rl.RoleUser, Content: rl.Text(board)})
+		}
+		return e
+	}
+	require.NoError(t, d.WriteEpisodes("test-baseline", []*rl.Trajectory{play(rl.StopTruncated, "#####\n#@$.#\n#####")}))
+	require.NoError(t, d.WriteEpisodes("test-trained", []*rl.Trajectory{play(rl.StopTerminated, "#####\n# @*#\n#####")}))
+	require.NoError(t, d.SaveEpisodes([]*rl.Trajectory{play(rl.StopTerminated, hostile)}))
+	return path
+}
+
+// Promise: the report shows what the run found, needs no network and escapes
+// everything.
+func TestReport(t *testing.T) {
+	html, err := report.Make(dir(t, true))
+	require.NoError(t, err)
+	page := string(html)
+	for _, want := range []string{"50 %", "sha256:feed", "sha256:beef", `class="box target"`, "0.25", "&lt;script&gt;alert"} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, hostile)
+	require.NotContains(t, page, "ZgotmplZ", "a value was refused by the template")
+	require.Equal(t, 1, strings.Count(page, "<script>"))
+	require.Empty(t, regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|https?://`).FindAllString(page, -1))
+}
+
+// Promise: a run that is not finished has a report too.
+func TestReportOfAnUnfinishedRun(t *testing.T) {
+	html, err := report.Make(dir(t, false))
+	require.NoError(t, err)
+	require.Contains(t, string(html), "not finished")
+}
+
+// Promise: a folder that is no run is an error.
+func TestReportOfNothing(t *testing.T) {
+	_, err := report.Make(t.TempDir())
+	require.Error(t, err)
+	_, err = report.Make(os.DevNull)
+	require.Error(t, err)
+}
