@@ -105,7 +105,7 @@ func (s *session) startFault(ctx context.Context, err error, limit time.Duration
 	case len(parts) >= 4:
 		return s.faultOf(ctx, err, "at its start", limit)
 	case line != "":
-		e.What = fmt.Sprintf("printed %q where the handshake belongs", wire.Clean(line, 200))
+		e.What = fmt.Sprintf("printed %q where the handshake belongs", wire.Cut(line, 200))
 		e.Hint = "is it a Merit plug-in? One must print nothing to stdout before plugin.Serve"
 		e.Err = s.lastWords()
 	default:

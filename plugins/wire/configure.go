@@ -69,7 +69,7 @@ func DecodeSpec(m *pb.ConfigureReply, slots int) (env.Spec, error) {
 	seen := make(map[string]bool, len(s.Actions))
 	for i, a := range s.Actions {
 		if a == "" || a != Clean(a, MaxName) || seen[a] {
-			return env.Spec{}, broken("spec.actions", "action %d, %q, is empty, a repetition or not printable", i, Clean(a, MaxName))
+			return env.Spec{}, broken("spec.actions", "action %d, %q, is empty, a repetition or not printable", i, Cut(a, MaxName))
 		}
 		seen[a] = true
 	}

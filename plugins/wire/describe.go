@@ -30,7 +30,7 @@ func DecodeDescription(m *pb.Description) (Description, error) {
 		return Description{}, Mismatch(name, m.Protocol)
 	}
 	if m.Name == "" || m.Version == "" {
-		return Description{}, broken("describe", "name %q and version %q must not be empty", name, Clean(m.Version, MaxName))
+		return Description{}, broken("describe", "name %q and version %q must not be empty", name, Cut(m.Version, MaxName))
 	}
 	if len(m.Options) > MaxOptions || (len(m.Options) > 0 && !json.Valid(m.Options)) {
 		return Description{}, broken("describe", "options are not JSON of at most %d bytes", MaxOptions)

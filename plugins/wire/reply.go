@@ -171,7 +171,7 @@ func decodeEvents(events []*pb.Event, r *env.Reply, n int) error {
 			}
 		case env.EventToolResult:
 		default:
-			return broken(at, "unknown kind %q", Clean(e.Kind, MaxName))
+			return broken(at, "unknown kind %q", Cut(e.Kind, MaxName))
 		}
 		last = event.Slot
 		r.Events = append(r.Events, event)
