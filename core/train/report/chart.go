@@ -28,8 +28,8 @@ type tick struct {
 type line struct {
 	Class string
 	Path  string
-	Last  string // its last value
 	Name  string
+	Last  string // its last value, where it stands in the caption
 }
 
 // mark is a measured point with its interval.
@@ -62,7 +62,7 @@ func round(v float64) float64 { return math.Round(v*100) / 100 }
 // bounds.
 func newChart(title string, width, height, maxX, minY, maxY float64, format func(float64) string) (chart, axis, axis) {
 	c := chart{Title: title, Width: width, Height: height, Left: 44, Right: width - 8, Top: 10, Bottom: height - 24}
-	step := niceStep((maxY-minY)/4, maxY-minY)
+	step := niceStep((maxY-minY)/(height/60), maxY-minY)
 	minY, maxY = math.Floor(minY/step+1e-9)*step, math.Ceil(maxY/step-1e-9)*step
 	x, y := axis{0, max(maxX, 1), c.Left, c.Right}, axis{minY, maxY, c.Bottom, c.Top}
 	for i := 0; ; i++ {
@@ -106,7 +106,11 @@ func (c *chart) draw(s series, x, y axis, format func(float64) string) {
 		}
 		fmt.Fprintf(&path, "%s%g %g", command, x.at(s.x[i]), y.at(s.y[i]))
 	}
-	c.Lines = append(c.Lines, line{Class: s.class, Path: path.String(), Last: format(s.y[len(s.y)-1]), Name: s.name})
+	l := line{Class: s.class, Path: path.String(), Name: s.name}
+	if !strings.HasPrefix(s.class, "faint") {
+		l.Last = format(s.y[len(s.y)-1])
+	}
+	c.Lines = append(c.Lines, l)
 }
 
 // small returns a small chart of one or two series that share an axis.
@@ -122,6 +126,9 @@ func small(title string, format func(float64) string, all ...series) chart {
 	}
 	c, x, y := newChart(title, 320, 160, maxX, low, high, format)
 	for _, s := range all {
+		raw := series{class: "faint " + s.class, x: s.x, y: s.y}
+		c.draw(raw, x, y, format)
+		s.y = smooth(s.y, len(s.y)/80)
 		c.draw(s, x, y, format)
 	}
 	return c

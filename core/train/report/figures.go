@@ -15,7 +15,7 @@ func learningCurve(metrics []run.Iteration, width, height float64) chart {
 		maxX = max(maxX, float64(it.Iteration))
 	}
 	c, x, y := newChart("Success", width, height, maxX, 0, 1, percent)
-	training := pick(metrics, "training episodes", "faint", func(r *run.Iteration) float64 { return r.Rollout.Success })
+	training := pick(metrics, "training episodes", "faint b", func(r *run.Iteration) float64 { return r.Rollout.Success })
 	c.draw(training, x, y, percent)
 	mean := training
 	mean.name, mean.class, mean.y = "training, smoothed", "b", smooth(training.y, max(1, len(training.y)/60))

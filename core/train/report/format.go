@@ -13,7 +13,7 @@ var functions = template.FuncMap{
 
 // percent shows a share with the digits that matter.
 func percent(x float64) string {
-	if p := 100 * x; p == math.Trunc(p) || math.Abs(p) >= 99.95 {
+	if p := 100 * x; math.Abs(p-math.Round(p)) < 1e-6 || math.Abs(p) >= 99.95 {
 		return strconv.FormatFloat(math.Round(p), 'f', 0, 64) + " %"
 	}
 	return strconv.FormatFloat(100*x, 'f', 1, 64) + " %"
