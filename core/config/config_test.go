@@ -110,7 +110,9 @@ func TestOverrides(t *testing.T) {
 // Promise: the resolved file, written where the run lies, loads to the same
 // settings, and names files relative to itself.
 func TestResolvedFileLoadsToTheSame(t *testing.T) {
-	f, err := config.Load("testdata/good.yaml", []string{"environment.plugin=./testdata/reward.wasm"})
+	f, err := config.Load("testdata/good.yaml", []string{
+		"environment.plugin=./testdata/reward.wasm", "environment.options.files={train: ./testdata/a, test: [../b, text]}",
+	})
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("testdata", "run")
 	require.NoError(t, err)
@@ -118,6 +120,8 @@ func TestResolvedFileLoadsToTheSame(t *testing.T) {
 	text, err := f.Marshal(dir)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "module: ../reward.wasm")
+	require.Contains(t, string(text), "train: ../a\n")
+	require.Contains(t, string(text), "- ../../../b\n")
 	path := filepath.Join(dir, "config.yaml")
 	require.NoError(t, os.WriteFile(path, text, 0o644))
 	g, err := config.Load(path, nil)

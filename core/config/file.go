@@ -45,7 +45,8 @@ type Environment struct {
 	Digest string `yaml:"digest" json:"digest"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
 	Env []string `yaml:"env" json:"env"`
-	// Options are the plug-in's own.
+	// Options are the plug-in's own. A text in them that begins with ./ or ../
+	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
 	// Slots is how many episodes of one process step together.
 	Slots         int           `yaml:"slots" json:"slots"`

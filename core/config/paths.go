@@ -18,7 +18,9 @@ func (f *File) join(dir string) {
 	})
 }
 
-// eachPath replaces every path in f. A plug-in without a slash is a name.
+// eachPath replaces every path in f. A plug-in without a slash is a name. In a
+// plug-in's options, which Merit does not know, a text that begins with ./ or
+// ../ is a path.
 func (f *File) eachPath(replace func(string) string) {
 	for i := range f.Rewards {
 		if f.Rewards[i].Module != "" {
@@ -28,11 +30,41 @@ func (f *File) eachPath(replace func(string) string) {
 	if f.Sandbox.CacheDir != "" {
 		f.Sandbox.CacheDir = replace(f.Sandbox.CacheDir)
 	}
-	if p := &f.Environment.Plugin; strings.ContainsRune(*p, '/') {
-		if *p = replace(*p); !strings.ContainsRune(*p, '/') {
-			*p = "./" + *p
+	explicit := func(path string) string {
+		if path = replace(path); filepath.IsAbs(path) || strings.HasPrefix(path, "../") {
+			return path
 		}
+		return "./" + path
 	}
+	if strings.ContainsRune(f.Environment.Plugin, '/') {
+		f.Environment.Plugin = explicit(f.Environment.Plugin)
+	}
+	if f.Environment.Options != nil {
+		f.Environment.Options = eachText(f.Environment.Options, explicit).(map[string]any)
+	}
+}
+
+// eachText returns v with every text that begins with ./ or ../ replaced.
+func eachText(v any, replace func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		if strings.HasPrefix(v, "./") || strings.HasPrefix(v, "../") {
+			return replace(v)
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = eachText(v[i], replace)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k := range v {
+			out[k] = eachText(v[k], replace)
+		}
+		return out
+	}
+	return v
 }
 
 // Marshal returns the resolved file: every key with its value, paths relative
