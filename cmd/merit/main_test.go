@@ -1,27 +1,106 @@
 package main
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/cli"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The scripts run the real command in processes of its own.
+// The scripts and tests run the real command in processes of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"merit": func() { os.Exit(cli.Main()) }})
+	testscript.Main(tidy{m}, map[string]func(){"merit": func() { os.Exit(cli.Main()) }})
+}
+
+// tidy removes what was built for the tests when they are over.
+type tidy struct{ *testing.M }
+
+func (t tidy) Run() int {
+	code := t.M.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	return code
+}
+
+// built is a folder with a real plug-in and real rewards, made once:
+// plugins/sokoban, gsm8k.wasm, solved.wasm, odd.wasm.
+var built struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+func artifacts() (string, error) {
+	built.once.Do(func() { built.dir, built.err = build() })
+	return built.dir, built.err
+}
+
+func build() (string, error) {
+	dir, err := os.MkdirTemp("", "merit-test-")
+	if err != nil {
+		return "", err
+	}
+	for _, b := range []struct {
+		out, pkg string
+		wasm     bool
+	}{
+		{"plugins/sokoban", "./plugins/sokoban", false},
+		{"gsm8k.wasm", "./examples/gsm8k", true},
+		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},
+		{"odd.wasm", "./cmd/merit/testdata/rewards/odd", true},
+	} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.out), b.pkg)
+		if b.wasm {
+			cmd = exec.Command("go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", filepath.Join(dir, b.out), b.pkg)
+			cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+		}
+		cmd.Dir = testneeds.Root()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return dir, errors.New(b.pkg + ": " + string(out))
+		}
+	}
+	return dir, nil
 }
 
 // Promise: every command of the README and every kind of bad input does what
 // its script says.
 func TestScripts(t *testing.T) {
+	dir, err := artifacts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	goenv, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders := strings.Fields(string(goenv))
 	testscript.Run(t, testscript.Params{
-		Dir:  "testdata/script",
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("BUILT", dir)
+			e.Setenv("ROOT", testneeds.Root())
+			e.Setenv("MERIT_PLUGINS", filepath.Join(dir, "plugins"))
+			e.Setenv("MERIT_CACHE", filepath.Join(dir, "cache"))
+			e.Setenv("GOCACHE", folders[0])
+			e.Setenv("GOMODCACHE", folders[1])
+			e.Setenv("GOPROXY", "off")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "hex": hexFile, "waitfor": waitFor, "shorten": shorten, "expand": expand,
+		},
 	})
 }
 
@@ -44,4 +123,48 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if code != want {
 		ts.Fatalf("exit code %d, expected %d", code, want)
 	}
+}
+
+// hexFile is `hex FILE DIGITS…`: it writes a binary file.
+func hexFile(ts *testscript.TestScript, _ bool, args []string) {
+	data, err := hex.DecodeString(strings.Join(args[1:], ""))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o644))
+}
+
+// waitFor is `waitfor FILE LINES`: it waits until the file has that many lines.
+func waitFor(ts *testscript.TestScript, _ bool, args []string) {
+	lines, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if !awaitLines(ts.MkAbs(args[0]), lines) {
+		ts.Fatalf("%s does not get %d lines", args[0], lines)
+	}
+}
+
+// awaitLines waits until the file at path has that many lines.
+func awaitLines(path string, lines int) bool {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err == nil && bytes.Count(data, []byte("\n")) >= lines {
+			return true
+		}
+	}
+	return false
+}
+
+// shorten is `shorten FILE BYTES`: it cuts that many bytes off the end.
+func shorten(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-n))
+}
+
+// expand is `expand FILE`: it replaces $VARIABLES in a file of the script and
+// makes it executable.
+func expand(ts *testscript.TestScript, _ bool, args []string) {
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
+	ts.Check(os.Chmod(ts.MkAbs(args[0]), 0o755))
 }

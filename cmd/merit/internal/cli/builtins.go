@@ -11,6 +11,7 @@ func verbs(h *Host) []*cobra.Command {
 		newRolloutCmd(h),
 		newValidateCmd(h),
 		newViewCmd(h),
+		newCompareCmd(h),
 		newRewardCmd(h),
 		newPluginsCmd(h),
 		newVersionCmd(h),

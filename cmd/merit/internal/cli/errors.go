@@ -22,10 +22,11 @@ var errInterrupted = &fault.Error{
 // needs, and an interrupted command its one reason.
 func explain(ctx context.Context, err error) error {
 	f := fault.As(err)
-	interrupted := errors.Is(context.Cause(ctx), errInterrupted)
 	switch {
-	case interrupted && (f == nil || f.Kind != fault.Interrupted) && errors.Is(err, context.Canceled):
-		return errInterrupted
+	case f != nil && f.Kind == fault.Interrupted:
+		return err
+	case context.Cause(ctx) == error(errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted)):
+		return errInterrupted // whatever it was busy with
 	case f != nil:
 		return err
 	case exit.Full(err):

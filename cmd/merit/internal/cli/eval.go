@@ -76,7 +76,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 
 // score runs the pass; the results appear whole or not at all.
 func (o *evalOptions) score(ctx context.Context, j *judges, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
-	pass := scoring.Run{Pool: reward.NewPool(j.parts, o.parallel), Group: j.group(), Log: o.host.logger()}
+	pass := scoring.Run{Pool: reward.NewPool(j.parts, o.parallel), Parallel: o.parallel, Group: j.group(), Log: o.host.logger()}
 	progress := o.host.progress("eval", "evaluations", o.lines())
 	defer progress.Close()
 	pass.Progress = func(done int) { progress.Set(int64(done), "") }

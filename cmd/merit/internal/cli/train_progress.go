@@ -11,9 +11,10 @@ import (
 // trainProgress shows a run: one bar over the iterations, and a line for each
 // evaluation.
 type trainProgress struct {
-	bar  *ui.Progress
-	done int
-	note string
+	bar   *ui.Progress
+	done  int // finished iterations
+	begun int // iteration under way
+	note  string
 }
 
 func newTrainProgress(h *Host, iterations int) *trainProgress {
@@ -33,13 +34,15 @@ func (p *trainProgress) Collecting(what string, done, total int) {
 
 // Evaluated prints a line.
 func (p *trainProgress) Evaluated(what string, s run.Score) {
-	p.bar.Line(fmt.Sprintf("iteration %-4d %-20s success %s [%.1f, %.1f]  return %.3f  length %.1f",
-		p.done, what, percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
+	if what == train.SplitValidation {
+		what = fmt.Sprintf("iteration %d", p.begun)
+	}
+	p.bar.Line(fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what, percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
 }
 
 // Iterated moves the bar.
 func (p *trainProgress) Iterated(it run.Iteration, _ int) {
-	p.done = it.Iteration
+	p.done, p.begun = it.Iteration, it.Iteration+1
 	if it.Rollout != nil {
 		p.note = fmt.Sprintf("success %s return %.3f", percent(it.Rollout.Success), it.Rollout.Return)
 	}

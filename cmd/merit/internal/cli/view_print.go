@@ -132,26 +132,22 @@ func (p *printer) message(b *strings.Builder, m *rl.Message) {
 
 // sideBySide prints the states of the steps as blocks beside each other.
 func (p *printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
-	var row []block
+	var all []block
 	width := 0
-	flush := func() {
-		writeBlocks(b, row)
-		row, width = row[:0], 0
-	}
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		caption := fmt.Sprintf("%d %s", s.Index, actionText(s))
 		if s.Credit != nil {
 			caption += fmt.Sprintf(" A %+.2f", s.Credit.Advantage)
 		}
-		next := newBlock(append(strings.Split(ui.Clean(state(t, s)), "\n  "), caption))
-		if width+next.width > boardsWidth {
-			flush()
-		}
-		row = append(row, next)
-		width += next.width + 3
+		k := newBlock(append(strings.Split(ui.Clean(state(t, s)), "\n  "), caption))
+		all = append(all, k)
+		width = max(width, k.width)
 	}
-	flush()
+	perRow := max(1, boardsWidth/(width+3))
+	for from := 0; from < len(all); from += perRow {
+		writeBlocks(b, all[from:min(from+perRow, len(all))], width)
+	}
 }
 
 // state is the text that shows a step's state best: a board in its anchor, or
@@ -176,7 +172,7 @@ func newBlock(lines []string) block {
 	return k
 }
 
-func writeBlocks(b *strings.Builder, row []block) {
+func writeBlocks(b *strings.Builder, row []block, width int) {
 	height := 0
 	for _, k := range row {
 		height = max(height, len(k.lines))
@@ -188,7 +184,7 @@ func writeBlocks(b *strings.Builder, row []block) {
 			if gap := height - len(k.lines); y >= gap { // captions stand on one line
 				text = k.lines[y-gap]
 			}
-			line.WriteString(text + strings.Repeat(" ", k.width-uniseg.StringWidth(text)+3))
+			line.WriteString(text + strings.Repeat(" ", width-uniseg.StringWidth(text)+3))
 		}
 		b.WriteString("  " + strings.TrimRight(line.String(), " ") + "\n")
 	}

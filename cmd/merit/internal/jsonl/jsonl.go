@@ -58,15 +58,11 @@ func Count(path string) (int, error) {
 		return 0, err
 	}
 	defer r.Close()
-	for n := 0; ; {
-		line, err := r.read()
-		if errors.Is(err, io.EOF) {
+	for n := 0; ; n++ {
+		if _, err := r.Line(); errors.Is(err, io.EOF) {
 			return n, nil
 		} else if err != nil {
 			return n, err
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			n++
 		}
 	}
 }
@@ -78,20 +74,20 @@ func NewReader(name string, in io.Reader) (*Reader, error) {
 	raw := bufio.NewReaderSize(in, 1<<16)
 	head, err := raw.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, r.fault(fault.Corrupt, "cannot read", err)
+		return nil, r.fault(r.line, fault.Corrupt, "cannot read", err)
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
 		if err != nil {
-			return nil, r.fault(fault.Corrupt, "not a zstd file", err)
+			return nil, r.fault(r.line, fault.Corrupt, "not a zstd file", err)
 		}
 		r.closers = append(r.closers, func() error { z.Close(); return nil })
 		r.buffer = bufio.NewReaderSize(z, 1<<16)
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(raw)
 		if err != nil {
-			return nil, r.fault(fault.Corrupt, "not a gzip file", err)
+			return nil, r.fault(r.line, fault.Corrupt, "not a gzip file", err)
 		}
 		r.closers = append(r.closers, z.Close)
 		r.buffer = bufio.NewReaderSize(z, 1<<16)
@@ -101,29 +97,58 @@ func NewReader(name string, in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// Next decodes the next line that is not blank into v, or returns io.EOF.
-func (r *Reader) Next(v any) error {
+// Line is one line that is not blank. Text is valid until the next one is read.
+type Line struct {
+	Number int // 1-based
+	Text   []byte
+	open   bool // the file ends without a line break after it
+}
+
+// Clone returns l with a text of its own.
+func (l Line) Clone() Line {
+	l.Text = bytes.Clone(l.Text)
+	return l
+}
+
+// Line reads the next line that is not blank, or returns io.EOF.
+func (r *Reader) Line() (Line, error) {
 	for {
-		line, err := r.read()
+		text, err := r.read()
 		if err != nil {
-			return err
+			return Line{}, err
 		}
-		r.bytes += int64(len(line))
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
+		r.bytes += int64(len(text))
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			return Line{r.line, text, r.ended}, nil
 		}
-		if err := json.Unmarshal(line, v); err != nil {
-			return r.malformed(line, err)
-		}
-		return nil
 	}
 }
 
-// Where names the line that Next read last.
-func (r *Reader) Where() string { return fmt.Sprintf("%s:%d", r.name, r.line) }
+// Decode decodes a line into v. It may be called from several goroutines at
+// once.
+func (r *Reader) Decode(l Line, v any) error {
+	err := json.Unmarshal(l.Text, v)
+	if err == nil {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	if l.open && errors.As(err, &syntax) && syntax.Offset >= int64(len(l.Text)) {
+		return r.fault(l.Number, fault.Corrupt, "the file is truncated: its last line is half a JSON value", nil)
+	}
+	return r.fault(l.Number, fault.Invalid, "not what is expected here", err)
+}
 
-// Line is the 1-based number of the line that Next read last.
-func (r *Reader) Line() int { return r.line }
+// Next decodes the next line that is not blank into v, or returns io.EOF.
+func (r *Reader) Next(v any) error {
+	l, err := r.Line()
+	if err != nil {
+		return err
+	}
+	return r.Decode(l, v)
+}
+
+// At names a line of the file.
+func (r *Reader) At(line int) string { return fmt.Sprintf("%s:%d", r.name, line) }
 
 // Name is the name of the file.
 func (r *Reader) Name() string { return r.name }
@@ -153,7 +178,7 @@ func (r *Reader) read() ([]byte, error) {
 	}
 	switch {
 	case len(line) > MaxLine:
-		return nil, r.fault(fault.Exhausted, fmt.Sprintf("the line is longer than %d MiB", MaxLine>>20), nil)
+		return nil, r.fault(r.line, fault.Exhausted, fmt.Sprintf("the line is longer than %d MiB", MaxLine>>20), nil)
 	case err == nil:
 		return line, nil
 	case errors.Is(err, io.EOF) && len(line) == 0:
@@ -162,27 +187,19 @@ func (r *Reader) read() ([]byte, error) {
 		r.ended = true
 		return line, nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.fault(fault.Corrupt, "the compressed file is truncated", nil)
+		return nil, r.fault(r.line, fault.Corrupt, "the compressed file is truncated", nil)
 	}
-	return nil, r.fault(fault.Corrupt, "cannot read", err)
+	return nil, r.fault(r.line, fault.Corrupt, "cannot read", err)
 }
 
-func (r *Reader) malformed(line []byte, err error) error {
-	var syntax *json.SyntaxError
-	if r.ended && errors.As(err, &syntax) && syntax.Offset >= int64(len(line)) {
-		return r.fault(fault.Corrupt, "the file is truncated: its last line is half a JSON value", nil)
-	}
-	return r.fault(fault.Invalid, "not what is expected here", err)
-}
-
-func (r *Reader) fault(kind fault.Kind, what string, err error) error {
+func (r *Reader) fault(line int, kind fault.Kind, what string, err error) error {
 	hint := "one JSON value a line; look at the line that is named"
 	if kind == fault.Corrupt {
 		hint = "copy or write the file again, or cut it after the last whole line"
 	}
 	where := r.name
-	if r.line > 0 {
-		where = r.Where()
+	if line > 0 {
+		where = r.At(line)
 	}
 	return &fault.Error{Boundary: fault.Data, Kind: kind, Where: where, What: what, Err: err, Hint: hint}
 }

@@ -7,24 +7,15 @@ package scoring
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"strconv"
+	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-)
-
-// ChunkTrajectories and ChunkBytes bound how much of the file is in memory; a
-// group that a group reward compares is never divided and may exceed them.
-const (
-	ChunkTrajectories = 1024
-	ChunkBytes        = 32 << 20
 )
 
 // Result is what one line of results says about one trajectory. It holds
@@ -47,14 +38,18 @@ func NewResult(t *rl.Trajectory, e reward.Evaluation) Result {
 		r.Metrics = e.Result.Metrics
 		r.StepOutputs = append(r.StepOutputs, e.Result.StepOutputs...)
 	}
+	if said, _, _ := strings.Cut(e.Log, "\n"); e.Outcome == reward.Trap && said != "" {
+		r.Reason += ": " + said // a panic's own words
+	}
 	return r
 }
 
 // Run is one pass over a file.
 type Run struct {
-	Pool  *reward.Pool
-	Group bool // the reward compares the members of a group
-	Log   *slog.Logger
+	Pool     *reward.Pool
+	Parallel int  // goroutines that decode and encode; 0 is one for each processor
+	Group    bool // the reward compares the members of a group
+	Log      *slog.Logger
 	// Progress, if set, is told how many trajectories are done.
 	Progress func(done int)
 }
@@ -64,7 +59,7 @@ type Run struct {
 // are counted in the summary.
 func (r *Run) Do(ctx context.Context, in *jsonl.Reader, out io.Writer) (*Summary, error) {
 	summary := newSummary()
-	reader := &chunks{in: in, group: r.Group, seen: map[string]bool{}}
+	reader := &chunks{in: in, parallel: r.Parallel, group: r.Group, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next()
 		if err != nil {
@@ -93,8 +88,19 @@ func (r *Run) chunk(ctx context.Context, chunk []*rl.Trajectory, out io.Writer, 
 	if err != nil {
 		return err
 	}
+	lines := make([][]byte, len(chunk))
+	err = each(len(chunk), r.Parallel, func(i int) (err error) {
+		evaluations[i] = align.Check(chunk[i], evaluations[i], r.Pool.StepIndexing())
+		if out != nil {
+			lines[i], err = json.Marshal(NewResult(chunk[i], evaluations[i]))
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for i, t := range chunk {
-		e := align.Check(t, evaluations[i], r.Pool.StepIndexing())
+		e := evaluations[i]
 		summary.add(t.ID, e)
 		if r.Log.Enabled(ctx, slog.LevelDebug) {
 			r.Log.Debug("evaluated", "trajectory", t.ID, "outcome", e.Outcome, "score", e.Result.Score, "reason", e.Reason, "fuel", e.Fuel, "elapsed", e.Elapsed, "log", e.Log)
@@ -102,87 +108,9 @@ func (r *Run) chunk(ctx context.Context, chunk []*rl.Trajectory, out io.Writer, 
 		if out == nil {
 			continue
 		}
-		line, err := json.Marshal(NewResult(t, e))
-		if err != nil {
-			return fmt.Errorf("result of %s: %w", t.ID, err)
-		}
-		if _, err := out.Write(append(line, '\n')); err != nil {
+		if _, err := out.Write(append(lines[i], '\n')); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// chunks cuts a file into pieces that fit into memory.
-type chunks struct {
-	in    *jsonl.Reader
-	group bool
-	ahead *rl.Trajectory  // read, but part of the next chunk
-	seen  map[string]bool // groups of earlier chunks
-}
-
-// next returns the next trajectories, none at the end.
-func (c *chunks) next() ([]*rl.Trajectory, error) {
-	var chunk []*rl.Trajectory
-	start := c.in.Bytes()
-	for {
-		t := c.ahead
-		c.ahead = nil
-		if t == nil {
-			var err error
-			if t, err = Read(c.in); errors.Is(err, io.EOF) {
-				return chunk, nil
-			} else if err != nil {
-				return nil, err
-			}
-		}
-		full := len(chunk) >= ChunkTrajectories || c.in.Bytes()-start > ChunkBytes
-		if full && len(chunk) > 0 && !c.sameGroup(chunk[len(chunk)-1], t) {
-			c.ahead = t
-			c.remember(chunk)
-			return chunk, nil
-		}
-		if c.group && c.seen[t.Group] {
-			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Invalid, Where: c.in.Where(),
-				What: fmt.Sprintf("group %q comes again far from its other members", t.Group),
-				Hint: "this reward compares the members of a group: sort the file by group",
-			}
-		}
-		chunk = append(chunk, t)
-	}
-}
-
-// Read reads the next trajectory of in: one that has messages, and an id if
-// only its line number. At the end it returns io.EOF.
-func Read(in *jsonl.Reader) (*rl.Trajectory, error) {
-	t := new(rl.Trajectory)
-	if err := in.Next(t); err != nil {
-		return nil, err
-	}
-	if len(t.Messages) == 0 && t.StopReason != rl.StopError {
-		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: in.Where(), What: "the trajectory has no messages",
-			Hint: `each line needs "messages": [{"role": …, "content": …}, …]`,
-		}
-	}
-	if t.ID == "" {
-		t.ID = "line-" + strconv.Itoa(in.Line())
-	}
-	return t, nil
-}
-
-func (c *chunks) sameGroup(a, b *rl.Trajectory) bool {
-	return c.group && a.Group != "" && a.Group == b.Group
-}
-
-func (c *chunks) remember(chunk []*rl.Trajectory) {
-	if !c.group {
-		return
-	}
-	for _, t := range chunk {
-		if t.Group != "" {
-			c.seen[t.Group] = true
-		}
-	}
 }
