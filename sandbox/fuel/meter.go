@@ -3,7 +3,7 @@ package fuel
 // meter rewrites function bodies. A body that needs it is wrapped so that everything out of fuel or too deep leaves by one trap:
 //
 //	block                 ;; $trap
-//	  depth -= weight; br_if $trap (depth < 0)
+//	  fuel -= price; depth -= weight; br_if $trap (either < 0)
 //	  block (results)     ;; $body: what was a branch to the function's own label ends here, with its number unchanged
 //	    … metered body …
 //	  end
@@ -29,34 +29,50 @@ func newMeter(m *module) *meter {
 // body appends the metered body that begins at start, without its size.
 func (w *meter) body(start int, p *plan) {
 	w.locals(start, p)
+	if p.wrap {
+		w.raw(byte(opBlock), 0x40)
+	}
+	w.enter(p)
 	if !p.wrap {
 		w.code(p)
 		return
 	}
-	w.raw(byte(opBlock), 0x40)
-	if p.calls {
-		w.add(w.depth, opI64Sub, p.weight)
-		w.trapIf(w.depth, 0)
-	}
 	w.blockType(p.results)
 	w.code(p)
 	if p.calls {
-		w.add(w.depth, opI64Add, p.weight)
+		w.op(opGlobalGet, w.depth)
+		w.i64(int64(p.weight))
+		w.op(opI64Add)
+		w.op(opGlobalSet, w.depth)
 	}
 	w.raw(byte(opReturn), byte(opEnd), byte(opUnreachable), byte(opEnd))
 }
 
-// locals copies the declarations and appends the scratch local.
+// enter charges the first metered block and, if the function calls, takes depth; one check does for both.
+func (w *meter) enter(p *plan) {
+	entry := &p.edits[0]
+	if !p.calls {
+		w.charge(p, entry, 0)
+		return
+	}
+	w.take(w.fuel, entry.cost)
+	w.keep(w.fuel, p.left)
+	w.take(w.depth, p.weight)
+	w.keep(w.depth, p.left)
+	w.op(opI64Or)
+	w.trapIfNegative(0)
+}
+
+// locals copies the declarations and appends those that the plan needs.
 func (w *meter) locals(start int, p *plan) {
-	if !p.scratch {
+	if !p.wrap {
 		w.raw(w.m.wasm[start:p.code.start]...)
 		return
 	}
 	r := reader{buf: w.m.wasm, pos: start, end: p.code.start}
-	w.u32(r.u32() + 1)
+	w.u32(r.u32() + 2)
 	w.raw(r.buf[r.pos:r.end]...)
-	w.u32(1)
-	w.raw(byte(I32))
+	w.raw(1, byte(I64), 1, byte(I32))
 }
 
 func (w *meter) blockType(results []ValueType) {
@@ -85,46 +101,57 @@ func (w *meter) typeIndex(results []ValueType) uint32 {
 	return index
 }
 
-// code copies the instructions with the edits of the plan.
+// code copies the instructions with the edits of the plan but the first.
 func (w *meter) code(p *plan) {
 	from := p.code.start
-	for i := range p.edits {
-		e := &p.edits[i]
+	for i := range p.edits[1:] {
+		e := &p.edits[1+i]
 		w.raw(w.m.wasm[from:e.pos]...)
 		from = e.pos
 		switch {
 		case e.kind == bulk:
-			w.bulk(e, uint32(p.params+p.declared))
+			w.bulk(p, e)
 		case e.kind == leave && p.calls:
 			w.op(opBr, uint32(e.nest))
 			from++
 		case e.kind == charge:
-			w.charge(e)
+			w.charge(p, e, e.nest+1)
 		}
 	}
 	w.raw(w.m.wasm[from:p.code.end]...)
 }
 
-func (w *meter) charge(e *edit) {
-	if e.cost > 0 {
-		w.add(w.fuel, opI64Sub, e.cost)
-	}
-	if e.check {
-		w.trapIf(w.fuel, e.nest+1)
+// charge subtracts the price of a metered block and, if the block asks for it, leaves for the trap when fuel is out.
+func (w *meter) charge(p *plan, e *edit, trap int) {
+	switch {
+	case e.check:
+		w.take(w.fuel, e.cost)
+		w.keep(w.fuel, p.left)
+		w.trapIfNegative(trap)
+	case e.cost > 0:
+		w.take(w.fuel, e.cost)
+		w.op(opGlobalSet, w.fuel)
 	}
 }
 
-// add adds a constant to a counter, or subtracts it.
-func (w *meter) add(global uint32, op opcode, n uint64) {
+// take puts a counter less a constant on the stack.
+func (w *meter) take(global uint32, n uint64) {
 	w.op(opGlobalGet, global)
-	w.i64(int64(n))
-	w.op(op)
+	if n > 0 {
+		w.i64(int64(n))
+		w.op(opI64Sub)
+	}
+}
+
+// keep stores the operand in a counter and keeps it on the stack.
+func (w *meter) keep(global, local uint32) {
+	w.op(opLocalTee, local)
 	w.op(opGlobalSet, global)
+	w.op(opLocalGet, local)
 }
 
-// trapIf leaves for the trap if a counter is below zero.
-func (w *meter) trapIf(global uint32, label int) {
-	w.op(opGlobalGet, global)
+// trapIfNegative leaves for the trap if the operand is below zero.
+func (w *meter) trapIfNegative(label int) {
 	w.i64(0)
 	w.op(opI64LtS)
 	w.op(opBrIf, uint32(label))
@@ -132,7 +159,8 @@ func (w *meter) trapIf(global uint32, label int) {
 
 // bulk charges by the operand on top of the stack, before the instruction runs. The charge is below 2^33 for memory and tables of
 // the module itself (2^48 if they are imported), so that no sum of charges between two checks comes near the range of the counter.
-func (w *meter) bulk(e *edit, scratch uint32) {
+func (w *meter) bulk(p *plan, e *edit) {
+	scratch := p.left + 1
 	w.op(opLocalTee, scratch)
 	w.op(opGlobalGet, w.fuel)
 	w.op(opLocalGet, scratch)
@@ -154,8 +182,8 @@ func (w *meter) bulk(e *edit, scratch uint32) {
 		w.op(opI64ShrU)
 	}
 	w.op(opI64Sub)
-	w.op(opGlobalSet, w.fuel)
-	w.trapIf(w.fuel, e.nest+1)
+	w.keep(w.fuel, p.left)
+	w.trapIfNegative(e.nest + 1)
 }
 
 // growth prices what is added, or nothing where the limit makes the instruction fail: a guest that asks for too much shall see the

@@ -12,11 +12,9 @@ func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
 
 func (m *module) naive(i int) *plan {
 	exact := m.plan(i)
-	p := &plan{
-		params: exact.params, declared: exact.declared, code: exact.code, results: exact.results,
-		calls: exact.calls, weight: exact.weight, wrap: true, scratch: true,
-	}
-	p.edits = []edit{{pos: p.code.start, cost: uint64(p.declared / localsPerFuel), check: true}}
+	p := &plan{code: exact.code, results: exact.results, calls: exact.calls, weight: exact.weight, wrap: true, left: exact.left}
+	t, _ := m.signature(uint32(m.importedF + i))
+	p.edits = []edit{{pos: p.code.start, cost: uint64((int(exact.left) - len(t.Params)) / localsPerFuel), check: true}}
 	d := decoder{reader: reader{buf: m.wasm, pos: p.code.start, end: p.code.end}}
 	for nest := 0; d.next(); {
 		in := &d.in

@@ -34,6 +34,7 @@ const (
 	opI64Add       opcode = 0x7c
 	opI64Sub       opcode = 0x7d
 	opI64Mul       opcode = 0x7e
+	opI64Or        opcode = 0x84
 	opI64ShrU      opcode = 0x88
 	opI64ExtendU   opcode = 0xad
 	opRefNull      opcode = 0xd0

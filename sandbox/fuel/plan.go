@@ -19,7 +19,7 @@ const (
 	leave
 )
 
-// edit is one change to a body. Edits are ordered by position.
+// edit is one change to a body. Edits are ordered by position; the first is the charge at the entry.
 type edit struct {
 	pos  int
 	kind editKind
@@ -36,14 +36,14 @@ type edit struct {
 type plan struct {
 	edits []edit
 	calls bool
-	// wrap is set if the body needs the shared trap: it has a check. scratch is set if it needs the i32 local.
-	wrap, scratch bool
+	// wrap is set if the body needs the shared trap: it has a check. Then it has two more locals: left, an i64, and an i32 behind it.
+	wrap bool
+	left uint32
 	// weight is the depth that a call of this function takes.
 	weight uint64
-	// params and declared locals; code is the span of the instructions after the declarations.
-	params, declared int
-	code             span
-	results          []ValueType
+	// code is the span of the instructions after the declarations.
+	code    span
+	results []ValueType
 }
 
 // frame is an open block.
@@ -80,11 +80,11 @@ func (m *module) plan(i int) *plan {
 	signature, _ := m.signature(uint32(m.importedF + i))
 	r := reader{buf: m.wasm, pos: body.start, end: body.end}
 	all, _ := m.locals(&r, m.importedF+i)
-	p := &plan{params: len(signature.Params), declared: all - len(signature.Params), code: span{r.pos, r.end}, results: signature.Results}
+	p := &plan{left: uint32(all), code: span{r.pos, r.end}, results: signature.Results}
 	w := planner{decoder: decoder{reader: r}, m: m, p: p}
 	w.frames = append(w.frames, frame{outermost: 1, kind: opBlock, out: len(signature.Results)})
 	w.begin(&w.frames[0], r.pos, false)
-	p.edits[0].cost = uint64(p.declared / localsPerFuel)
+	p.edits[0].cost = uint64((all - len(signature.Params)) / localsPerFuel)
 	for len(w.frames) > 0 && w.next() {
 		w.step()
 	}
@@ -108,7 +108,6 @@ func (w *planner) finish(locals int) {
 	for i := range p.edits {
 		e := &p.edits[i]
 		p.wrap = p.wrap || e.check || e.kind == bulk
-		p.scratch = p.scratch || e.kind == bulk
 	}
 	slots := locals + w.highest
 	if w.vectors {
