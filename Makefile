@@ -15,7 +15,7 @@ build: bin/merit $(PLUGINS:%=bin/plugins/%) $(REWARDS)
 .PHONY: bin/merit $(PLUGINS:%=bin/plugins/%) $(REWARDS)
 bin/merit:
 	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./cmd/merit
-bin/plugins/%:
+$(PLUGINS:%=bin/plugins/%): bin/plugins/%:
 	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./plugins/$*
 examples/gsm8k/reward.wasm: bin/merit
 	bin/merit reward build examples/gsm8k --out $@
