@@ -79,6 +79,28 @@ func TestReplyRoundTrip(t *testing.T) {
 	require.Empty(t, out.Features)
 }
 
+// Promise: bits are for 0 and 1 alone; whatever else a value is, however like
+// them, it arrives as it is.
+func TestFeatureBits(t *testing.T) {
+	var out env.Reply
+	for bit := range 32 {
+		for _, u := range []uint32{1 << bit, 0x3f800000 ^ 1<<bit, 0x3f800000 >> (bit % 8), 0x3f800000 << (bit % 2)} {
+			v := math.Float32frombits(u)
+			if v != v || math.IsInf(float64(v), 0) {
+				continue
+			}
+			for at := range 27 {
+				features := planes()
+				features[at] = v
+				m := encode(t, sampleReply(features), both)
+				require.Equal(t, u == 0 || u == 0x3f800000, m.FeatureEncoding == pb.FeatureEncoding_FEATURES_BITS, "%#x", u)
+				require.NoError(t, wire.DecodeReply(m, 7, asked(both), &out, discrete))
+				require.Equal(t, u, math.Float32bits(out.Features[at]))
+			}
+		}
+	}
+}
+
 // Promise: whatever disagrees with the batch, the spec or arithmetic is refused.
 func TestReplyRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.BatchReply){
