@@ -129,6 +129,9 @@ func TestResolvedFileLoadsToTheSame(t *testing.T) {
 	require.Empty(t, f.Differences(g))
 	g.Rollout.Groups, g.Train.Iterations = 99, 98
 	require.Equal(t, []string{"rollout.groups", "train.iterations"}, f.Differences(g))
+	require.EqualError(t, f.CheckResume(g), "rollout.groups: changed since the run began")
+	g.Rollout.Groups, g.Rollout.Parallel = f.Rollout.Groups, 8
+	require.NoError(t, f.CheckResume(g), "more iterations and other processors are welcome")
 }
 
 // Promise: a file that is not there, and one that is too large, are clear

@@ -2,7 +2,6 @@ package config
 
 import (
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -81,26 +80,4 @@ func (f *File) Marshal(dir string) ([]byte, error) {
 		return path
 	})
 	return yaml.MarshalWithOptions(g, yaml.Indent(2))
-}
-
-// Differences returns the keys, in the order of the file, whose values differ
-// between f and g; lists and a plug-in's options count as one key.
-func (f *File) Differences(g *File) []string {
-	var keys []string
-	var walk func(a, b reflect.Value, path string)
-	walk = func(a, b reflect.Value, path string) {
-		if a.Kind() != reflect.Struct {
-			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
-			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
-				keys = append(keys, path)
-			}
-			return
-		}
-		left, right := fieldsOf(a), fieldsOf(b)
-		for i, name := range left.names {
-			walk(left.values[i], right.values[i], join(path, name))
-		}
-	}
-	walk(reflect.ValueOf(*f), reflect.ValueOf(*g), "")
-	return keys
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 const (
 	solvedPairs = 3
 	failedPairs = 1
+	maxStarts   = 200 // of the test split that are looked through
 	maxFrames   = 120
 	maxText     = 2000
 )
@@ -54,11 +56,11 @@ var cells = map[rune]cell{
 // pairs reads the evaluations of the test split and picks starts that only the
 // trained policy solved, and one that it did not solve.
 func pairs(dir string) ([]pair, error) {
-	before, err := read(dir, "test-baseline")
+	before, err := read(dir, "test-baseline", maxStarts)
 	if err != nil {
 		return nil, err
 	}
-	after, err := read(dir, "test-trained")
+	after, err := read(dir, "test-trained", maxStarts)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,7 @@ func pairs(dir string) ([]pair, error) {
 
 // lastEpisodes returns the saved episodes of the last iteration that has any.
 func lastEpisodes(dir string) ([]episode, error) {
-	all, err := read(dir, "train")
+	all, err := read(dir, "train", math.MaxInt)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -93,9 +95,9 @@ func lastEpisodes(dir string) ([]episode, error) {
 	return out, nil
 }
 
-// read returns the trajectories of a file, none if it is missing. What stands
+// read returns the first trajectories of a file, none if it is missing. What stands
 // before a damage is enough for a report.
-func read(dir, name string) (all []*rl.Trajectory, err error) {
+func read(dir, name string, most int) (all []*rl.Trajectory, err error) {
 	for t, err := range run.ReadTrajectories(filepath.Join(dir, run.Trajectories, name+".jsonl.zst")) {
 		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) || errors.Is(err, fault.Of(fault.Data, fault.Corrupt)) {
 			return all, nil
@@ -103,7 +105,9 @@ func read(dir, name string) (all []*rl.Trajectory, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, t)
+		if all = append(all, t); len(all) == most {
+			break
+		}
 	}
 	return all, nil
 }
