@@ -1,0 +1,45 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed" // the cases
+	"encoding/json"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Case is one input: a trajectory, or the members of a group.
+type Case struct {
+	Name    string
+	Group   bool
+	Members []*rl.Trajectory // one, if it is no group
+}
+
+//go:embed testdata/cases.jsonl
+var committed []byte
+
+// Cases returns the committed cases and, behind them, the large ones that code
+// makes.
+func Cases() ([]Case, error) {
+	var cases []Case
+	lines := bufio.NewScanner(bytes.NewReader(committed))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var row struct {
+			Name       string           `json:"name"`
+			Trajectory *rl.Trajectory   `json:"trajectory"`
+			Group      []*rl.Trajectory `json:"group"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			return nil, fmt.Errorf("case %d: %w", len(cases)+1, err)
+		}
+		c := Case{Name: row.Name, Group: row.Trajectory == nil, Members: row.Group}
+		if !c.Group {
+			c.Members = []*rl.Trajectory{row.Trajectory}
+		}
+		cases = append(cases, c)
+	}
+	return append(cases, large()...), lines.Err()
+}

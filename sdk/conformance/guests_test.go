@@ -1,0 +1,168 @@
+package conformance_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/conformance"
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the guests and the golden files anew")
+
+const guestDir = "testdata/guests"
+
+// manifest says how the committed guests were made.
+type manifest struct {
+	Language string      `json:"language"`
+	Tool     string      `json:"tool"` // and its version
+	Guests   []guestInfo `json:"guests"`
+}
+
+type guestInfo struct {
+	File     string   `json:"file"`
+	Bytes    int      `json:"bytes"`
+	SHA256   string   `json:"sha256"`
+	Commands []string `json:"commands"` // in the root of the repository
+}
+
+func readManifests(t testing.TB) []manifest {
+	data, err := os.ReadFile(filepath.Join(guestDir, "manifest.json"))
+	require.NoError(t, err)
+	var list []manifest
+	require.NoError(t, json.Unmarshal(data, &list))
+	return list
+}
+
+func describe(c toolchain, program string, wasm []byte) guestInfo {
+	info := guestInfo{File: c.language + "/" + program + ".wasm", Bytes: len(wasm), SHA256: fmt.Sprintf("%x", sha256.Sum256(wasm))}
+	for _, args := range c.commands(program, ".", program+".wasm") {
+		info.Commands = append(info.Commands, strings.Join(args, " "))
+	}
+	return info
+}
+
+func newRuntime(t testing.TB, change ...func(*sandbox.Config)) *sandbox.Runtime {
+	cfg := sandbox.DefaultConfig()
+	cfg.Workers = 1
+	for _, f := range change {
+		f(&cfg)
+	}
+	r, err := sandbox.New(context.Background(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close(context.Background())) })
+	return r
+}
+
+func load(t testing.TB, r *sandbox.Runtime, name string, wasm []byte) *sandbox.Module {
+	m, err := r.Load(context.Background(), name, wasm)
+	require.NoError(t, err, name)
+	return m
+}
+
+// committedGuest returns a small guest that is part of the repository.
+func committedGuest(t testing.TB, language, program string) []byte {
+	wasm, err := os.ReadFile(filepath.Join(guestDir, language, program+".wasm"))
+	require.NoError(t, err)
+	return wasm
+}
+
+// conforms runs the two conformance guests of a language and demands that both
+// interfaces were used.
+func conforms(t *testing.T, r *sandbox.Runtime, name, program string, wasm []byte) {
+	m := load(t, r, name, wasm)
+	require.Equal(t, strings.HasSuffix(program, "_group"), m.Info().Group)
+	for _, f := range conformance.Run(context.Background(), m) {
+		t.Error(name, f)
+	}
+}
+
+// Promise: every small guest passes every case, on a machine with only Go,
+// compiled and interpreted.
+func TestCommittedGuestsConform(t *testing.T) {
+	for _, interpreter := range []bool{false, true} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Interpreter = interpreter })
+		for _, c := range toolchains() {
+			for _, program := range programs[3:] {
+				conforms(t, r, c.language+"/"+program, program, committedGuest(t, c.language, program))
+			}
+		}
+	}
+}
+
+// Promise: the Go SDK passes every case.
+func TestGoGuestsConform(t *testing.T) {
+	r := newRuntime(t)
+	for _, program := range programs[3:] {
+		conforms(t, r, "go/"+program, program, buildGo(t, goPackages[program]))
+	}
+}
+
+// Promise: the committed guests are what their sources give. With the compiler
+// that made them the bytes are equal; with another one the results are.
+func TestGuestsFromSource(t *testing.T) {
+	made := map[string]manifest{}
+	for _, m := range readManifests(t) {
+		made[m.Language] = m
+	}
+	for _, c := range toolchains() {
+		t.Run(c.language, func(t *testing.T) {
+			tool := c.find(t)
+			version := c.version(t, tool)
+			r := newRuntime(t)
+			for _, program := range programs {
+				wasm := c.build(t, tool, program)
+				if made[c.language].Tool == version {
+					require.Equal(t, committedGuest(t, c.language, program), wasm, "%s: run go test ./sdk/conformance -run TestUpdate -update", program)
+					continue
+				}
+				if strings.HasPrefix(program, "conformance") {
+					conforms(t, r, c.language+"/"+program, program, wasm)
+				} else {
+					exampleAgrees(t, load(t, r, program, wasm), program)
+				}
+			}
+		})
+	}
+}
+
+// Promise: the manifest describes the committed guests.
+func TestManifest(t *testing.T) {
+	for i, m := range readManifests(t) {
+		c := toolchains()[i]
+		require.Equal(t, c.language, m.Language)
+		for j, program := range programs {
+			require.Equal(t, describe(c, program, committedGuest(t, c.language, program)), m.Guests[j])
+		}
+	}
+}
+
+// TestUpdate writes the guests and their manifest when it is asked to.
+func TestUpdate(t *testing.T) {
+	if !*update {
+		return
+	}
+	var list []manifest
+	for _, c := range toolchains() {
+		tool := c.find(t)
+		m := manifest{Language: c.language, Tool: c.version(t, tool)}
+		require.NoError(t, os.MkdirAll(filepath.Join(guestDir, c.language), 0o755))
+		for _, program := range programs {
+			wasm := c.build(t, tool, program)
+			require.NoError(t, os.WriteFile(filepath.Join(guestDir, c.language, program+".wasm"), wasm, 0o644))
+			m.Guests = append(m.Guests, describe(c, program, wasm))
+		}
+		list = append(list, m)
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(guestDir, "manifest.json"), append(data, '\n'), 0o644))
+}
