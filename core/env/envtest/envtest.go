@@ -118,12 +118,12 @@ func skippedSlotWaits(t *testing.T, d *driver) {
 			if d.ended {
 				break
 			}
+			d.act(slot, len(frames)) // first: the mask of a skipped slot means nothing
 			if pause {
 				d.batch.Ops[slot] = env.Skip
 				d.exchange()
 			}
 			d.batch.Ops[slot] = env.Step
-			d.act(slot, len(frames))
 			frames = append(frames, d.frame(slot))
 		}
 		return frames

@@ -1,0 +1,194 @@
+package plugin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// counter is an environment that counts to ten, or does what it is told.
+type counter struct {
+	steps  int
+	closed *int
+}
+
+func counters(closed *int) plugin.Definition[struct{}] {
+	return plugin.Definition[struct{}]{
+		Name: "counter", Version: "1",
+		New: func(plugin.Setup, struct{}) (plugin.Environment, error) { return counting{closed}, nil },
+	}
+}
+
+type counting struct{ closed *int }
+
+func (counting) Spec() plugin.Spec {
+	return plugin.Spec{Actions: []string{"count", "fail", "panic", "nan"}, FeatureShape: []int{2}, MaxSteps: 10}
+}
+
+func (c counting) NewSlot() (plugin.Slot, error) { return &counter{closed: c.closed}, nil }
+
+func (c *counter) Reset(seed uint64, turn *plugin.Turn) error {
+	c.steps = int(seed % 5)
+	return c.say(turn)
+}
+
+func (c *counter) Step(a plugin.Action, turn *plugin.Turn) error {
+	c.steps++
+	turn.Reward = 0.5
+	turn.Terminated = c.steps >= 10
+	switch a.Index {
+	case 1:
+		return errors.New("as told")
+	case 2:
+		panic("as told")
+	case 3:
+		turn.Reward = math.NaN()
+	}
+	return c.say(turn)
+}
+
+func (c *counter) say(turn *plugin.Turn) error {
+	turn.Anchor = append(turn.Anchor, byte('0'+c.steps%10))
+	turn.Mask[1], turn.Mask[2], turn.Mask[3] = 0, 0, 0
+	if turn.Features != nil {
+		turn.Features[1] = float32(c.steps)
+	}
+	return nil
+}
+
+func (c *counter) Close() error {
+	*c.closed++
+	return nil
+}
+
+func openCounter(t testing.TB, slots int, closed *int) env.Env {
+	e, err := counters(closed).Open(plugin.Setup{Slots: slots, Split: plugin.Train}, nil)
+	require.NoError(t, err)
+	return e
+}
+
+// Promise: slots written one at a time keep the contract of env.Env.
+func TestSlotsContract(t *testing.T) {
+	envtest.Run(t, func(t testing.TB) env.Env { return openCounter(t, 3, new(int)) })
+}
+
+// Promise: a Vector keeps it too, and its name and version are the Definition's.
+func TestVectorContract(t *testing.T) {
+	d := plugin.Definition[struct{}]{
+		Name: "vector", Version: "2",
+		Vector: func(s plugin.Setup, _ struct{}) (plugin.Vector, error) { return openCounter(t, s.Slots, new(int)), nil },
+	}
+	envtest.Run(t, func(t testing.TB) env.Env {
+		e, err := d.Open(plugin.Setup{Slots: 3}, nil)
+		require.NoError(t, err)
+		require.Equal(t, "vector 2", e.Spec().Name+" "+e.Spec().Version)
+		return e
+	})
+	d.Vector = func(plugin.Setup, struct{}) (plugin.Vector, error) { return openCounter(t, 4, new(int)), nil }
+	_, err := d.Open(plugin.Setup{Slots: 3}, nil)
+	require.ErrorContains(t, err, "has 4 slots, asked for 3")
+}
+
+// Promise: an error, a panic or a number that is none breaks one slot, with
+// its reason and nothing else of it; the neighbour goes on.
+func TestBrokenSlot(t *testing.T) {
+	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN"} {
+		e := openCounter(t, 2, new(int))
+		b := env.NewBatch(e.Spec())
+		b.Want = env.WantText | env.WantFeatures
+		var r env.Reply
+		b.Ops[0], b.Ops[1] = env.Reset, env.Reset
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		b.Ops[0], b.Ops[1], b.Actions[0] = env.Step, env.Step, action
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Equal(t, []env.Flag{env.Failed, 0}, r.Flags)
+		require.Equal(t, []env.Event{{Slot: 0, Kind: env.EventError, Message: says}}, r.Events)
+		require.Equal(t, []float64{0, 0.5}, r.Reward)
+		require.Equal(t, []string{"", "1"}, r.Anchor)
+		require.Equal(t, []float32{0, 0, 0, 1}, r.Features)
+		b.Actions[0] = 0
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Equal(t, "stepped after it failed; only a reset helps", r.Events[0].Message)
+		b.Ops[0] = env.Reset
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Equal(t, []env.Flag{0, 0}, r.Flags)
+	}
+}
+
+// Promise: slots are closed once, and told apart from pictures that are not.
+func TestClose(t *testing.T) {
+	closed := 0
+	e := openCounter(t, 3, &closed)
+	_, err := e.(env.Renderer).Render(context.Background(), 0)
+	require.EqualError(t, err, "the environment draws no picture")
+	require.NoError(t, e.Close())
+	require.NoError(t, e.Close())
+	require.Equal(t, 3, closed)
+}
+
+// Promise: a Definition that cannot work says why; an author's panic while
+// building is an error.
+func TestDefinition(t *testing.T) {
+	_, err := plugin.Definition[struct{}]{}.Open(plugin.Setup{Slots: 1}, nil)
+	require.ErrorContains(t, err, "needs a Name and a Version")
+	require.ErrorContains(t, err, "needs one of New and Vector")
+	d := counters(new(int))
+	_, err = d.Open(plugin.Setup{}, nil)
+	require.ErrorContains(t, err, "slots: 0 is less than 1")
+	d.New = func(plugin.Setup, struct{}) (plugin.Environment, error) { panic("no maps") }
+	_, err = d.Open(plugin.Setup{Slots: 1}, nil)
+	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Crashed))
+	require.ErrorContains(t, err, "panic: no maps")
+}
+
+type nested struct {
+	Depth int      `json:"depth"`
+	Names []string `json:"names"`
+}
+
+type options struct {
+	Rate   float64        `json:"rate"`
+	Fast   bool           `json:"fast"`
+	Inner  nested         `json:"inner"`
+	Weight map[string]int `json:"weight"`
+	Hidden int            `json:"-"`
+}
+
+// Promise: options are decoded over the defaults, and everything wrong with
+// them is said at once, each with its path and what belongs there.
+func TestOptions(t *testing.T) {
+	var got options
+	d := plugin.Definition[options]{
+		Name: "o", Version: "1", Defaults: options{Rate: 0.5, Inner: nested{Depth: 3}},
+		New: func(_ plugin.Setup, o options) (plugin.Environment, error) {
+			got = o
+			return counting{new(int)}, nil
+		},
+	}
+	_, err := d.Open(plugin.Setup{Slots: 1}, json.RawMessage(`{"fast": true, "inner": {"names": ["x"]}}`))
+	require.NoError(t, err)
+	require.Equal(t, options{Rate: 0.5, Fast: true, Inner: nested{Depth: 3, Names: []string{"x"}}}, got)
+	_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(
+		`{"rate": "high", "fast": 1, "inner": {"depth": 1.5, "names": "x", "nmaes": 1}, "weight": {"a": "b"}, "Hidden": 1}`))
+	require.EqualError(t, err, `options.Hidden: is not an option
+options.fast: must be true or false, not number
+options.inner.depth: must be a whole number, not number 1.5
+options.inner.names: must be a list, not string
+options.inner.nmaes: is not an option
+options.rate: must be a number, not string
+options.weight: must be a whole number, not string`)
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
+	for raw, says := range map[string]string{`[1]`: "options: must be a mapping", `{"inner": 3}`: "options.inner: must be a mapping", `{`: "options: "} {
+		_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(raw))
+		require.ErrorContains(t, err, says)
+	}
+}
