@@ -17,8 +17,12 @@ func (m *module) codeSection(r *reader) {
 			r.bad.Limit = "Functions"
 			return
 		}
+		if m.info.CodeBytes += int(size); m.info.CodeBytes > m.lim.CodeBytes {
+			r.fail(OverLimit, at, "bytes of code up to here: %d, at most %d", m.info.CodeBytes, m.lim.CodeBytes)
+			r.bad.Limit = "CodeBytes"
+			return
+		}
 		m.bodies = append(m.bodies, span{body.pos, body.end})
-		m.info.CodeBytes += int(size)
 		if size := int(size); size > m.lim.FunctionBytes {
 			m.refused.over(at, function, "FunctionBytes", "bytes of the function", uint64(size), uint64(m.lim.FunctionBytes))
 			continue
@@ -191,7 +195,7 @@ func (c *checker) site() {
 // measure keeps the largest figures and bounds what an SSA compiler may have to do: measured on wazero 1.12, compiling a function
 // takes time in proportion to its control instructions times its locals, and to the square of its control instructions.
 func (c *checker) measure(at int) {
-	complexity := c.control * (c.control/64 + c.locals + 1)
+	complexity := (c.control + 1) * (c.control/64 + c.locals + 1)
 	c.info.MostLocals = max(c.info.MostLocals, c.locals)
 	c.info.MostComplex = max(c.info.MostComplex, complexity)
 	if complexity > c.lim.Complexity {

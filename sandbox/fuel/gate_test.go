@@ -76,6 +76,9 @@ func TestGateRefuses(t *testing.T) {
 		{"too many tables", Module{Tables: make([]Table, 17)}.Bytes(), fuel.Limits{}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Limit: "Tables"}},
 		{"too many exports", Module{Funcs: []Func{{Export: "a"}, {Export: "b"}}}.Bytes(), fuel.Limits{Exports: 1}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Limit: "Exports"}},
 		{"too many segments", Module{Memory: &Memory{}, Data: make([]Data, 2)}.Bytes(), fuel.Limits{Segments: 1}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Limit: "Segments"}},
+		{"too many elements", Module{Funcs: []Func{{}}, Elems: []Elem{{Passive: true, Funcs: make([]uint32, 7)}, {Passive: true, Funcs: make([]uint32, 4)}}}.Bytes(), fuel.Limits{Elements: 10}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Message: "4, at most 3", Limit: "Elements"}},
+		{"too much code", Module{Funcs: []Func{{Body: Nop}, {Body: Nop}}}.Bytes(), fuel.Limits{CodeBytes: 5}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Message: "6, at most 5", Limit: "CodeBytes"}},
+		{"10 k locals in each of 10 k functions", localsBomb(10_000), fuel.Limits{}, fuel.Problem{Kind: fuel.OverLimit, Offset: -1, Func: -1, Limit: "TotalComplexity"}},
 		{"table of 2^27", Module{Tables: []Table{{Size: Size{Min: 1 << 27}}}}.Bytes(), fuel.Limits{}, fuel.Problem{Kind: fuel.OverLimit, Offset: 11, Func: -1, Message: "134217728, at most 10000", Limit: "TableEntries"}},
 		{"memory of 65536 pages", Module{Memory: &Memory{Size: Size{Min: 65536}}}.Bytes(), fuel.Limits{}, fuel.Problem{Kind: fuel.OverLimit, Offset: 11, Func: -1, Message: "65536, at most 1024", Limit: "MemoryPages"}},
 		{"memory of 65537 pages", Module{Memory: &Memory{Size: Size{Min: 65537}}}.Bytes(), fuel.Limits{}, fuel.Problem{Kind: fuel.Invalid, Offset: 11, Func: -1, Message: "more than 65536"}},
@@ -146,6 +149,13 @@ func TestGateRefuses(t *testing.T) {
 			require.LessOrEqual(t, len(found), 2, "one cause, no noise: %v", found)
 		})
 	}
+}
+
+// localsBomb makes a decoder that expands declarations take a hundred megabytes for a hundred kilobytes.
+func localsBomb(functions int) []byte {
+	body := Name("\x01" + U32(10_000) + string(I32+Types(End)))
+	return raw(typeSection, Section(3, U32(uint32(functions))+strings.Repeat("\x00", functions)),
+		Section(10, U32(uint32(functions))+strings.Repeat(body, functions)))
 }
 
 // bomb makes an SSA compiler merge every local at every branch.

@@ -18,7 +18,6 @@ type generator struct {
 	functions int
 	self      int
 	nest      int
-	loops     uint32 // bit n is set if the block at nesting n is a loop
 }
 
 const genLocals = 4
@@ -58,7 +57,7 @@ func (g *generator) value() Code {
 
 func (g *generator) label() uint32 { return uint32(g.IntN(g.nest + 1)) }
 
-// leave is what the function's own label takes along: a branch there needs a value, one to an inner block must not have any.
+// branch goes to a label: a branch to the function's own needs a value, one to an inner block must not have any.
 func (g *generator) branch(label uint32) Code {
 	if int(label) == g.nest {
 		return g.value() + Br(label)

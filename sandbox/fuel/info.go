@@ -154,10 +154,10 @@ type Sites struct {
 type Info struct {
 	// Bytes of the whole module, CodeBytes of its function bodies, DataBytes of its data segments.
 	Bytes, CodeBytes, DataBytes int
-	// Functions defined in the module, imports not counted; Types and Segments as declared.
-	Functions, Types, Segments int
-	Imports                    []Import
-	Exports                    []Export
+	// Functions defined in the module, imports not counted; Types, Segments and the Elements in them as declared.
+	Functions, Types, Segments, Elements int
+	Imports                              []Import
+	Exports                              []Export
 	// Memory is nil if the module has none.
 	Memory  *Memory
 	Tables  []Table

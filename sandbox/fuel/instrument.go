@@ -4,7 +4,8 @@ import "strconv"
 
 // The names under which an instrumented module exports what Merit added. The gate refuses modules that use them.
 const (
-	// FuelGlobal is a mutable i64: what is left. The host sets it before every call; below zero means out of fuel.
+	// FuelGlobal is a mutable i64: what is left. The host sets it before every call. Below zero means out of fuel, also after a
+	// call that returned: the last stretch of a run may end before the next check.
 	FuelGlobal = reservedPrefix + "fuel"
 	// DepthGlobal is a mutable i64: the depth that is left. The host sets it before every call, since a trap does not give it back;
 	// below zero means that calls were nested too deeply.

@@ -7,8 +7,11 @@ type Limits struct {
 	Bytes int
 	// CustomBytes of all custom sections that are kept (debug sections are dropped and do not count); CustomSections counts all.
 	CustomBytes, CustomSections int
-	// Types, Imports, Functions, Globals, Exports and Segments (data and element together) count entries.
-	Types, Imports, Functions, Globals, Exports, Segments int
+	// CodeBytes of all function bodies: a decoder may need dozens of bytes for each.
+	CodeBytes int
+	// Types, Imports, Functions, Globals, Exports and Segments (of data and of elements, each) count entries; Elements counts what
+	// all element segments hold.
+	Types, Imports, Functions, Globals, Exports, Segments, Elements int
 	// Tables counts tables; TableEntries bounds the initial size of each and what table.grow may reach.
 	Tables, TableEntries int
 	// MemoryPages bounds the initial size of the memory and what memory.grow may reach, in pages of 64 KiB.
@@ -18,7 +21,7 @@ type Limits struct {
 	// FunctionBytes, Locals (parameters included), Nesting (open blocks) and BranchTargets (of one br_table) bound a function.
 	FunctionBytes, Locals, Nesting, BranchTargets int
 	// Complexity bounds what compiling a function may cost, TotalComplexity the sum over all of them, in units of about a
-	// microsecond: with c control instructions (a br_table counts a quarter of its targets) and n locals, c × (c/64 + n + 1).
+	// microsecond: with c control instructions (a br_table counts a quarter of its targets) and n locals, (c+1) × (c/64 + n + 1).
 	// CPython's largest function has 200,000, all of CPython 2.5 million.
 	Complexity, TotalComplexity int
 	// AllowImport decides which imports exist; nil means DefaultImports.
@@ -35,12 +38,14 @@ func DefaultLimits() Limits {
 		Bytes:           32 << 20,
 		CustomBytes:     8 << 20,
 		CustomSections:  1_000,
+		CodeBytes:       16 << 20,
 		Types:           10_000,
 		Imports:         1_000,
 		Functions:       100_000,
 		Globals:         10_000,
 		Exports:         10_000,
-		Segments:        100_000,
+		Segments:        500_000,
+		Elements:        100_000,
 		Tables:          16,
 		TableEntries:    10_000,
 		MemoryPages:     1_024,
@@ -71,6 +76,7 @@ func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	for _, f := range []struct{ have, want *int }{
 		{&l.Bytes, &d.Bytes}, {&l.CustomBytes, &d.CustomBytes}, {&l.CustomSections, &d.CustomSections},
+		{&l.CodeBytes, &d.CodeBytes}, {&l.Elements, &d.Elements},
 		{&l.Types, &d.Types}, {&l.Imports, &d.Imports}, {&l.Functions, &d.Functions},
 		{&l.Globals, &d.Globals}, {&l.Exports, &d.Exports}, {&l.Segments, &d.Segments},
 		{&l.Tables, &d.Tables}, {&l.TableEntries, &d.TableEntries}, {&l.MemoryPages, &d.MemoryPages}, {&l.Arity, &d.Arity},

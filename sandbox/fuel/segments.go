@@ -78,7 +78,8 @@ func (m *module) elementKind(r *reader, expressions bool) {
 }
 
 func (m *module) elementItems(r *reader, expressions bool) int {
-	n := r.count()
+	n := m.limit(r, "Elements", "elements of all segments", m.lim.Elements-m.info.Elements)
+	m.info.Elements += n
 	for i := 0; i < n && r.bad == nil; i++ {
 		if expressions {
 			m.constant(r)

@@ -225,7 +225,7 @@ func (s *specFile) invoke(a specAction) ([]uint64, error) {
 
 func (s *specFile) returns(c specCommand) {
 	got, err := s.invoke(c.Action)
-	if !s.assertNoError(err, c) {
+	if s.check(err == nil, "%s: %v", c.Action.Field, err); err != nil {
 		return
 	}
 	at := 0
@@ -239,11 +239,6 @@ func (s *specFile) returns(c specCommand) {
 		at += len(bits)
 	}
 	s.check(at == len(got), "%s: %d results", c.Action.Field, len(got))
-}
-
-func (s *specFile) assertNoError(err error, c specCommand) bool {
-	s.check(err == nil, "%s: %v", c.Action.Field, err)
-	return err == nil
 }
 
 // suites are the two versions of the suite that wazero ships.
@@ -296,6 +291,39 @@ func TestSpecSuiteCostsWhatItsInstructionsDo(t *testing.T) {
 		require.Greater(t, len(exact.returned), 10_000)
 		require.Equal(t, naive.returned, exact.returned)
 	}
+}
+
+// Appending globals, locals and types gives no meaning to what had none: a module that is invalid stays so.
+func TestInvalidModulesStayInvalid(t *testing.T) {
+	ctx := context.Background()
+	invalid, passed := 0, 0
+	for suite := range suites {
+		run := newSpecRun(t, suite, 1, 0)
+		runtime := wazero.NewRuntimeWithConfig(ctx, run.config)
+		defer runtime.Close(ctx)
+		files, err := filepath.Glob(filepath.Join(run.dir, "*.wasm"))
+		require.NoError(t, err)
+		for _, file := range files {
+			wasm, err := os.ReadFile(file)
+			require.NoError(t, err)
+			original, err := runtime.CompileModule(ctx, wasm)
+			if err == nil {
+				require.NoError(t, original.Close(ctx))
+				continue
+			}
+			invalid++
+			metered, refused := fuel.Instrument(wasm, fuel.Options{Limits: specLimits()})
+			if refused != nil {
+				continue
+			}
+			passed++
+			_, after := runtime.CompileModule(ctx, metered.Wasm)
+			require.Error(t, after, "%s: %v", file, err)
+		}
+	}
+	t.Logf("%d invalid modules, %d of them refused by the gate", invalid, invalid-passed)
+	require.Greater(t, invalid, 1000)
+	require.Greater(t, invalid-passed, 200)
 }
 
 // With three units of fuel the same suite fails, and for want of fuel: the meter is really there.
