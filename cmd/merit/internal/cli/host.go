@@ -26,6 +26,7 @@ type Host struct {
 	Stdout, Stderr io.Writer
 	StdoutTerminal bool // Stdout is a terminal
 	StderrTerminal bool // Stderr is a terminal
+	StderrColumns  int  // its width; 0 if unknown
 	Now            func() time.Time
 	Executable     string           // path of the running binary; "" if unknown
 	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
@@ -47,7 +48,8 @@ func Main() int {
 	signal.Ignore(syscall.SIGXFSZ)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	self, _ := os.Executable()
+	self, _ := os.Executable()                         // unknown stays empty
+	columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
 	h := &Host{
 		Env:            os.Getenv,
 		Stdin:          os.Stdin,
@@ -55,6 +57,7 @@ func Main() int {
 		Stderr:         os.Stderr,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		StderrColumns:  columns,
 		Now:            time.Now,
 		Executable:     self,
 		Signals:        signals,
@@ -110,11 +113,11 @@ func (h *Host) colour() bool {
 
 // progress starts a progress display on stderr.
 func (h *Host) progress(label, unit string, total int64) *ui.Progress {
-	out := h.Stderr
+	screen := ui.Screen{Out: h.Stderr, Terminal: h.StderrTerminal, Columns: h.StderrColumns, Now: h.Now}
 	if h.global.quiet {
-		out = nil
+		screen.Out = nil
 	}
-	return ui.NewProgress(out, h.StderrTerminal, h.Now, label, unit, total)
+	return ui.NewProgress(screen, label, unit, total)
 }
 
 // logger returns the structured log that the global flags ask for.

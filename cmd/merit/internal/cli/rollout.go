@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/env"
@@ -37,10 +38,11 @@ type rolloutOptions struct {
 	split  string
 	groups int
 	out    string
+	count  played
 }
 
 func newRolloutCmd(h *Host) *cobra.Command {
-	o := &rolloutOptions{host: h}
+	o := &rolloutOptions{host: h, count: played{Stops: map[string]int{}, Outcomes: map[string]int{}}}
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "Play episodes and write them, scored and with advantages",
@@ -92,7 +94,47 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.Close(), unscored)
+	return errors.Join(out.Close(), o.report(), unscored)
+}
+
+// played counts what was written.
+type played struct {
+	Episodes int            `json:"episodes"`
+	Steps    int            `json:"steps"`
+	Stops    map[string]int `json:"stops"`
+	Outcomes map[string]int `json:"outcomes"`
+	Score    float64        `json:"mean_score"` // of the scored episodes
+}
+
+func (c *played) add(t *rl.Trajectory) {
+	c.Episodes++
+	c.Steps += len(t.Steps)
+	c.Stops[string(t.StopReason)]++
+	c.Outcomes[t.Outcome]++
+	if n := c.Outcomes[string(reward.Scored)]; t.Outcome == string(reward.Scored) {
+		c.Score += (t.Evaluation.Score - c.Score) / float64(n)
+	}
+}
+
+// report prints what was played: on stderr where stdout carries the episodes.
+func (o *rolloutOptions) report() error {
+	w := io.Writer(o.host.Stdout)
+	if o.out == "-" {
+		w = o.host.Stderr
+	} else if o.host.global.json {
+		return o.host.printJSON(o.count)
+	}
+	var t ui.Table
+	t.Add("episodes", itoa(o.count.Episodes))
+	t.Add("steps", itoa(o.count.Steps))
+	for _, stop := range sortedKeys(o.count.Stops) {
+		t.Add(stop, itoa(o.count.Stops[stop]))
+	}
+	for _, outcome := range sortedKeys(o.count.Outcomes) {
+		t.Add(outcome, itoa(o.count.Outcomes[outcome]))
+	}
+	t.Add("mean score", fmt.Sprintf("%.4f", o.count.Score))
+	return t.Write(w)
 }
 
 // checkpoint splits --policy into a run directory and a checkpoint's name.
@@ -205,6 +247,7 @@ func (o *rolloutOptions) credit(ctx context.Context, s *session, pool *reward.Po
 	}
 	batch.Write(&result)
 	for _, t := range batch.Trajectories {
+		o.count.add(t)
 		if err := writeLine(out, t); err != nil {
 			return nil, fmt.Errorf("writing %s: %w", t.ID, err)
 		}

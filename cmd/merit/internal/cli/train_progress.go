@@ -8,28 +8,37 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// trainProgress shows a run: one bar over the iterations, and a line for each
-// evaluation.
+// trainProgress shows a run: a bar over the iterations, then one for each
+// final evaluation, and a line for each evaluation that is finished.
 type trainProgress struct {
+	host  *Host
 	bar   *ui.Progress
-	done  int // finished iterations
-	begun int // iteration under way
+	what  string // that the bar shows
+	done  int    // finished iterations
+	begun int    // iteration under way
 	note  string
 }
 
 func newTrainProgress(h *Host, iterations int) *trainProgress {
-	return &trainProgress{bar: h.progress("train", "iterations", int64(iterations))}
+	return &trainProgress{host: h, bar: h.progress(train.SplitTrain, "iterations", int64(iterations)), what: train.SplitTrain}
 }
 
 func (p *trainProgress) close() { p.bar.Close() }
 
 // Collecting shows evaluations, whose episodes take longer than an iteration.
 func (p *trainProgress) Collecting(what string, done, total int) {
-	if what == train.SplitTrain {
+	switch what {
+	case train.SplitTrain:
 		p.bar.Set(int64(p.done), p.note)
-		return
+	case train.SplitValidation:
+		p.bar.Set(int64(p.done), fmt.Sprintf("%s %d/%d", what, done, total))
+	default:
+		if what != p.what {
+			p.bar.Close()
+			p.bar, p.what = p.host.progress(what, "episodes", int64(total)), what
+		}
+		p.bar.Set(int64(done), "")
 	}
-	p.bar.Set(int64(p.done), fmt.Sprintf("%s %d/%d", what, done, total))
 }
 
 // Evaluated prints a line.
@@ -37,20 +46,22 @@ func (p *trainProgress) Evaluated(what string, s run.Score) {
 	if what == train.SplitValidation {
 		what = fmt.Sprintf("iteration %d", p.begun)
 	}
-	p.bar.Line(fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what, percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
+	p.bar.Line(fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what,
+		percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
 }
 
 // Iterated moves the bar.
 func (p *trainProgress) Iterated(it run.Iteration, _ int) {
 	p.done, p.begun = it.Iteration, it.Iteration+1
+	p.note = ""
 	if it.Rollout != nil {
-		p.note = fmt.Sprintf("success %s return %.3f", percent(it.Rollout.Success), it.Rollout.Return)
+		p.note = fmt.Sprintf("success %s return %.2f", percent(it.Rollout.Success), it.Rollout.Return)
 	}
 	if it.Update != nil {
-		p.note += fmt.Sprintf(" KL %.4f H %.3f", it.Update.KL, it.Update.Entropy)
+		p.note += fmt.Sprintf(" KL %.3f entropy %.2f", it.Update.KL, it.Update.Entropy)
 	}
 	if it.Time.StepsPerSecond > 0 {
-		p.note += fmt.Sprintf(" %.0f steps/s", it.Time.StepsPerSecond)
+		p.note += fmt.Sprintf(" %.1fk steps/s", it.Time.StepsPerSecond/1000)
 	}
 	p.bar.Set(int64(p.done), p.note)
 }

@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -11,33 +12,40 @@ import (
 // Progress shows how far a command is: a bar on a terminal, otherwise a plain
 // line at most every Interval. One goroutine at a time may use it.
 type Progress struct {
-	out   io.Writer
-	now   func() time.Time
-	bar   *progressbar.ProgressBar
-	label string
-	unit  string
-	total int64
-	start time.Time
-	last  time.Time
+	out     io.Writer
+	now     func() time.Time
+	columns int
+	bar     *progressbar.ProgressBar
+	label   string
+	unit    string
+	total   int64
+	start   time.Time
+	last    time.Time
 }
 
 // Interval is the least time between two plain progress lines.
 const Interval = 2 * time.Second
 
-// NewProgress starts to show work of total units (-1 if unknown). A nil out
-// shows nothing.
-func NewProgress(out io.Writer, terminal bool, now func() time.Time, label, unit string, total int64) *Progress {
-	p := &Progress{out: out, now: now, label: label, unit: unit, total: total}
-	p.start = now()
+// Screen is where progress is shown.
+type Screen struct {
+	Out      io.Writer // nil shows nothing
+	Terminal bool      // Out is a terminal
+	Columns  int       // of the terminal; 0 if unknown
+	Now      func() time.Time
+}
+
+// NewProgress starts to show work of total units (-1 if unknown).
+func NewProgress(screen Screen, label, unit string, total int64) *Progress {
+	out, terminal := screen.Out, screen.Terminal
+	p := &Progress{out: out, now: screen.Now, columns: screen.Columns, label: label, unit: unit, total: total}
+	p.start = p.now()
 	p.last = p.start
 	if out != nil && terminal {
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(out),
 			progressbar.OptionSetDescription(label),
-			progressbar.OptionSetItsString(unit),
 			progressbar.OptionShowCount(),
-			progressbar.OptionShowIts(),
-			progressbar.OptionSetWidth(24),
+			progressbar.OptionSetWidth(10),
 			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionUseANSICodes(true),
@@ -52,9 +60,7 @@ func (p *Progress) Set(done int64, note string) {
 		return
 	}
 	if p.bar != nil {
-		if note != "" {
-			p.bar.Describe(p.label + "  " + note)
-		}
+		p.bar.Describe(p.fit(strings.TrimSpace(p.label + "  " + note)))
 		_ = p.bar.Set64(done) // a bar that cannot be drawn must not stop the work
 		return
 	}
@@ -64,6 +70,19 @@ func (p *Progress) Set(done int64, note string) {
 	}
 	p.last = now
 	p.line(done, now, note)
+}
+
+// barColumns is what the bar itself takes beside its description.
+const barColumns = 44
+
+// fit cuts a description so that the bar stays on one line: a bar that wraps
+// cannot be drawn over.
+func (p *Progress) fit(text string) string {
+	room := p.columns - barColumns
+	if p.columns == 0 || len(text) <= room {
+		return text
+	}
+	return text[:max(room, 0)]
 }
 
 // Line prints a line of its own without breaking the bar.

@@ -48,7 +48,7 @@ func TestCleanEscapesControls(t *testing.T) {
 func TestPlainProgressIsRateLimited(t *testing.T) {
 	now := time.Unix(0, 0)
 	var b strings.Builder
-	p := ui.NewProgress(&b, false, func() time.Time { return now }, "eval", "evaluations", 100)
+	p := ui.NewProgress(ui.Screen{Out: &b, Now: func() time.Time { return now }}, "eval", "evaluations", 100)
 	for i := range int64(100) {
 		now = now.Add(100 * time.Millisecond)
 		p.Set(i+1, "")
