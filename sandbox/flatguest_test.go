@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"github.com/merit-rl/merit/core/rl"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 )
 
@@ -100,3 +101,17 @@ func (g guest) module() wt.Module {
 }
 
 func (g guest) wasm() []byte { return g.module().Bytes() }
+
+// endlessOn never returns for a conversation of n messages and scores others.
+func endlessOn(n int32) []byte {
+	return guest{evaluate: wt.LocalGet(0) + wt.I32Load(24) + wt.I32Const(n) + wt.I32Eq + wt.If(wt.Loop(wt.Br(0))) + score(1) + scored}.wasm()
+}
+
+// long is a conversation of n messages.
+func long(n int) *rl.Trajectory {
+	t := small()
+	for len(t.Messages) < n {
+		t.Messages = append(t.Messages, rl.Message{Role: rl.RoleUser, Content: rl.Text("and?")})
+	}
+	return t
+}

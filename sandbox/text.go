@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,17 +23,25 @@ func escape(s string) string {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[i])
+			writeHex(&b, 'x', 2, rune(s[i]))
 		case r == '\n' || r == '\t':
 			b.WriteByte(byte(r))
 		case r < 0x80 && unicode.IsControl(r):
-			fmt.Fprintf(&b, `\x%02x`, r)
+			writeHex(&b, 'x', 2, r)
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == 0x2028, r == 0x2029:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			writeHex(&b, 'u', 4, r)
 		default:
 			b.WriteString(s[i : i+n])
 		}
 		i += n
 	}
 	return b.String()
+}
+
+func writeHex(b *strings.Builder, kind byte, digits int, r rune) {
+	b.WriteByte('\\')
+	b.WriteByte(kind)
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		b.WriteByte("0123456789abcdef"[r>>shift&15])
+	}
 }

@@ -1,0 +1,66 @@
+package sandbox_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/stretchr/testify/require"
+)
+
+// spare makes sure that a processor is left for the watchdog: guests cannot be
+// preempted.
+func spare(t *testing.T) {
+	old := runtime.GOMAXPROCS(4)
+	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+}
+
+// Promise: a guest whose fuel lasts too long is stopped by the clock; the
+// outcome says that it is not deterministic, and the module goes on serving.
+func TestWallClock(t *testing.T) {
+	spare(t)
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, 50*time.Millisecond }), endlessOn(6))
+	for range 3 {
+		start := time.Now()
+		e := m.Evaluate(context.Background(), long(6))
+		require.Equal(t, reward.Timeout, e.Outcome, e.Reason)
+		require.Less(t, time.Since(start), 2*time.Second)
+		require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+	}
+}
+
+// Promise: when the caller's context ends, so does the guest, and waiting for
+// a free instance.
+func TestCancellation(t *testing.T) {
+	spare(t)
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.Workers = 1<<50, 1 }), endlessOn(6))
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	start, second := time.Now(), make(chan reward.Evaluation)
+	go func() {
+		time.Sleep(20 * time.Millisecond)
+		second <- m.Evaluate(ctx, small())
+	}()
+	e := m.Evaluate(ctx, long(6))
+	require.Equal(t, reward.Infrastructure, e.Outcome, e.Reason)
+	require.Less(t, time.Since(start), 2*time.Second)
+	require.Contains(t, []reward.Outcome{reward.Infrastructure, reward.Scored}, (<-second).Outcome)
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+}
+
+// Promise: a runtime that is closed leaves no goroutine behind.
+func TestCloseLeavesNothing(t *testing.T) {
+	before := runtime.NumGoroutine()
+	r, err := sandbox.New(context.Background(), sandbox.DefaultConfig())
+	require.NoError(t, err)
+	m := load(t, r, guest{}.wasm())
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+	require.NoError(t, r.Close(context.Background()))
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
