@@ -59,7 +59,7 @@ func Run(ctx context.Context, module reward.Scorer) []Failure {
 		}
 		for i, t := range c.Members {
 			want := Expect(t)
-			if group != nil && want.Outcome == reward.Scored {
+			if group != nil {
 				want.Result.Metrics = append(want.Result.Metrics, metric("members", len(c.Members)))
 			}
 			d := diff{of: Failure{Case: c.Name, Member: i}, raw: module.Info().ABI == flatABI, log: group == nil}

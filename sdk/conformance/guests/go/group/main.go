@@ -15,9 +15,7 @@ func rank(members []*reward.Rollout) []reward.Result {
 	results := make([]reward.Result, len(members))
 	for i, r := range members {
 		results[i] = check.Rollout(r)
-		if !results[i].Invalid && results[i].Error == "" {
-			results[i].Metrics = append(results[i].Metrics, reward.Metric{Name: "members", Value: float64(len(members))})
-		}
+		results[i].Metrics = append(results[i].Metrics, reward.Metric{Name: "members", Value: float64(len(members))})
 	}
 	return results
 }
