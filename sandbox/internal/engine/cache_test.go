@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// entryName is a name as pairDigest makes it.
+func entryName(c string) string { return strings.Repeat(c, 64) }
+
+// put returns a build that writes what a compiler would.
+func put(content string, calls *int) func(string, bool) error {
+	return func(dir string, known bool) error {
+		*calls++
+		if dir == "" || known {
+			return nil
+		}
+		sub := filepath.Join(dir, "wazero-x")
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(sub, "code"), []byte(content), 0o600)
+	}
+}
+
+func newTestCache(t *testing.T, limit int64) *cache {
+	c, err := openCache(filepath.Join(t.TempDir(), "cache"), limit)
+	require.NoError(t, err)
+	return c
+}
+
+func use(t *testing.T, c *cache, name, content string) bool {
+	calls := 0
+	hit, err := c.use(name, put(content, &calls))
+	require.NoError(t, err)
+	require.Equal(t, 1, calls)
+	return hit
+}
+
+// Promise: an entry is used if it is as it was sealed, and made anew if one
+// byte, its name or its files are not.
+func TestCacheTrustsOnlyWhatItSealed(t *testing.T) {
+	a := entryName("a")
+	for name, harm := range map[string]func(t *testing.T, c *cache, entry string){
+		"byte changed": func(t *testing.T, _ *cache, entry string) {
+			require.NoError(t, os.WriteFile(filepath.Join(entry, "wazero-x", "code"), []byte("evil"), 0o600))
+		},
+		"file added": func(t *testing.T, _ *cache, entry string) {
+			require.NoError(t, os.WriteFile(filepath.Join(entry, "wazero-x", "more"), nil, 0o600))
+		},
+		"writable for others": func(t *testing.T, _ *cache, entry string) {
+			require.NoError(t, os.Chmod(filepath.Join(entry, "wazero-x", "code"), 0o666))
+		},
+		"link": func(t *testing.T, _ *cache, entry string) {
+			code := filepath.Join(entry, "wazero-x", "code")
+			require.NoError(t, os.Rename(code, filepath.Join(t.TempDir(), "code")))
+			require.NoError(t, os.Symlink("/etc/hostname", code))
+		},
+		"entry of another module": func(t *testing.T, c *cache, entry string) {
+			require.False(t, use(t, c, entryName("b"), "b"))
+			require.NoError(t, os.RemoveAll(entry))
+			require.NoError(t, os.Rename(filepath.Join(c.dir, entryName("b")), entry))
+		},
+		"seal removed": func(t *testing.T, _ *cache, entry string) {
+			require.NoError(t, os.Remove(filepath.Join(entry, sealName)))
+		},
+		"key replaced": func(t *testing.T, c *cache, _ string) { c.key = make([]byte, 32) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newTestCache(t, 1<<30)
+			require.False(t, use(t, c, a, "good"))
+			require.True(t, use(t, c, a, "good"))
+			harm(t, c, filepath.Join(c.dir, a))
+			require.False(t, use(t, c, a, "good"))
+			require.True(t, use(t, c, a, "good"))
+		})
+	}
+}
+
+// Promise: a folder that others can write to is refused, and the key is kept
+// over restarts.
+func TestCacheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	one, err := openCache(dir, 1)
+	require.NoError(t, err)
+	two, err := openCache(dir, 1)
+	require.NoError(t, err)
+	require.Equal(t, one.key, two.key)
+	require.NoError(t, os.Chmod(dir, 0o777))
+	_, err = openCache(dir, 1)
+	require.ErrorContains(t, err, "others may write")
+	require.NoError(t, os.Chmod(dir, 0o700))
+	require.NoError(t, os.Truncate(filepath.Join(one.dir, keyName), 3))
+	_, err = openCache(dir, 1)
+	require.NoError(t, err)
+}
+
+// Promise: the cache stays within its size; what was not used for longest goes
+// first, with what a process that died left behind.
+func TestCacheIsBounded(t *testing.T) {
+	c := newTestCache(t, 250)
+	content := strings.Repeat("x", 60) // and 32 bytes of seal
+	old := func(name string, age time.Duration) {
+		when := time.Now().Add(-age)
+		require.NoError(t, os.Chtimes(filepath.Join(c.dir, name), when, when))
+	}
+	use(t, c, entryName("a"), content)
+	use(t, c, entryName("b"), content)
+	old(entryName("a"), time.Hour)
+	old(entryName("b"), 2*time.Hour)
+	require.NoError(t, os.Mkdir(filepath.Join(c.dir, "new-entry-1"), 0o700))
+	old("new-entry-1", 2*time.Hour)
+	require.False(t, use(t, c, entryName("c"), content))
+	require.NoDirExists(t, filepath.Join(c.dir, entryName("b")))
+	require.NoDirExists(t, filepath.Join(c.dir, "new-entry-1"))
+	require.True(t, use(t, c, entryName("a"), content))
+	require.True(t, use(t, c, entryName("c"), content))
+}
+
+// Promise: what goes wrong while building is the builder's error, and leaves
+// nothing in the cache.
+func TestCacheKeepsNoFailures(t *testing.T) {
+	c := newTestCache(t, 1<<30)
+	broken := errors.New("broken")
+	_, err := c.use(entryName("a"), func(string, bool) error { return broken })
+	require.ErrorIs(t, err, broken)
+	require.NoDirExists(t, filepath.Join(c.dir, entryName("a")))
+}

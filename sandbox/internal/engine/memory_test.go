@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// memories are the ways to keep a guest's memory that this machine has.
+func memories(limit uint64) map[string]linear {
+	list := map[string]linear{"copied": newCopied(limit)}
+	if m := newLinear(limit); isMapped(m) {
+		list["mapped"] = m
+	}
+	return list
+}
+
+func isMapped(l linear) bool {
+	_, portable := l.(*copied)
+	return !portable
+}
+
+// Promise: whatever was written and however far the memory grew, restore
+// brings the bytes and the size of the snapshot back, and what lies behind is
+// zero again.
+func TestRestoreBringsEverythingBack(t *testing.T) {
+	const snapshot, most = 40 * pageBytes, 48 * pageBytes
+	for name, m := range memories(most) {
+		t.Run(name, func(t *testing.T) {
+			defer m.Free()
+			random := rand.New(rand.NewPCG(1, 2))
+			buf := m.Reallocate(snapshot)
+			for range 200 {
+				buf[random.IntN(len(buf))] = byte(random.Uint32())
+			}
+			want := append([]byte(nil), buf...)
+			require.NoError(t, m.snapshot())
+			buf = m.Reallocate(snapshot)
+			require.Equal(t, want, buf)
+			for round := range 72 { // past the rounds after which pages are given back
+				pages := snapshot/pageBytes + random.IntN(8)
+				buf = m.Reallocate(uint64(pages) * pageBytes)
+				for _, b := range buf[snapshot:] {
+					if b != 0 {
+						t.Fatal("memory behind the snapshot is not zero")
+					}
+				}
+				for range 1 + random.IntN(40) {
+					buf[random.IntN(len(buf))] = byte(random.Uint32())
+				}
+				if round%3 == 0 {
+					for at := 0; at < len(buf); at += 1024 { // dirty everything
+						buf[at]++
+					}
+				}
+				size, err := m.restore()
+				require.NoError(t, err)
+				require.EqualValues(t, snapshot, size)
+				require.True(t, string(want) == string(m.Reallocate(snapshot)), "round %d", round)
+			}
+		})
+	}
+}
+
+// Promise: a growth beyond the limit is refused and remembered until the next
+// evaluation.
+func TestMemoryLimit(t *testing.T) {
+	for name, m := range memories(2 * pageBytes) {
+		t.Run(name, func(t *testing.T) {
+			defer m.Free()
+			require.Len(t, m.Reallocate(2*pageBytes), 2*pageBytes)
+			require.False(t, m.denied())
+			require.Nil(t, m.Reallocate(3*pageBytes))
+			require.True(t, m.denied())
+			m.forget()
+			require.False(t, m.denied())
+		})
+	}
+}
+
+// Promise: a memory without pages can be kept and restored too.
+func TestEmptyMemory(t *testing.T) {
+	for name, m := range memories(4 * pageBytes) {
+		t.Run(name, func(t *testing.T) {
+			defer m.Free()
+			m.Reallocate(0)
+			require.NoError(t, m.snapshot())
+			size, err := m.restore()
+			require.NoError(t, err)
+			require.Zero(t, size)
+		})
+	}
+}
