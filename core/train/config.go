@@ -31,6 +31,9 @@ type Config struct {
 	// Resample is how often an iteration replaces groups whose members all
 	// score the same (dynamic sampling, arXiv 2503.14476); 0 = never.
 	Resample int `yaml:"resample" json:"resample"`
+	// SkipZero leaves steps whose advantage is 0 out of the update: they have
+	// no gradient but the entropy bonus's, and often are most of a batch.
+	SkipZero bool `yaml:"skip_zero" json:"skip_zero"`
 }
 
 // DefaultConfig returns the settings of a run of some minutes on a small

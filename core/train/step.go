@@ -45,6 +45,9 @@ func (l *loop) step(ctx context.Context) error {
 	}
 	l.batch.Write(&l.credit)
 	l.logSteps(ctx)
+	if l.s.Train.SkipZero {
+		skipZero(l.credit.Weight, l.credit.Advantage)
+	}
 	watch.lap(&it.Time.Advantage)
 
 	samples, err := learn.SamplesFrom(&l.batch, &l.credit)
@@ -85,4 +88,13 @@ func (l *loop) collect(ctx context.Context, n, round int) ([]*rl.Group, error) {
 	l.cursor.EnvSteps += uint64(stats.Steps)
 	l.collected += stats.Episodes
 	return groups, nil
+}
+
+// skipZero takes the weight of rows whose advantage is 0.
+func skipZero(weight, advantage []float64) {
+	for i, a := range advantage {
+		if a == 0 {
+			weight[i] = 0
+		}
+	}
 }

@@ -245,3 +245,20 @@ func (c *countdown) event() {
 func (c *countdown) Collecting(string, int, int) { c.event() }
 func (c *countdown) Evaluated(string, run.Score) { c.event() }
 func (c *countdown) Iterated(run.Iteration, int) { c.event() }
+
+// Promise: leaving rows without an advantage out of the update still learns,
+// from fewer rows.
+func TestSkipZero(t *testing.T) {
+	path := t.TempDir()
+	s := settings()
+	s.Train.Iterations, s.Train.EvaluateEvery, s.Train.SkipZero = 40, 10, true
+	s.PPO.Minibatch = 16
+	summary, err := trainIn(t.Context(), t, path, s, deps(), false)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, summary.Trained.Success, 0.85)
+	metrics, err := run.ReadMetrics(path)
+	require.NoError(t, err)
+	for _, it := range metrics[1:] {
+		require.LessOrEqual(t, it.Update.Minibatches, 2*(1+it.Rollout.Steps/16))
+	}
+}
