@@ -47,6 +47,7 @@ var table = []row{
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy", "plugins/proto", "plugins/wire"}, "what an environment author imports"},
 	{"sdk/reward", nil, "runs inside the guest"},
 	{"sdk/conformance", []string{"core", "sandbox"}, "runs guests through the real sandbox"},
+	{"sdk/conformance/guests", []string{"sdk/reward"}, "written as a user's are"},
 	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},
 	{"examples", []string{"sdk"}, "written as a user's are"},
 }
