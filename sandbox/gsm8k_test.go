@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,5 +40,22 @@ func TestGSM8KAgreesWithTheGrader(t *testing.T) {
 		e := m.Evaluate(context.Background(), x)
 		require.Equal(t, reward.Scored, e.Outcome, "%s: %s %s", x.ID, e.Reason, e.Log)
 		require.Equal(t, string(x.Metadata["is_correct"]) == "true", e.Result.Score == 1, x.ID)
+	}
+}
+
+// Promise: scoring with several modules at once is the same as one by one, and
+// each keeps its own limits.
+func TestEvaluateEach(t *testing.T) {
+	r, tight := newRuntime(t), newRuntime(t, func(c *sandbox.Config) { c.InputMiB = 1 })
+	wasm := goGuest(t, "examples/gsm8k")
+	modules := []*sandbox.Module{load(t, r, wasm), load(t, r, guest{}.wasm()), load(t, r, goGuest(t, "sandbox/testdata/group")), load(t, tight, wasm)}
+	large := answers(t)[0]
+	large.Messages[0].Content = rl.Text(strings.Repeat("x", 1<<20))
+	for _, x := range append(answers(t)[:5], large) {
+		for i, e := range sandbox.EvaluateEach(context.Background(), modules, x) {
+			want := modules[i].Evaluate(context.Background(), x)
+			e.Elapsed, want.Elapsed = 0, 0
+			require.Equal(t, want, e, "%s, module %d", x.ID, i)
+		}
 	}
 }

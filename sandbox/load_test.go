@@ -132,3 +132,30 @@ func TestConfigValidate(t *testing.T) {
 		require.ErrorContains(t, err, key+": ")
 	}
 }
+
+// Promise: a module comes from the cache the second time, gives the same, and
+// a poisoned entry is compiled anew.
+func TestCompiledModulesAreCached(t *testing.T) {
+	dir := t.TempDir()
+	cached := func(c *sandbox.Config) { c.CacheDir = filepath.Join(dir, "cache") }
+	wasm := guest{}.wasm()
+	first := load(t, newRuntime(t, cached), wasm)
+	require.False(t, first.Cached())
+	second := load(t, newRuntime(t, cached), wasm)
+	require.True(t, second.Cached())
+	require.Equal(t, first.Evaluate(context.Background(), small()).Fuel, second.Evaluate(context.Background(), small()).Fuel)
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && d.Name() != "key" && d.Name() != "seal" {
+			return os.WriteFile(path, []byte("poison"), 0o600)
+		}
+		return err
+	}))
+	third := load(t, newRuntime(t, cached), wasm)
+	require.False(t, third.Cached())
+	require.Equal(t, reward.Scored, third.Evaluate(context.Background(), small()).Outcome)
+	require.NoError(t, os.Chmod(filepath.Join(dir, "cache"), 0o777))
+	cfg := sandbox.DefaultConfig()
+	cached(&cfg)
+	_, err := sandbox.New(context.Background(), cfg)
+	require.ErrorContains(t, err, "others may write")
+}

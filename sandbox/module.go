@@ -49,18 +49,7 @@ func (m *Module) isolation() Isolation {
 
 // Evaluate implements reward.Scorer. A group reward sees a group of one.
 func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
-	start := time.Now()
-	w, err := m.pool.get(ctx)
-	if err != nil {
-		return failed(infrastructure(err), start)
-	}
-	w.one[0] = t
-	fuel, v, spoilt := w.run(ctx, w.one[:])
-	e := w.result(0, v)
-	e.Fuel, e.Elapsed = fuel, time.Since(start)
-	w.one[0] = nil
-	m.pool.put(w, spoilt)
-	return e
+	return m.evaluate(ctx, t, nil)
 }
 
 // EvaluateGroup implements reward.GroupScorer. A reward that does not compare
@@ -84,7 +73,7 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 		}
 		return results
 	}
-	fuel, v, spoilt := w.run(ctx, members)
+	fuel, v, spoilt := w.run(ctx, members, nil)
 	n := uint64(len(members))
 	for i := range results {
 		results[i] = w.result(i, v)
@@ -110,13 +99,19 @@ func (w *worker) result(i int, v *verdict) reward.Evaluation {
 	return w.collector.evaluation(i, log)
 }
 
-// run evaluates members from the worker's present state. A spoilt worker must
-// not be used again.
-func (w *worker) run(ctx context.Context, members []*rl.Trajectory) (fuel uint64, v *verdict, spoilt bool) {
+// run evaluates members from the worker's present state. Input is nil unless
+// they are encoded already. A spoilt worker must not be used again.
+func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte) (fuel uint64, v *verdict, spoilt bool) {
 	w.collector.start(members, w.module.info.Group)
-	input, err := w.session.input(members)
-	if err != nil {
-		return 0, badInput(err), false
+	limit := w.module.runtime.config.InputMiB << 20
+	if input == nil {
+		var err error
+		if input, err = w.session.input(members); err != nil {
+			return 0, badInput(err), false
+		}
+	}
+	if len(input) > limit {
+		return 0, badInput(&abi.TooLarge{Limit: limit}), false
 	}
 	w.instance.Begin(ctx, w.module.budget(len(input), len(members)))
 	v, stop := w.session.evaluate(input)

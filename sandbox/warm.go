@@ -50,7 +50,7 @@ func (w *worker) warm(ctx context.Context) error {
 		members = warmConversation()
 	}
 	for range warmRounds {
-		switch _, v, _ := w.run(ctx, members); {
+		switch _, v, _ := w.run(ctx, members, nil); {
 		case v == nil:
 		case v.outcome == reward.Timeout || v.outcome == reward.Infrastructure:
 			return v
