@@ -40,8 +40,7 @@ type Config struct {
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
 	// Limits bound the process.
 	Limits Limits `yaml:"limits" json:"limits"`
-	// Log receives what the plug-in prints (debug) and restarts (warn); nil
-	// discards both.
+	// Log receives what the plug-in prints, at debug level; nil discards it.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -19,12 +18,11 @@ import (
 // environment is an env.Env in a plug-in. After a fault its process is gone;
 // the next batch of resets starts another.
 type environment struct {
-	launcher *Launcher
-	cfg      Config
-	spec     env.Spec
-	steps    *watchdog // batches without a reset
-	resets   *watchdog // batches with one
-	closed   bool
+	cfg    Config
+	spec   env.Spec
+	steps  *watchdog // batches without a reset
+	resets *watchdog // batches with one
+	closed bool
 
 	session *session // nil after a fault
 	stream  grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
@@ -76,11 +74,14 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 	if err := b.Check(e.spec); err != nil {
 		return e.misuse(err.Error())
 	}
+	if err := ctx.Err(); err != nil {
+		return interrupted(nameOf(e.cfg.Path), "before a batch", err)
+	}
 	if e.session == nil {
 		if i := slices.Index(b.Ops, env.Step); i >= 0 {
 			return e.misuse(fmt.Sprintf("slot %d steps after a fault; every slot must be reset first", i))
 		}
-		if err := e.launcher.start(ctx, e); err != nil {
+		if err := e.connect(ctx); err != nil {
 			return err
 		}
 	}
@@ -97,16 +98,10 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 	e.session = nil
 	err = s.finish(ctx, err, "during a batch", limit)
 	e.cancel()
-	if !errors.Is(err, context.Canceled) {
-		e.launcher.died(err)
-	}
 	return err
 }
 
 func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, dog *watchdog) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	s := e.session
 	timer := time.AfterFunc(dog.limit, s.expire)
 	defer timer.Stop()

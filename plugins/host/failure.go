@@ -58,15 +58,10 @@ func (s *session) lastWords() error {
 // doing says when, as in "during a batch", and limit is the deadline that
 // applied.
 func (s *session) faultOf(ctx context.Context, err error, doing string, limit time.Duration) *fault.Error {
-	e := &fault.Error{Boundary: fault.Plugin, Where: s.name, Retry: true}
 	if cause := ctx.Err(); cause != nil {
-		e.Kind, e.What, e.Err = fault.Interrupted, "stopped "+doing, cause
-		e.Retry = errors.Is(cause, context.DeadlineExceeded)
-		if e.Retry {
-			e.Kind, e.What, e.Hint = fault.Timeout, "too late "+doing, "raise the deadline, or find out why the environment is slow"
-		}
-		return e
+		return interrupted(s.name, doing, cause)
 	}
+	e := &fault.Error{Boundary: fault.Plugin, Where: s.name, Retry: true}
 	death := s.obituary()
 	code := status.Code(err)
 	switch {
@@ -85,6 +80,31 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 		e.Hint = "the plug-in was killed, for its state is not known"
 	}
 	return e
+}
+
+// interrupted is the error of a caller that gave up or whose time was over.
+func interrupted(where, doing string, cause error) *fault.Error {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Timeout, Where: where, What: "too late " + doing,
+			Hint: "raise the deadline, or find out why the environment is slow", Retry: true, Err: cause,
+		}
+	}
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Interrupted, Where: where, What: "stopped " + doing, Err: cause}
+}
+
+// named puts the plug-in's name before what its messages broke.
+func (s *session) named(err error) error {
+	e, ok := err.(*fault.Error)
+	if !ok || e.Boundary != fault.Plugin || e.Where == s.name {
+		return err
+	}
+	named := *e
+	named.Where = s.name
+	if e.Where != "" {
+		named.Where += ": " + e.Where
+	}
+	return &named
 }
 
 // startFault explains why a process did not become a plug-in.

@@ -31,7 +31,7 @@ func TestStartFaults(t *testing.T) {
 		{"mute socket", fault.Timeout, []string{"gave no answer within 300ms at its start"}},
 		{"describes another version", fault.Protocol, []string{"speaks protocol version 2, this merit speaks 1"}},
 		{"hangs in Describe", fault.Timeout, []string{"gave no answer within 300ms at its start"}},
-		{"another slot count", fault.Protocol, []string{"spec.slots: is 4, asked for 3"}},
+		{"another slot count", fault.Protocol, []string{"faulty: spec.slots: is 4, asked for 3"}},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			cfg := faulty(t, c.mode)
@@ -86,7 +86,7 @@ func TestBatchFaults(t *testing.T) {
 		{"returns an error", fault.Crashed, []string{"failed during a batch", "the handler failed"}},
 		{"ends the stream", fault.Crashed, []string{"failed during a batch"}},
 		{"short reward", fault.Protocol, []string{"reward: column has 23 bytes, not 3 rows of 8"}},
-		{"reward is NaN", fault.Protocol, []string{"reward: slot 0 has NaN"}},
+		{"reward is NaN", fault.Protocol, []string{"faulty: reward: slot 0 has NaN"}},
 		{"wrong seq", fault.Protocol, []string{"seq: reply 3 answers batch 2"}},
 		{"huge reply", fault.Protocol, []string{"sent a message above the limit"}},
 		{"leaves a grandchild", fault.Crashed, []string{"exit status 7", "| grandchild "}},
@@ -131,25 +131,6 @@ func TestCallerGivesUp(t *testing.T) {
 	_, err = host.Open(ctx, faulty(t, "silent"))
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Interrupted))
-}
-
-// Promise: a plug-in that keeps dying is restarted three times at once, then
-// after pauses, and at last given up with what it said.
-func TestGivesUp(t *testing.T) {
-	e := open(t, faulty(t, "exits"))
-	var err error
-	deaths := 0
-	for ; deaths < 20; deaths++ {
-		var r env.Reply
-		if err = e.Exchange(t.Context(), batch(e, env.Reset), &r); err != nil {
-			break
-		}
-		require.Error(t, e.Exchange(t.Context(), batch(e, env.Step), &r))
-	}
-	require.Equal(t, 6, deaths)
-	require.ErrorContains(t, err, "died 6 times within a minute and is not started again")
-	require.ErrorContains(t, err, "| so long")
-	require.False(t, fault.Retryable(err))
 }
 
 // Promise: memory above the limit ends the plug-in, not the machine.

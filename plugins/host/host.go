@@ -11,14 +11,27 @@ package host
 
 import (
 	"context"
+	"errors"
 
 	"github.com/merit-rl/merit/core/env"
 )
 
 // Open starts the plug-in of cfg and configures it. The context bounds the
 // start, not the life of the environment. Errors are *fault.Error: of boundary
-// Plugin with kind Missing, Crashed, Timeout, Protocol or Refused, or those of
-// boundary Config that the plug-in has against its options.
+// Plugin with kind Missing, Refused, Crashed, Timeout, Protocol or Interrupted,
+// or those of boundary Config that are wrong with cfg or that the plug-in has
+// against its options, joined.
+//
+// What Open returns is an env.Renderer too. After an error of Exchange its
+// process is gone, and the next batch of resets starts another: it is the
+// caller who sees every death and decides how many are enough.
 func Open(ctx context.Context, cfg Config) (env.Env, error) {
-	return NewLauncher(cfg).Open(ctx, cfg.Split)
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return nil, err
+	}
+	e := &environment{cfg: cfg, steps: newWatchdog(cfg.BatchDeadline), resets: newWatchdog(cfg.ResetDeadline)}
+	if err := e.connect(ctx); err != nil {
+		return nil, err
+	}
+	return e, nil
 }

@@ -158,7 +158,7 @@ func (s *session) finish(ctx context.Context, err error, doing string, limit tim
 	s.kill()
 	s.close()
 	if said {
-		return err
+		return s.named(err)
 	}
 	return s.faultOf(ctx, err, doing, limit)
 }

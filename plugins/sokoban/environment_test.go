@@ -64,7 +64,6 @@ func writeLevel(t *testing.T, level string) string {
 var (
 	up    = plugin.Action{Index: 0}
 	down  = plugin.Action{Index: 1}
-	left  = plugin.Action{Index: 2}
 	right = plugin.Action{Index: 3}
 )
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -69,14 +68,12 @@ func (v *slots) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error 
 		var err error
 		switch op {
 		case env.Reset:
-			if err = v.reset(i, b.Seeds[i]); err == nil && v.turn.Reward != 0 {
-				err = fmt.Errorf("reward %v right after a reset", v.turn.Reward)
-			}
+			err = v.reset(i, b.Seeds[i])
 		case env.Step:
 			err = v.step(i, Action{Index: int(b.Actions[i]), Text: b.Texts[i]})
 		}
-		if !finite(v.turn.Reward) && err == nil {
-			err = fmt.Errorf("reward is %v", v.turn.Reward)
+		if err == nil {
+			err = v.turn.check(op)
 		}
 		if op != env.Skip {
 			v.end(i, err, r)
@@ -125,6 +122,7 @@ func (v *slots) begin(i int, want env.Want, r *env.Reply) {
 		Mask:   r.Mask[i*actions : (i+1)*actions : (i+1)*actions],
 		slot:   i,
 		events: v.turn.events,
+		before: len(v.turn.events),
 	}
 	if want&env.WantFeatures != 0 && v.features > 0 {
 		v.turn.Features = r.Features[i*v.features : (i+1)*v.features : (i+1)*v.features]
@@ -139,7 +137,7 @@ func (v *slots) end(i int, err error, r *env.Reply) {
 		v.turn.Anchor, v.turn.Text = v.turn.Anchor[:0], v.turn.Text[:0]
 		clear(v.turn.Mask)
 		clear(v.turn.Features)
-		v.turn.events = append(v.turn.events, env.Event{Slot: i, Kind: env.EventError, Message: err.Error()})
+		v.turn.events = append(v.turn.events[:v.turn.before], env.Event{Slot: i, Kind: env.EventError, Message: err.Error()})
 		r.Flags[i] = env.Failed
 		r.Events = v.turn.events
 		return
@@ -201,5 +199,3 @@ func (v *slots) Close() error {
 	}
 	return errors.Join(errs...)
 }
-
-func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,9 +1,15 @@
 package plugin
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/plugins/wire"
 )
 
 // Turn is what a slot says after a reset or a step. The SDK owns its memory,
@@ -31,7 +37,8 @@ type Turn struct {
 	InvalidAction bool
 
 	slot   int
-	events []env.Event
+	events []env.Event // of the whole batch
+	before int         // how many are of other slots
 }
 
 // Tool reports what a tool answered; it becomes a tool message of the
@@ -47,6 +54,26 @@ func (t *Turn) Info(key string, value any) error {
 		return err
 	}
 	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventInfo, Name: key, Message: string(raw)})
+	return nil
+}
+
+// check finds what the host would kill the whole plug-in for, while it costs
+// only the slot.
+func (t *Turn) check(op env.Op) error {
+	switch {
+	case math.IsNaN(t.Reward) || math.IsInf(t.Reward, 0):
+		return fmt.Errorf("reward is %v", t.Reward)
+	case op == env.Reset && t.Reward != 0:
+		return fmt.Errorf("reward %v right after a reset", t.Reward)
+	case len(t.Anchor) > wire.MaxText || len(t.Text) > wire.MaxText:
+		return fmt.Errorf("anchor of %d bytes and text of %d: each has at most %d", len(t.Anchor), len(t.Text), wire.MaxText)
+	case !utf8.Valid(t.Anchor) || !utf8.Valid(t.Text):
+		return errors.New("anchor or text is not UTF-8")
+	case len(t.events)-t.before > wire.MaxEvents:
+		return fmt.Errorf("%d tool results and infos in one turn, more than %d", len(t.events)-t.before, wire.MaxEvents)
+	case len(t.Mask) > 0 && !t.Terminated && !t.Truncated && bytes.IndexByte(t.Mask, 1) < 0:
+		return errors.New("the episode goes on but no action is available")
+	}
 	return nil
 }
 

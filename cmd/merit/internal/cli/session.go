@@ -70,7 +70,7 @@ type session struct {
 	plugin host.Found
 	*judges
 
-	launcher *host.Launcher
+	host host.Config // of the plug-in, but for the split
 }
 
 // open finds and loads what file names, or says all that is wrong with it.
@@ -96,18 +96,18 @@ func (h *Host) openPlugin(ctx context.Context, s *session) error {
 	if s.plugin, err = host.Inspect(ctx, path); err != nil {
 		return err
 	}
-	cfg, err := s.file.Environment.Host(train.SplitTrain)
-	if err != nil {
+	if s.host, err = s.file.Environment.Host(train.SplitTrain); err != nil {
 		return err
 	}
-	cfg.Path, cfg.Log = path, h.logger()
-	s.launcher = host.NewLauncher(cfg)
+	s.host.Path, s.host.Log = path, h.logger()
 	return nil
 }
 
 // openEnv starts the environment for a worker.
 func (s *session) openEnv(ctx context.Context, split string, _ int) (env.Env, error) {
-	return s.launcher.Open(ctx, split)
+	cfg := s.host
+	cfg.Split = split
+	return host.Open(ctx, cfg)
 }
 
 // manifest says what a run of the session is made of.
