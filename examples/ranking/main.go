@@ -25,6 +25,10 @@ func rank(members []*reward.Rollout) []reward.Result {
 	}
 	results := make([]reward.Result, len(members))
 	for i, r := range members {
+		if truth(r) == "" {
+			results[i] = reward.Invalid("no ground truth")
+			continue
+		}
 		if !answered(r) {
 			results[i] = reward.Invalid("no answer")
 			continue
@@ -53,9 +57,11 @@ func answered(r *reward.Rollout) bool {
 	return false
 }
 
+func truth(r *reward.Rollout) string { return strings.Trim(r.GroundTruth.Text, space) }
+
 // right reports whether the last line that is not blank is the ground truth.
 func right(r *reward.Rollout) bool {
 	answer := strings.Trim(r.Answer(), space)
-	last := answer[strings.LastIndexByte(answer, '\n')+1:]
-	return last != "" && strings.Trim(last, space) == strings.Trim(r.GroundTruth.Text, space)
+	last := strings.Trim(answer[strings.LastIndexByte(answer, '\n')+1:], space)
+	return last != "" && last == truth(r)
 }

@@ -1,11 +1,12 @@
 // Ranks the members of a group: the shortest right answer is best. The rules
 // stand in sdk/conformance/README.md.
-import { Group, Output, Rollout, bytes, registerGroup } from "../assembly/index";
+import { Bytes, Group, Output, Rollout, bytes, registerGroup } from "../assembly/index";
 export { merit_abi_1, merit_alloc, merit_evaluate_group } from "../assembly/index";
 
 const LENGTH = bytes("length");
 const RANK = bytes("rank");
 const NO_ANSWER = bytes("no answer");
+const NO_TRUTH = bytes("no ground truth");
 
 registerGroup((g: Group, out: Output): void => {
   const lengths = new Array<i32>(); // of the right answers
@@ -16,6 +17,10 @@ registerGroup((g: Group, out: Output): void => {
   for (let i = 0; i < g.length; i++) {
     const r = g.member(i);
     out.member(i);
+    if (truth(r).length == 0) {
+      out.invalid(NO_TRUTH);
+      continue;
+    }
     if (r.lastAssistant < 0) {
       out.invalid(NO_ANSWER);
       continue;
@@ -33,11 +38,12 @@ registerGroup((g: Group, out: Output): void => {
   }
 });
 
+function truth(r: Rollout): Bytes {
+  return r.groundTruth.text.trim();
+}
+
 /** Whether the last line that is not blank is the ground truth. */
 function isRight(r: Rollout): bool {
-  for (let rest = r.answer; rest.length > 0; rest = rest.withoutLastLine()) {
-    const line = rest.lastLine().trim();
-    if (line.length > 0) return line.equals(r.groundTruth.text.trim());
-  }
-  return false;
+  const line = r.answer.trim().lastLine().trim();
+  return line.length > 0 && line.equals(truth(r));
 }

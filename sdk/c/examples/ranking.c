@@ -2,14 +2,12 @@
  * stand in sdk/conformance/README.md. */
 #include "merit_reward.h"
 
+static merit_str truth(const merit_rollout *r) { return merit_trim(r->ground_truth.text); }
+
 /* Whether the last line that is not blank is the ground truth. */
 static int right(const merit_rollout *r) {
-    merit_str rest = merit_answer(r), line;
-    while (merit_last_line(&rest, &line)) {
-        line = merit_trim(line);
-        if (line.len) return merit_equal(line, merit_trim(r->ground_truth.text));
-    }
-    return 0;
+    merit_str rest = merit_trim(merit_answer(r)), line;
+    return merit_last_line(&rest, &line) && merit_equal(merit_trim(line), truth(r));
 }
 
 static void rank(const merit_group *g, merit_output *out) {
@@ -21,6 +19,10 @@ static void rank(const merit_group *g, merit_output *out) {
     for (uint32_t i = 0; i < g->count; i++) {
         merit_rollout r = merit_member_at(g, i);
         merit_member(out, i);
+        if (!truth(&r).len) {
+            merit_invalid(out, merit_string("no ground truth"));
+            continue;
+        }
         if (r.last_assistant < 0) {
             merit_invalid(out, merit_string("no answer"));
             continue;

@@ -8,6 +8,10 @@ fn rank(g: &Group, out: &mut Output) {
     let count = right_lengths().count() as f64;
     for (i, r) in g.members().enumerate() {
         out.member(i);
+        if truth(&r).is_empty() {
+            out.invalid("no ground truth");
+            continue;
+        }
         if r.last_assistant().is_none() {
             out.invalid("no answer");
             continue;
@@ -24,10 +28,14 @@ fn rank(g: &Group, out: &mut Output) {
     }
 }
 
+fn truth<'a>(r: &Rollout<'a>) -> &'a str {
+    trim(r.ground_truth().text)
+}
+
 /// Whether the last line that is not blank is the ground truth.
 fn right(r: &Rollout) -> bool {
     let last = r.answer().rsplit('\n').map(trim).find(|line| !line.is_empty());
-    last == Some(trim(r.ground_truth().text))
+    last == Some(truth(r))
 }
 
 fn trim(s: &str) -> &str {
