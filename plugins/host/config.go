@@ -40,7 +40,8 @@ type Config struct {
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
 	// Limits bound the process.
 	Limits Limits `yaml:"limits" json:"limits"`
-	// Log receives what the plug-in prints, at debug level; nil discards it.
+	// Log receives what the plug-in prints (debug) and that it prints too
+	// much (warn); nil discards both.
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 

@@ -128,25 +128,23 @@ func (e *environment) misuse(what string) error {
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: nameOf(e.cfg.Path), What: what}
 }
 
-// Render implements env.Renderer.
+// Render implements env.Renderer. That there is no picture is no fault of the
+// environment's: it goes on.
 func (e *environment) Render(ctx context.Context, slot int) (string, error) {
 	if e.closed || e.session == nil {
 		return "", e.misuse("there is nothing to draw before the first reset")
 	}
-	s, text := e.session, ""
-	err := s.call(ctx, "while it drew a slot", e.cfg.BatchDeadline, func(ctx context.Context) error {
-		m, err := s.rpc.Render(ctx, &pb.RenderRequest{Slot: uint32(slot)})
-		if err != nil {
-			return err
-		}
-		text, err = wire.DecodeRender(m)
+	var reply *pb.RenderReply
+	err := e.session.call(ctx, "while it drew a slot", e.cfg.BatchDeadline, func(ctx context.Context) (err error) {
+		reply, err = e.session.rpc.Render(ctx, &pb.RenderRequest{Slot: uint32(slot)})
 		return err
 	})
 	if err != nil {
 		e.session = nil
 		e.cancel()
+		return "", err
 	}
-	return text, err
+	return wire.DecodeRender(reply)
 }
 
 // Close implements env.Env.

@@ -58,7 +58,7 @@ func (r *Range) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Levels names files or folders: one path for all splits, dealt by Shares, or
+// Levels names files or folders, from where merit was started: one path for all splits, dealt by Shares, or
 // a path for each split.
 type Levels struct {
 	Path    string
