@@ -52,7 +52,12 @@ func BenchmarkEvaluateGo(b *testing.B) {
 	}
 }
 
-// The same on all processors.
+// The cost of the sandbox itself: a module that scores 1 without looking.
+func BenchmarkEvaluateNothing(b *testing.B) {
+	evaluations(b, load(b, newRuntime(b), guest{}.wasm()))
+}
+
+// The same Go reward on all processors.
 func BenchmarkEvaluateGoParallel(b *testing.B) {
 	m := load(b, newRuntime(b), goGuest(b, "examples/gsm8k"))
 	b.RunParallel(func(pb *testing.PB) {

@@ -26,6 +26,8 @@ func goGuest(t testing.TB, pkg string, args ...string) []byte {
 	if wasm, ok := guests.built[pkg]; ok {
 		return wasm
 	}
+	watch(t, "sdk/reward")
+	watch(t, pkg)
 	out := filepath.Join(t.TempDir(), "guest.wasm")
 	if len(args) == 0 {
 		args = []string{"-buildmode=c-shared"}
@@ -39,6 +41,17 @@ func goGuest(t testing.TB, pkg string, args ...string) []byte {
 	require.NoError(t, err)
 	guests.built[pkg] = wasm
 	return wasm
+}
+
+// watch tells the test cache which sources a guest is built from: it knows of
+// files that a test looks at itself.
+func watch(t testing.TB, dir string) {
+	require.NoError(t, filepath.WalkDir(filepath.Join(testneeds.Root(), dir), func(path string, _ os.DirEntry, err error) error {
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		return err
+	}))
 }
 
 // newRuntime returns a runtime that the test closes.

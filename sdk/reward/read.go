@@ -66,11 +66,12 @@ func (d *decoder) toolCalls() {
 	t := d.table(layout.HeaderToolCalls, layout.ToolCallSize)
 	d.calls = resize(d.calls, t.count)
 	for i := range d.calls {
-		at := t.row(i)
-		d.calls[i] = ToolCall{
-			ID: d.str(at + layout.ToolCallID), Name: d.str(at + layout.ToolCallName),
-			Arguments: d.str(at + layout.ToolCallArguments), Type: d.str(at + layout.ToolCallType),
-		}
+		row := (*[layout.ToolCallSize]byte)(d.buf[t.row(i):])
+		c := &d.calls[i]
+		c.ID = d.text(word(row[layout.ToolCallID:]))
+		c.Name = d.text(word(row[layout.ToolCallName:]))
+		c.Arguments = d.text(word(row[layout.ToolCallArguments:]))
+		c.Type = d.text(word(row[layout.ToolCallType:]))
 	}
 }
 
@@ -78,14 +79,15 @@ func (d *decoder) messages() {
 	t := d.table(layout.HeaderMessages, layout.MessageSize)
 	d.rollout.Messages = resize(d.rollout.Messages, t.count)
 	for i := range d.rollout.Messages {
-		at, m := t.row(i), &d.rollout.Messages[i]
-		m.Role = d.str(at + layout.MessageRoleText)
-		m.Content = d.str(at + layout.MessageContent)
-		m.Name = d.str(at + layout.MessageName)
-		m.ToolCallID = d.str(at + layout.MessageToolCallID)
-		m.Null = d.u32(at+layout.MessageFlags)&layout.FlagContentNull != 0
-		m.Parts = d.str(at + layout.MessageParts)
-		first, count := d.u32(at+layout.MessageFirstToolCall), d.u32(at+layout.MessageToolCallCount)
+		row := (*[layout.MessageSize]byte)(d.buf[t.row(i):])
+		m := &d.rollout.Messages[i]
+		m.Role = d.text(word(row[layout.MessageRoleText:]))
+		m.Content = d.text(word(row[layout.MessageContent:]))
+		m.Name = d.text(word(row[layout.MessageName:]))
+		m.ToolCallID = d.text(word(row[layout.MessageToolCallID:]))
+		m.Null = half(row[layout.MessageFlags:])&layout.FlagContentNull != 0
+		m.Parts = d.text(word(row[layout.MessageParts:]))
+		first, count := int(half(row[layout.MessageFirstToolCall:])), int(half(row[layout.MessageToolCallCount:]))
 		if first+count > len(d.calls) {
 			d.bad = true
 			return
@@ -107,20 +109,19 @@ func (d *decoder) steps() {
 	t := d.table(layout.HeaderSteps, layout.StepSize)
 	d.rollout.Steps = resize(d.rollout.Steps, t.count)
 	for i := range d.rollout.Steps {
-		at := t.row(i)
-		flags := d.u32(at + layout.StepFlags)
-		d.rollout.Steps[i] = Step{
-			Message:     int(int32(d.u32(at + layout.StepMessage))),
-			Action:      d.str(at + layout.StepAction),
-			ActionKind:  ActionKind(d.u32(at + layout.StepActionKind)),
-			Choice:      int(int32(d.u32(at + layout.StepChoice))),
-			ActionValid: flags&layout.FlagActionValid != 0,
-			Reward:      d.f64(at + layout.StepEnvReward),
-			Terminated:  flags&layout.FlagTerminated != 0,
-			Truncated:   flags&layout.FlagTruncated != 0,
-			Anchor:      d.str(at + layout.StepAnchor),
-			ToolCalls:   d.u32(at + layout.StepToolCallCount),
-		}
+		row := (*[layout.StepSize]byte)(d.buf[t.row(i):])
+		flags := half(row[layout.StepFlags:])
+		s := &d.rollout.Steps[i]
+		s.Message = int(int32(half(row[layout.StepMessage:])))
+		s.Action = d.text(word(row[layout.StepAction:]))
+		s.ActionKind = ActionKind(half(row[layout.StepActionKind:]))
+		s.Choice = int(int32(half(row[layout.StepChoice:])))
+		s.ActionValid = flags&layout.FlagActionValid != 0
+		s.Reward = math.Float64frombits(word(row[layout.StepEnvReward:]))
+		s.Terminated = flags&layout.FlagTerminated != 0
+		s.Truncated = flags&layout.FlagTruncated != 0
+		s.Anchor = d.text(word(row[layout.StepAnchor:]))
+		s.ToolCalls = int(half(row[layout.StepToolCallCount:]))
 	}
 }
 
@@ -163,16 +164,29 @@ func (d *decoder) f64(at int) float64 {
 }
 
 func (d *decoder) str(at int) string {
-	offset, length := d.u32(at), d.u32(at+4)
-	if length == 0 {
-		return ""
-	}
-	if offset+length > len(d.buf) {
+	if at+8 > len(d.buf) {
 		d.bad = true
 		return ""
 	}
-	return unsafe.String(&d.buf[offset], length)
+	return d.text(word(d.buf[at:]))
 }
+
+// text returns the string of a reference: its offset in the low half, its
+// length in the high one.
+func (d *decoder) text(ref uint64) string {
+	offset, length := ref&math.MaxUint32, ref>>32
+	if length == 0 {
+		return ""
+	}
+	if offset+length > uint64(len(d.buf)) {
+		d.bad = true
+		return ""
+	}
+	return unsafe.String(&d.buf[offset], int(length))
+}
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+func half(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }
 
 // groupDecoder reads group buffers, one decoder a member.
 type groupDecoder struct {
