@@ -3,9 +3,11 @@ package fuel_test
 import (
 	"bytes"
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,9 +162,9 @@ func down(body Code) Code {
 
 // BenchmarkMetered reports the time of a metered run over that of a plain one, in turns.
 func BenchmarkMetered(b *testing.B) {
-	for name, funcs := range programs {
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
 		b.Run(name, func(b *testing.B) {
-			wasm := Module{Memory: &Memory{Size: Size{Min: 2}}, Funcs: funcs}.Bytes()
+			wasm := Module{Memory: &Memory{Size: Size{Min: 2}}, Funcs: programs[name]}.Bytes()
 			plain, metered := start(b, 0, wasm), meter(b, 0, wasm, fuel.Options{})
 			const rounds = 100_000
 			best := [2]time.Duration{time.Hour, time.Hour}
