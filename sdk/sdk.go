@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the SDKs, each under its folder.
 //
-//go:embed reward
+//go:embed reward rust/Cargo.toml rust/src c/merit_reward.h assemblyscript/assembly
 var Files embed.FS

@@ -161,10 +161,10 @@ func shorten(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()-n))
 }
 
-// expand is `expand FILE`: it replaces $VARIABLES in a file of the script and
-// makes it executable.
+// expand is `expand FILE`: it replaces $BUILT and $WORK in a file of the script
+// and makes it executable.
 func expand(ts *testscript.TestScript, _ bool, args []string) {
-	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	text := strings.NewReplacer("$BUILT", ts.Getenv("BUILT"), "$WORK", ts.Getenv("WORK")).Replace(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
 	ts.Check(os.Chmod(ts.MkAbs(args[0]), 0o755))
 }

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // verbs lists every verb of the command: the one place where they meet.
 func verbs(h *Host) []*cobra.Command {
-	return []*cobra.Command{
+	return append([]*cobra.Command{
 		newTrainCmd(h),
 		newEvalCmd(h),
 		newAdvantagesCmd(h),
@@ -15,5 +15,5 @@ func verbs(h *Host) []*cobra.Command {
 		newRewardCmd(h),
 		newPluginsCmd(h),
 		newVersionCmd(h),
-	}
+	}, newInterpreterCmds(h)...)
 }

@@ -1,14 +1,20 @@
 package cli
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 type rewardBuildOptions struct {
@@ -38,11 +44,18 @@ func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
 	if out == "" {
 		out = filepath.Join(target(args), "reward.wasm")
 	}
-	if err := lang.Build(cmd.Context(), folder, out); err != nil {
+	manifest, err := readManifest(target(args))
+	if err != nil {
 		return err
 	}
-	wasm, err := os.ReadFile(out)
+	wasm, err := lang.Build(cmd.Context(), folder)
 	if err != nil {
+		return err
+	}
+	if wasm, err = sandbox.WithManifest(wasm, manifest); err != nil {
+		return err
+	}
+	if err := o.write(out, wasm); err != nil {
 		return err
 	}
 	built := struct {
@@ -56,6 +69,45 @@ func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", built.Module, lang.Title, byteCount(len(wasm)), built.Digest)
 	return err
+}
+
+func (o *rewardBuildOptions) write(path string, wasm []byte) error {
+	out, err := o.host.output(path)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	if _, err := out.Write(wasm); err != nil {
+		return cannotWrite(err)
+	}
+	return out.Close()
+}
+
+// readManifest reads manifest.json beside the source: what the module says
+// about itself. Without one, the folder's name is the reward's.
+func readManifest(folder string) (sandbox.Manifest, error) {
+	var m sandbox.Manifest
+	path := filepath.Join(folderOf(folder), "manifest.json")
+	data, err := os.ReadFile(path)
+	if err == nil {
+		dec := json.NewDecoder(bytes.NewReader(data))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&m); err != nil {
+			return m, &fault.Error{
+				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is no manifest", Err: err,
+				Hint: "a manifest has name, version, description and step_index (assistant or message)",
+			}
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return m, cannotRead(err)
+	}
+	if m.Name == "" {
+		if folder, err = filepath.Abs(folderOf(folder)); err != nil {
+			return m, err
+		}
+		m.Name = filepath.Base(folder)
+	}
+	return m, nil
 }
 
 // byteCount shows a size with the unit that fits.

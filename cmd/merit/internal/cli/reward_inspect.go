@@ -2,6 +2,7 @@ package cli
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/fuel"
 )
 
@@ -38,6 +40,8 @@ type inspection struct {
 	Imports  []string `json:"imports"`  // what it asks of the host
 	Blockers []string `json:"blockers"` // why it needs a new instance for every evaluation
 	Custom   []string `json:"custom_sections"`
+
+	Manifest json.RawMessage `json:"manifest,omitempty"` // what the module says about itself
 
 	Functions       int `json:"functions"`
 	CodeBytes       int `json:"code_bytes"`
@@ -89,6 +93,9 @@ func inspect(path string) (*inspection, error) {
 	}
 	for _, c := range info.Custom {
 		x.Custom = append(x.Custom, fmt.Sprintf("%s (%s)", c.Name, byteCount(c.Bytes)))
+		if c.Name == sandbox.ManifestSection && json.Valid(c.Content) {
+			x.Manifest = c.Content
+		}
 	}
 	if m := info.Memory; m != nil {
 		x.MemoryPages = int(m.Min)
@@ -170,6 +177,9 @@ func (o *rewardInspectOptions) print(x *inspection) error {
 		memory += " to " + byteCount(x.MaxMemoryPages<<16)
 	}
 	t.Add("memory", memory)
+	if x.Manifest != nil {
+		t.Add("manifest", ui.Clean(string(x.Manifest)))
+	}
 	list("exports", x.Exports)
 	list("imports", x.Imports)
 	list("sections", x.Custom)

@@ -9,43 +9,37 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Build builds the reward in folder into the file out, which appears whole or
-// not at all.
-func (l Language) Build(ctx context.Context, folder, out string) error {
+// Build builds the reward in folder and returns the module.
+func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if l.Commands == nil {
-		return &fault.Error{
+		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: l.Title + " rewards are not built: the source itself is run",
 			Hint: "give the source file to merit eval --reward",
 		}
 	}
 	scratch, err := os.MkdirTemp("", "merit-build-")
 	if err != nil {
-		return storage(err)
+		return nil, storage(err)
 	}
 	defer os.RemoveAll(scratch)
 	made := filepath.Join(scratch, "reward.wasm")
 	for _, c := range l.Commands(folder, made) {
 		if err := l.run(ctx, c); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	wasm, err := os.ReadFile(made)
 	if err != nil {
-		return storage(err)
+		return nil, storage(err)
 	}
-	if err := renameio.WriteFile(out, wasm, 0o644); err != nil {
-		return storage(err)
-	}
-	return nil
+	return wasm, nil
 }
 
 func (l Language) run(ctx context.Context, c Command) error {

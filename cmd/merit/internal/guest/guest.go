@@ -26,12 +26,15 @@ type Language struct {
 	Needs map[string]string
 	// Template is the folder under templates/ that a new reward begins from.
 	Template string
-	// SDK says which files of the SDK a new reward gets: source in the SDK
-	// tree → folder in the reward.
-	SDK map[string]string
+	// SDK says which files of the SDK a new reward gets.
+	SDK []Copy
 	// Export says how this language exports the function called name.
 	Export func(name string) string
 }
+
+// Copy is a file or a folder of the SDK tree and the folder of a new reward
+// that it goes to.
+type Copy struct{ From, To string }
 
 // Command is one program to run.
 type Command struct {

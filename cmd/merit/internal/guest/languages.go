@@ -1,17 +1,28 @@
 package guest
 
+import (
+	"path/filepath"
+)
+
 // Languages returns the table. The order decides which one a folder with
 // several is taken for.
 func Languages() []Language {
-	return []Language{golang()}
+	return []Language{golang(), rust(), c(), cpp(), assemblyScript()}
 }
+
+// Debian names the packages that hold a toolchain.
+const (
+	debianC    = "on Debian: apt-get install clang lld"
+	debianRust = "on Debian: apt-get install rustc libstd-rust-dev-wasm32; with rustup: rustup target add wasm32-unknown-unknown"
+	npmAS      = "install Node.js, then: npm install --global assemblyscript@0.28.20"
+)
 
 func golang() Language {
 	return Language{
 		Name:   "go",
 		Title:  "Go",
 		Detect: has("*.go"),
-		Needs:  map[string]string{"go": "install Go 1.24 or later from https://go.dev/dl"},
+		Needs:  map[string]string{"go": "install Go 1.26 or later from https://go.dev/dl"},
 		Commands: func(folder, out string) []Command {
 			return []Command{{
 				Dir:  folder,
@@ -20,15 +31,94 @@ func golang() Language {
 			}}
 		},
 		Template: "go",
-		SDK:      map[string]string{"reward": "vendor/github.com/merit-rl/merit/sdk/reward"},
+		SDK:      []Copy{{"reward", "vendor/github.com/merit-rl/merit/sdk/reward"}},
 		Export: func(name string) string {
-			switch name {
-			case "merit_evaluate_group":
+			if name == "merit_evaluate_group" {
 				return `import "github.com/merit-rl/merit/sdk/reward/group" and call group.Register in an init function`
-			case "memory", "_initialize":
-				return "build with merit reward build (go build -buildmode=c-shared)"
 			}
 			return `import "github.com/merit-rl/merit/sdk/reward", call reward.Register in an init function, and build with merit reward build (go build -buildmode=c-shared)`
+		},
+	}
+}
+
+// rust builds with a plain rustc, which needs no network.
+func rust() Language {
+	common := []string{"--edition", "2021", "--target", "wasm32-unknown-unknown", "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
+	return Language{
+		Name:   "rust",
+		Title:  "Rust",
+		Detect: has("src/lib.rs"),
+		Needs:  map[string]string{"rustc": debianRust},
+		Commands: func(folder, out string) []Command {
+			lib := filepath.Join(filepath.Dir(out), "libmerit_reward.rlib")
+			sdk := append(append([]string{"rustc"}, common...), "--crate-type", "rlib", "--crate-name", "merit_reward", "-o", lib, "merit-reward/src/lib.rs")
+			reward := append(append([]string{"rustc"}, common...), "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib",
+				"--extern", "merit_reward="+lib, "-o", out, "src/lib.rs")
+			return []Command{{Dir: folder, Args: sdk}, {Dir: folder, Args: reward}}
+		},
+		Template: "rust",
+		SDK:      []Copy{{"rust/Cargo.toml", "merit-reward"}, {"rust/src", "merit-reward/src"}},
+		Export: func(name string) string {
+			if name == "merit_evaluate_group" {
+				return `use merit_reward::register_group and write register_group!(rank);`
+			}
+			return `use merit_reward::register, write register!(score); and set crate-type = ["cdylib"]`
+		},
+	}
+}
+
+// clang returns the command that builds the files that match pattern without
+// a C library.
+func clang(compiler, pattern string, flags ...string) func(folder, out string) []Command {
+	return func(folder, out string) []Command {
+		args := append([]string{compiler, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-nostdlib", "-I."}, flags...)
+		args = append(args, "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out)
+		sources, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
+		for _, s := range sources {
+			args = append(args, filepath.Base(s))
+		}
+		return []Command{{Dir: folder, Args: args}}
+	}
+}
+
+func exportC(name string) string {
+	if name == "merit_evaluate_group" {
+		return `include "merit_reward.h" and write MERIT_REGISTER_GROUP(rank)`
+	}
+	return `include "merit_reward.h", write MERIT_REGISTER(score), and link with -Wl,--no-entry`
+}
+
+func c() Language {
+	return Language{
+		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"),
+		Template: "c", SDK: []Copy{{"c/merit_reward.h", "."}}, Export: exportC,
+	}
+}
+
+func cpp() Language {
+	return Language{
+		Name: "cpp", Title: "C++", Detect: has("*.cpp", "*.cc"), Needs: map[string]string{"clang++": debianC},
+		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"),
+		Template: "cpp", SDK: []Copy{{"c/merit_reward.h", "."}}, Export: exportC,
+	}
+}
+
+func assemblyScript() Language {
+	return Language{
+		Name:   "assemblyscript",
+		Title:  "AssemblyScript",
+		Detect: has("reward.ts"),
+		Needs:  map[string]string{"asc": npmAS},
+		Commands: func(folder, out string) []Command {
+			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}
+		},
+		Template: "assemblyscript",
+		SDK:      []Copy{{"assemblyscript/assembly", "merit-reward"}},
+		Export: func(name string) string {
+			if name == "merit_evaluate_group" {
+				return `call registerGroup(rank) and write export { merit_abi_1, merit_alloc, merit_evaluate_group } from "./merit-reward/index"`
+			}
+			return `call register(score) and write export { merit_abi_1, merit_alloc, merit_evaluate } from "./merit-reward/index"`
 		},
 	}
 }

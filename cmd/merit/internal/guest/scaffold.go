@@ -42,8 +42,8 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 			return nil, err
 		}
 	}
-	for from, to := range l.SDK {
-		if err := w.sdk(from, to); err != nil {
+	for _, c := range l.SDK {
+		if err := w.sdk(c.From, c.To); err != nil {
 			return nil, err
 		}
 	}
@@ -91,7 +91,11 @@ func (w *scaffold) sdk(from, to string) error {
 		if err != nil {
 			return err
 		}
-		return w.write(path.Join(to, strings.TrimPrefix(p, from)), text)
+		name := strings.TrimPrefix(p, from)
+		if name == "" {
+			name = path.Base(p)
+		}
+		return w.write(path.Join(to, name), text)
 	})
 }
 
