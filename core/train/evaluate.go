@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"strings"
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/rl"
@@ -19,7 +20,7 @@ type evaluation struct {
 // evaluate plays n starts, one episode each. Starts and the randomness of
 // decisions are a function of seed, so two policies meet the same ones.
 func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, seed rl.Seed, n int) (*evaluation, error) {
-	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: what + "-"}
+	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: strings.ReplaceAll(what, " ", "-") + "-"}
 	groups, _, err := c.Collect(ctx, plan, l.progress(what))
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (a axis) at(v float64) float64 {
 	return round(a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from))
 }
 
-func round(v float64) float64 { return math.Round(v*100) / 100 }
+func round(v float64) float64 { return math.Round(v*10) / 10 }
 
 // newChart lays out a chart of the given size for values up to the given
 // bounds.
