@@ -16,12 +16,14 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sdk/conformance"
 )
 
 type rewardCheckOptions struct {
-	host    *Host
-	data    string
-	sandbox sandbox.Config
+	host        *Host
+	data        string
+	conformance bool
+	sandbox     sandbox.Config
 }
 
 func newRewardCheckCmd(h *Host) *cobra.Command {
@@ -31,13 +33,17 @@ func newRewardCheckCmd(h *Host) *cobra.Command {
 		Short: "Check everything that the sandbox asks of a reward",
 		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
 forwards, backwards and without the compiler, and demands the same results and
-the same fuel each time. It reports every problem at once.`,
+the same fuel each time. It reports every problem at once.
+
+With --conformance it checks an SDK instead of a reward: the module must be the
+conformance guest, which reports every field that it can read.`,
 		Example: "  merit reward check examples/gsm8k\n  merit reward check reward.wasm --data trajectories.jsonl",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
+	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
 	sandboxFlags(f, &o.sandbox)
 	return cmd
 }
@@ -48,11 +54,14 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	files, err := readFixtures(folderOf(target(args)), o.data, true)
-	if err != nil {
+	if err := o.static(module, target(args)); err != nil {
 		return err
 	}
-	if err := o.static(module, target(args)); err != nil {
+	if o.conformance {
+		return o.conform(ctx, module)
+	}
+	files, err := readFixtures(folderOf(target(args)), o.data, true)
+	if err != nil {
 		return err
 	}
 	runs, err := o.runs(ctx, module, files)
@@ -63,6 +72,30 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return o.compare(files, runs)
+}
+
+// conform runs every case of sdk/conformance.
+func (o *rewardCheckOptions) conform(ctx context.Context, module string) error {
+	j, err := o.host.loadReward(ctx, o.sandbox, module)
+	if err != nil {
+		return err
+	}
+	defer j.close(ctx)
+	var problems []error
+	for _, f := range conformance.Run(ctx, j.parts[0].Scorer) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: module, What: f.String(),
+			Hint: "sdk/conformance/README.md says what the guest reports for each part",
+		})
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.host.Stdout, "conforms: every field is read and every kind of result is written")
+	return err
 }
 
 // static holds the module to the gate and to its exports.
