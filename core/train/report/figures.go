@@ -77,7 +77,7 @@ func figures(metrics []run.Iteration) []section {
 		}},
 		{"Credit", "GiGPO compares whole episodes inside a group, and single steps that left the same state (an anchor group). Steps alone in their anchor group get no step advantage; groups in which all members score the same get no episode advantage.", []chart{
 			one("Steps with a step advantage", percent, func(r *run.Iteration) float64 { return r.Advantage.StepShare }),
-			one("Groups whose members all score the same", percent, func(r *run.Iteration) float64 { return r.Advantage.ZeroVarianceRate }),
+			one("Groups with equal scores", percent, func(r *run.Iteration) float64 { return r.Advantage.ZeroVarianceRate }),
 			one("Steps alone in their anchor group", percent, func(r *run.Iteration) float64 { return r.Advantage.SingletonShare }),
 			one("Steps in an anchor group, mean", number, func(r *run.Iteration) float64 { return r.Advantage.AnchorSize }),
 			small("Advantage", number,
@@ -86,7 +86,7 @@ func figures(metrics []run.Iteration) []section {
 		}},
 		{"Update", "What the learner did with it.", []chart{
 			one("Entropy, nats", number, func(r *run.Iteration) float64 { return r.Update.Entropy }),
-			one("KL to the policy that acted, nats", number, func(r *run.Iteration) float64 { return r.Update.KL }),
+			one("KL of an update, nats", number, func(r *run.Iteration) float64 { return r.Update.KL }),
 			one("Clipped", percent, func(r *run.Iteration) float64 { return r.Update.ClipFraction }),
 			one("Gradient norm", number, func(r *run.Iteration) float64 { return r.Update.GradNorm }),
 			one("Learning rate", number, func(r *run.Iteration) float64 { return r.Update.LearningRate }),
