@@ -82,7 +82,7 @@ func (c *collector) takeJSON() *verdict {
 	return c.takeResult(&r)
 }
 
-// takeResult checks a whole result of member 0 as if it had come by host calls.
+// takeResult checks a whole result of the present member as if it had come by host calls.
 func (c *collector) takeResult(r *rl.EvaluateResult) *verdict {
 	if r.Error != "" {
 		return asVerdict(c.setError([]byte(r.Error)))
@@ -129,8 +129,11 @@ func (c *collector) metricResult(step int, m rl.Metric) error {
 	}
 	metric.IsScoreValid = m.IsScoreValid
 	if step < 0 {
-		c.members[0].metrics = append(c.members[0].metrics, metric)
-		return nil
+		m, err := c.member()
+		if err == nil {
+			m.metrics = append(m.metrics, metric)
+		}
+		return err
 	}
 	s, err := c.step(int32(step))
 	if err == nil {

@@ -56,6 +56,9 @@ type Config struct {
 	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
 	// CacheMiB bounds CacheDir; what was not used for longest goes first.
 	CacheMiB int `yaml:"cache_mib" json:"cache_mib"`
+	// InterpreterDir is where the interpreters of scripts are kept. Empty means
+	// where "merit python install" puts them.
+	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`
 	// Interpreter runs modules without compiling them: the same results, 20 to
 	// 100 times slower. It is meant for checks and for processors without a
 	// compiler.

@@ -51,13 +51,21 @@ func readManifest(info *fuel.Info) (m Manifest, err error) {
 	if found > 1 {
 		return m, fmt.Errorf("the section %s occurs %d times", ManifestSection, found)
 	}
+	if err := m.complete(); err != nil {
+		return m, fmt.Errorf("the section %s: %w", ManifestSection, err)
+	}
+	return m, nil
+}
+
+// complete fills the defaults and makes the texts safe to show.
+func (m *Manifest) complete() error {
 	switch m.StepIndex {
 	case "":
 		m.StepIndex = reward.ByAssistant
 	case reward.ByAssistant, reward.ByMessage:
 	default:
-		return m, fmt.Errorf("the section %s: step_index %q is neither %q nor %q", ManifestSection, m.StepIndex, reward.ByAssistant, reward.ByMessage)
+		return fmt.Errorf("step_index %q is neither %q nor %q", m.StepIndex, reward.ByAssistant, reward.ByMessage)
 	}
 	m.Name, m.Version, m.Description = escape(m.Name), escape(m.Version), escape(m.Description)
-	return m, nil
+	return nil
 }

@@ -23,6 +23,8 @@ type Module struct {
 	info     reward.Info
 	pool     *pool
 	cold     bool // warming up failed: instances start without it
+	// described is set once the first instance of a script has said what it is.
+	described bool
 }
 
 var _ reward.GroupScorer = (*Module)(nil)

@@ -49,8 +49,12 @@ func New(_ context.Context, cfg Config) (*Runtime, error) {
 // Config returns the configuration in force.
 func (r *Runtime) Config() Config { return r.config }
 
-// LoadFile loads the module at path, under its file name without extension.
+// LoadFile loads the reward at path, under its file name without extension: a
+// module, a script, or a folder with a script called reward.
 func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
+	if l := scriptLanguage(path); l != nil {
+		return r.loadScript(ctx, l, path)
+	}
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > int64(r.config.ModuleMiB)<<20 {
 		return nil, refusal(path, fmt.Sprintf("it has %d bytes", info.Size()), "raise module_mib if you trust it", nil)
@@ -77,11 +81,26 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 // conversation. Name is used where the module's manifest has none. A module
 // that must not run is refused with a *fault.Error that lists every problem.
 func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
-	meta, err := fuel.Instrument(wasm, fuel.Options{Limits: r.gate()})
+	return r.load(ctx, source{name: name, wasm: wasm, digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), profile: detect})
+}
+
+// source is a module on its way in.
+type source struct {
+	name    string
+	wasm    []byte
+	digest  string // of all that decides about results
+	profile func(*fuel.Info) (profile, []string)
+	process engine.Process
+	trusted bool // an interpreter, known by its digest
+}
+
+func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
+	name := s.name
+	meta, err := fuel.Instrument(s.wasm, fuel.Options{Limits: r.gate(s.trusted)})
 	if err != nil {
-		return nil, refusal(name, "the module was refused", gateHint(wasm), err)
+		return nil, refusal(name, "the module was refused", gateHint(s.wasm), err)
 	}
-	p, problems := detect(meta.Info)
+	p, problems := s.profile(meta.Info)
 	problems = append(problems, r.wrongImports(meta.Info)...)
 	manifest, err := readManifest(meta.Info)
 	if err != nil {
@@ -90,18 +109,19 @@ func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, 
 	if len(problems) > 0 {
 		return nil, refusal(name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
 	}
-	program, err := r.engine.Compile(ctx, wasm, meta)
+	program, err := r.engine.Compile(ctx, s.wasm, meta)
 	if errors.Is(err, engine.ErrInvalid) {
 		return nil, refusal(name, "the module was refused", "build it again; it may be damaged", err)
 	}
 	if err != nil {
 		return nil, refusal(name, "the module cannot be compiled", "report it: a valid module should compile", err)
 	}
+	program.Process = s.process
 	if manifest.Name != "" {
 		name = manifest.Name
 	}
 	m := &Module{runtime: r, program: program, profile: p, manifest: manifest, info: reward.Info{
-		Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), ABI: p.name(),
+		Name: name, Digest: s.digest, ABI: p.name(),
 		StepIndexing: manifest.StepIndex, Group: p.group(),
 	}}
 	m.pool = newPool(m, r.config.Workers)
@@ -128,18 +148,26 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return nil
 }
 
-// gate gives the limits of the gate.
-func (r *Runtime) gate() fuel.Limits {
+// gate gives the limits of the gate. Those of an interpreter are its own,
+// except for memory.
+func (r *Runtime) gate(trusted bool) fuel.Limits {
 	l := fuel.DefaultLimits()
-	l.Bytes = r.config.ModuleMiB << 20
 	l.MemoryPages = r.config.MemoryMiB << 4
-	l.TableEntries = r.config.TableEntries
+	if trusted {
+		l.TableEntries = interpreterTable
+	} else {
+		l.Bytes, l.TableEntries = r.config.ModuleMiB<<20, r.config.TableEntries
+	}
 	l.AllowImport = func(i fuel.Import) bool {
 		exists, _ := engine.Known(r.engine.Imports(), i)
 		return exists && i.Kind == fuel.FuncExtern
 	}
 	return l
 }
+
+// interpreterTable is room for the tables of interpreters: CPython's has
+// 11,802 entries.
+const interpreterTable = 20_000
 
 // wrongImports lists the imports whose signature is not that of the host.
 func (r *Runtime) wrongImports(info *fuel.Info) (problems []string) {

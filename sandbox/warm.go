@@ -22,13 +22,19 @@ var errCold = errors.New("the module failed on the built-in conversation")
 // same in every isolation mode, so that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
 	w.collector.start(nil, false)
-	w.instance.Begin(ctx, w.module.budget(0, 1))
+	w.instance.Begin(ctx, w.module.startBudget())
 	stop := w.session.start()
 	if _, late := w.instance.End(); late != nil {
 		stop = late
 	}
 	if stop != nil {
 		return fmt.Errorf("%s%s", stopped(stop, w.instance.MemoryDenied()).reason, w.lastLog())
+	}
+	if d, ok := w.session.(describer); ok && !w.module.described {
+		if err := w.module.describe(d); err != nil {
+			return err
+		}
+		w.collector.rule = w.module.info.StepIndexing
 	}
 	if !w.module.cold {
 		if err := w.warm(ctx); err != nil {

@@ -74,6 +74,8 @@ type Program struct {
 	compiled wazero.CompiledModule
 	// Cached says that the native code came from the disk.
 	Cached bool
+	// Process is what every instance finds around it.
+	Process Process
 }
 
 // Compile validates the original of a module and compiles its metered form;

@@ -3,12 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
+	"github.com/tetratelabs/wazero/experimental/table"
 
 	"github.com/merit-rl/merit/sandbox/fuel"
 )
@@ -96,6 +96,17 @@ func (i *Instance) Func(name string) *Func {
 	return nil
 }
 
+// TableFunc returns the function at an index of the first table, or nil if
+// there is none of this type. Types are letters as those of Import.
+func (i *Instance) TableFunc(index uint32, params, results string) (f *Func) {
+	defer func() {
+		if recover() != nil { // wazero's answer to a wrong index or type
+			f = nil
+		}
+	}()
+	return &Func{table.LookupFunction(i.module, 0, index, valueTypes(params), valueTypes(results))}
+}
+
 // Start returns what was the module's start function, or nil. It must be
 // called before anything else.
 func (i *Instance) Start() *Func {
@@ -165,7 +176,7 @@ func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {
 
 // Snapshot takes the state that Restore brings back.
 func (i *Instance) Snapshot() error {
-	i.saved = &saved{system: i.system}
+	i.saved = &saved{system: i.system.clone()}
 	for _, g := range i.globals {
 		i.saved.globals = append(i.saved.globals, g.Get())
 	}
@@ -178,7 +189,7 @@ func (i *Instance) Snapshot() error {
 // Restore brings memory, globals, clock and random numbers back to the
 // snapshot. After an error the instance must be closed.
 func (i *Instance) Restore() error {
-	i.system = i.saved.system
+	i.system = i.saved.system.clone()
 	for n, g := range i.globals {
 		g.Set(i.saved.globals[n])
 	}
@@ -195,7 +206,7 @@ func (i *Instance) Restore() error {
 // Restorable reports whether memory and globals are the whole state.
 func (p *Program) Restorable() bool { return len(p.meta.Info.SnapshotBlockers()) == 0 }
 
-// CallContext is the context of calls into guests: host functions find their
+// callContext is the context of calls into guests: host functions find their
 // instance in it without a search or an allocation. Deadlines are the
 // watchdog's business.
 type callContext struct{ instance *Instance }
@@ -211,13 +222,3 @@ func (*callContext) Err() error { return nil }
 
 // Value implements context.Context.
 func (*callContext) Value(any) any { return nil }
-
-// Exports lists the names that the module exports, sorted, without Merit's own.
-func (p *Program) Exports() []string {
-	names := make([]string, 0, len(p.meta.Info.Exports))
-	for _, e := range p.meta.Info.Exports {
-		names = append(names, e.Name)
-	}
-	slices.Sort(names)
-	return names
-}

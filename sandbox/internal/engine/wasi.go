@@ -22,8 +22,16 @@ const (
 	errnoBadf    = 8
 	errnoFault   = 21
 	errnoInval   = 28
+	errnoIsdir   = 31
+	errnoMfile   = 33
+	errnoNoent   = 44
 	errnoNosys   = 52
+	errnoNotdir  = 54
+	errnoRofs    = 69
 	errnoSpipe   = 70
+
+	errnoNametoolong = 37
+	errnoNotcapable  = 76
 )
 
 const (
@@ -41,9 +49,16 @@ const (
 type system struct {
 	elapsed uint64
 	random  uint64
+	open    []handle // from firstHandle on
 }
 
 func (s *system) reset() { *s = system{random: randomSeed} }
+
+func (s *system) clone() system {
+	c := *s
+	c.open = append(s.open[:0:0], s.open...)
+	return c
+}
 
 // next is SplitMix64.
 func (s *system) next() uint64 {
@@ -59,9 +74,9 @@ type wasiFunc func(i *Instance, p []uint64) uint64
 
 const wasiModule = "wasi_snapshot_preview1"
 
-// wasiImports is WASI preview 1 without any authority: no files, no network,
-// no environment, no arguments; a clock that moves when it is looked at;
-// random numbers from a fixed seed. Everything that is not here fails as it
+// wasiImports is WASI preview 1 without any authority: no network, no files, no
+// environment and no arguments but what Process gives, nothing that writes; a
+// clock that moves when it is looked at; random numbers from a fixed seed. Everything that is not here fails as it
 // would on a closed descriptor.
 func wasiImports() []Import {
 	denied := func(errno uint64) wasiFunc { return func(*Instance, []uint64) uint64 { return errno } }
@@ -75,10 +90,10 @@ func wasiImports() []Import {
 		list = append(list, Import{Module: wasiModule, Name: name, Params: params, Results: "i",
 			Call: func(i *Instance, stack []uint64) { stack[0] = f(i, stack) }})
 	}
-	add("args_get", "ii", denied(errnoSuccess))
-	add("args_sizes_get", "ii", zeroSizes)
-	add("environ_get", "ii", denied(errnoSuccess))
-	add("environ_sizes_get", "ii", zeroSizes)
+	add("args_get", "ii", stringsGet((*Process).args))
+	add("args_sizes_get", "ii", stringsSizes((*Process).args))
+	add("environ_get", "ii", stringsGet((*Process).env))
+	add("environ_sizes_get", "ii", stringsSizes((*Process).env))
 	add("clock_res_get", "ii", func(i *Instance, p []uint64) uint64 { return i.put64(uint32(p[1]), clockStep) })
 	add("clock_time_get", "iIi", clockTimeGet)
 	add("random_get", "ii", randomGet)
@@ -87,17 +102,24 @@ func wasiImports() []Import {
 	add("fd_write", "iiii", fdWrite)
 	add("fd_read", "iiii", fdRead)
 	add("fd_fdstat_get", "ii", fdstatGet)
-	add("fd_seek", "iIii", func(_ *Instance, p []uint64) uint64 { return standard(p[0], errnoSpipe) })
-	add("fd_tell", "ii", func(_ *Instance, p []uint64) uint64 { return standard(p[0], errnoSpipe) })
-	add("fd_close", "i", func(_ *Instance, p []uint64) uint64 { return standard(p[0], errnoSuccess) })
+	add("fd_seek", "iIii", fdSeek)
+	add("fd_tell", "ii", fdTell)
+	add("fd_close", "i", fdClose)
+	add("fd_pread", "iiiIi", fdPread)
+	add("fd_readdir", "iiiIi", fdReaddir)
+	add("fd_filestat_get", "ii", fdFilestatGet)
+	add("fd_prestat_get", "ii", prestatGet)
+	add("fd_prestat_dir_name", "iii", prestatDirName)
+	add("path_open", "iiiiiIIii", pathOpen)
+	add("path_filestat_get", "iiiii", pathFilestatGet)
 	add("fd_fdstat_set_flags", "ii", func(_ *Instance, p []uint64) uint64 { return standard(p[0], errnoSuccess) })
 	for _, d := range [...]struct{ name, params string }{
 		{"fd_advise", "iIIi"}, {"fd_allocate", "iII"}, {"fd_datasync", "i"}, {"fd_fdstat_set_rights", "iII"},
-		{"fd_filestat_get", "ii"}, {"fd_filestat_set_size", "iI"}, {"fd_filestat_set_times", "iIIi"},
-		{"fd_pread", "iiiIi"}, {"fd_prestat_get", "ii"}, {"fd_prestat_dir_name", "iii"}, {"fd_pwrite", "iiiIi"},
-		{"fd_readdir", "iiiIi"}, {"fd_renumber", "ii"}, {"fd_sync", "i"},
-		{"path_create_directory", "iii"}, {"path_filestat_get", "iiiii"}, {"path_filestat_set_times", "iiiiIIi"},
-		{"path_link", "iiiiiii"}, {"path_open", "iiiiiIIii"}, {"path_readlink", "iiiiii"},
+		{"fd_filestat_set_size", "iI"}, {"fd_filestat_set_times", "iIIi"},
+		{"fd_pwrite", "iiiIi"},
+		{"fd_renumber", "ii"}, {"fd_sync", "i"},
+		{"path_create_directory", "iii"}, {"path_filestat_set_times", "iiiiIIi"},
+		{"path_link", "iiiiiii"}, {"path_readlink", "iiiiii"},
 		{"path_remove_directory", "iii"}, {"path_rename", "iiiiii"}, {"path_symlink", "iiiii"}, {"path_unlink_file", "iii"},
 		{"sock_accept", "iii"}, {"sock_recv", "iiiiii"}, {"sock_send", "iiiii"}, {"sock_shutdown", "ii"},
 	} {
@@ -131,13 +153,6 @@ func (i *Instance) put64(at uint32, v uint64) uint64 {
 	}
 	binary.LittleEndian.PutUint64(b, v)
 	return errnoSuccess
-}
-
-func zeroSizes(i *Instance, p []uint64) uint64 {
-	if i.put32(uint32(p[0]), 0) != errnoSuccess {
-		return errnoFault
-	}
-	return i.put32(uint32(p[1]), 0)
 }
 
 func clockTimeGet(i *Instance, p []uint64) uint64 {
@@ -209,6 +224,9 @@ func fdWrite(i *Instance, p []uint64) uint64 {
 }
 
 func fdRead(i *Instance, p []uint64) uint64 {
+	if h := i.handle(p[0]); h != nil {
+		return i.read(h.node, &h.offset, uint32(p[1]), uint32(p[2]), uint32(p[3]))
+	}
 	if uint32(p[0]) != 0 {
 		return errnoBadf
 	}
@@ -230,7 +248,11 @@ func fdRead(i *Instance, p []uint64) uint64 {
 
 // fdstatGet says that the standard descriptors are character devices.
 func fdstatGet(i *Instance, p []uint64) uint64 {
-	if uint32(p[0]) > 2 {
+	const rightRead, readFiles = 1 << 1, 1<<30 - 1
+	kind, rights := byte(typeCharacter), uint64(rightRead|rightWrite)
+	if h := i.handle(p[0]); h != nil {
+		kind, rights = h.node.kind(), readFiles&^rightWrite
+	} else if uint32(p[0]) > 2 {
 		return errnoBadf
 	}
 	b, ok := i.Bytes(uint32(p[1]), 24)
@@ -238,9 +260,9 @@ func fdstatGet(i *Instance, p []uint64) uint64 {
 		return errnoFault
 	}
 	clear(b)
-	b[0] = 2 // character device
-	const rightRead, rightWrite = 1 << 1, 1 << 6
-	binary.LittleEndian.PutUint64(b[8:], rightRead|rightWrite)
+	b[0] = kind
+	binary.LittleEndian.PutUint64(b[8:], rights)
+	binary.LittleEndian.PutUint64(b[16:], rights)
 	return errnoSuccess
 }
 

@@ -1,0 +1,157 @@
+package marshal
+
+import (
+	"encoding/binary"
+	"errors"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Value is a decoded value. Kind is one of the constants below.
+type Value struct {
+	Kind  Kind
+	Bool  bool
+	Int   int64
+	Float float64
+	Text  []byte // a view of the input, not checked to be UTF-8
+	Items []Value
+}
+
+// Kind names the type of a Value.
+type Kind byte
+
+// The kinds. A dict's items are its keys and values in turn.
+const (
+	None Kind = iota
+	Bool
+	Int
+	Float
+	Text
+	List
+	Dict
+)
+
+// ErrMalformed says that bytes are not in the part of the format that is read
+// here.
+var ErrMalformed = errors.New("not a value in Python's marshal format")
+
+const maxDepth = 16
+
+// Decode reads one value that fills data. It trusts nothing: sizes are held
+// against what is left, depth is bounded.
+func Decode(data []byte) (Value, error) {
+	d := decoder{data}
+	v, ok := d.value(0)
+	if !ok || len(d.rest) > 0 {
+		return Value{}, ErrMalformed
+	}
+	return v, nil
+}
+
+type decoder struct{ rest []byte }
+
+func (d *decoder) take(n uint32) ([]byte, bool) {
+	if uint64(n) > uint64(len(d.rest)) {
+		return nil, false
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b, true
+}
+
+func (d *decoder) word() (uint32, bool) {
+	b, ok := d.take(4)
+	if !ok {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(b), true
+}
+
+func (d *decoder) value(depth int) (v Value, ok bool) {
+	code, ok := d.take(1)
+	if !ok || depth > maxDepth {
+		return v, false
+	}
+	switch code[0] {
+	case codeNone:
+		return Value{Kind: None}, true
+	case codeTrue, codeFalse:
+		return Value{Kind: Bool, Bool: code[0] == codeTrue}, true
+	case codeInt:
+		n, ok := d.word()
+		return Value{Kind: Int, Int: int64(int32(n))}, ok
+	case codeLong:
+		return d.long()
+	case codeFloat:
+		b, ok := d.take(8)
+		if !ok {
+			return v, false
+		}
+		return Value{Kind: Float, Float: math.Float64frombits(binary.LittleEndian.Uint64(b))}, true
+	case codeText, 't', 's':
+		n, ok := d.word()
+		if !ok {
+			return v, false
+		}
+		b, ok := d.take(n)
+		return Value{Kind: Text, Text: b}, ok
+	case codeList, codeTuple:
+		return d.list(depth)
+	case codeDict:
+		return d.dict(depth)
+	}
+	return v, false
+}
+
+// long reads an int of at most 62 bits; larger ones are ErrMalformed.
+func (d *decoder) long() (v Value, ok bool) {
+	n, ok := d.word()
+	count := int32(n)
+	if !ok || count < -4 || count > 4 {
+		return v, false
+	}
+	v.Kind = Int
+	for k := range max(count, -count) {
+		b, ok := d.take(2)
+		if !ok {
+			return v, false
+		}
+		v.Int |= int64(binary.LittleEndian.Uint16(b)&(1<<longDigits-1)) << (longDigits * k)
+	}
+	if count < 0 {
+		v.Int = -v.Int
+	}
+	return v, true
+}
+
+func (d *decoder) list(depth int) (v Value, ok bool) {
+	n, ok := d.word()
+	if !ok || uint64(n) > uint64(len(d.rest)) { // an item has one byte or more
+		return v, false
+	}
+	v = Value{Kind: List, Items: make([]Value, 0, min(n, 64))}
+	for range n {
+		item, ok := d.value(depth + 1)
+		if !ok {
+			return v, false
+		}
+		v.Items = append(v.Items, item)
+	}
+	return v, true
+}
+
+func (d *decoder) dict(depth int) (v Value, ok bool) {
+	v = Value{Kind: Dict}
+	for len(d.rest) > 0 && d.rest[0] != codeNull {
+		item, ok := d.value(depth + 1)
+		if !ok {
+			return v, false
+		}
+		v.Items = append(v.Items, item)
+	}
+	_, ok = d.take(1)
+	return v, ok && len(v.Items)%2 == 0
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,184 @@
+// Package marshal writes and reads the part of Python's marshal format that
+// rewards in Python are spoken to in: it is what CPython reads and writes
+// fastest. The format is that of CPython's Python/marshal.c; what is written
+// is read by versions 3.4 and later, what is read is version 2, which has no
+// references.
+//
+// It imports the standard library only.
+package marshal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Codes of the format.
+const (
+	codeNone   = 'N'
+	codeTrue   = 'T'
+	codeFalse  = 'F'
+	codeInt    = 'i' // int32
+	codeLong   = 'l' // digits of 15 bits
+	codeFloat  = 'g'
+	codeText   = 'u'
+	codeName   = 'Z' // interned ASCII, length in one byte
+	codeRef    = 'r'
+	codeList   = '['
+	codeTuple  = '('
+	codeDict   = '{'
+	codeNull   = '0' // ends a dict
+	flagRef    = 0x80
+	longDigits = 15
+)
+
+// Encoder appends values. A list is its length and then its items; a dict is
+// Dict, then keys and values, then End.
+type Encoder struct {
+	buf   []byte
+	names map[string]uint32 // names already written, by their number
+}
+
+// Reset starts anew behind a gap of so many bytes, which the caller fills.
+func (e *Encoder) Reset(gap int) {
+	e.buf = append(e.buf[:0], make([]byte, gap)...)
+	if e.names == nil {
+		e.names = map[string]uint32{}
+	}
+	clear(e.names)
+}
+
+// Bytes is what was written, valid until Reset.
+func (e *Encoder) Bytes() []byte { return e.buf }
+
+// Len is the size of what was written.
+func (e *Encoder) Len() int { return len(e.buf) }
+
+// None appends None.
+func (e *Encoder) None() { e.buf = append(e.buf, codeNone) }
+
+// Bool appends True or False.
+func (e *Encoder) Bool(v bool) {
+	if v {
+		e.buf = append(e.buf, codeTrue)
+	} else {
+		e.buf = append(e.buf, codeFalse)
+	}
+}
+
+// Int appends an int.
+func (e *Encoder) Int(v int64) {
+	if v >= math.MinInt32 && v <= math.MaxInt32 {
+		e.word(codeInt, uint32(int32(v)))
+		return
+	}
+	e.long(big.NewInt(v))
+}
+
+// Float appends a float.
+func (e *Encoder) Float(v float64) {
+	e.buf = binary.LittleEndian.AppendUint64(append(e.buf, codeFloat), math.Float64bits(v))
+}
+
+// Text appends a str; v must be UTF-8.
+func (e *Encoder) Text(v string) {
+	e.word(codeText, uint32(len(v)))
+	e.buf = append(e.buf, v...)
+}
+
+// Name appends a str that occurs often: short ASCII, such as a key.
+func (e *Encoder) Name(v string) {
+	if n, ok := e.names[v]; ok {
+		e.word(codeRef, n)
+		return
+	}
+	e.names[v] = uint32(len(e.names))
+	e.buf = append(append(e.buf, codeName|flagRef, byte(len(v))), v...)
+}
+
+// List appends the head of a list of n items.
+func (e *Encoder) List(n int) { e.word(codeList, uint32(n)) }
+
+// Dict begins a dict.
+func (e *Encoder) Dict() { e.buf = append(e.buf, codeDict) }
+
+// End ends a dict.
+func (e *Encoder) End() { e.buf = append(e.buf, codeNull) }
+
+func (e *Encoder) word(code byte, v uint32) {
+	e.buf = binary.LittleEndian.AppendUint32(append(e.buf, code), v)
+}
+
+// long appends an int of any size.
+func (e *Encoder) long(v *big.Int) {
+	digits := (v.BitLen() + longDigits - 1) / longDigits
+	sign := digits
+	if v.Sign() < 0 {
+		sign = -digits
+	}
+	e.word(codeLong, uint32(int32(sign)))
+	rest, mask := new(big.Int).Abs(v), big.NewInt(1<<longDigits-1)
+	for range digits {
+		e.buf = binary.LittleEndian.AppendUint16(e.buf, uint16(new(big.Int).And(rest, mask).Uint64()))
+		rest.Rsh(rest, longDigits)
+	}
+}
+
+// maxDigits bounds the digits of an int, as Python's own int() does.
+const maxDigits = 4300
+
+// JSON appends what Python's json.loads would give: a number without point and
+// exponent is an int. Invalid JSON is an error.
+func (e *Encoder) JSON(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return err
+	}
+	e.value(v)
+	return nil
+}
+
+func (e *Encoder) value(v any) {
+	switch v := v.(type) {
+	case nil:
+		e.None()
+	case bool:
+		e.Bool(v)
+	case string:
+		e.Text(v)
+	case json.Number:
+		e.number(string(v))
+	case []any:
+		e.List(len(v))
+		for _, item := range v {
+			e.value(item)
+		}
+	case map[string]any:
+		e.Dict()
+		for _, k := range sortedKeys(v) {
+			e.Text(k)
+			e.value(v[k])
+		}
+		e.End()
+	}
+}
+
+func (e *Encoder) number(text string) {
+	if !strings.ContainsAny(text, ".eE") && len(text) <= maxDigits {
+		if n, ok := new(big.Int).SetString(text, 10); ok {
+			if n.IsInt64() {
+				e.Int(n.Int64())
+			} else {
+				e.long(n)
+			}
+			return
+		}
+	}
+	f, _ := json.Number(text).Float64() // ±Inf if it is out of range
+	e.Float(f)
+}

