@@ -32,9 +32,10 @@ func score(r *reward.Rollout) reward.Result {
 
 // final returns the text behind the last "A:" or "####" that begins a line.
 func final(answer string) (string, bool) {
-	lines := strings.Split(answer, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.Trim(lines[i], " \t\n\v\f\r")
+	for rest := answer; rest != ""; {
+		at := strings.LastIndexByte(rest, '\n')
+		line := strings.Trim(rest[at+1:], " \t\v\f\r")
+		rest = rest[:max(at, 0)]
 		for _, mark := range [...]string{"A:", "####"} {
 			if text, ok := strings.CutPrefix(line, mark); ok {
 				return text, true

@@ -303,14 +303,28 @@ static inline void merit_member(merit_output *out, uint32_t i) { (void)out; meri
 /* Weak, so that several files of one module may include this header. */
 MERIT_EXPORT_(merit_abi_1) __attribute__((weak)) void merit_abi_1(void) {}
 
-/* The input buffer: pages of its own at the end of memory, kept between calls
- * and extended in place as long as nothing else has grown the memory. */
+/* Those of the C library, or null in a module without them: a weakref does not
+ * link what nothing else refers to. */
+static void *merit_malloc_(size_t) __attribute__((weakref("malloc")));
+static void merit_free_(void *) __attribute__((weakref("free")));
+
+/* The input buffer, kept between calls. It comes from malloc where there is
+ * one: that of wasi-libc takes all pages that it finds for its own. Otherwise it
+ * is the end of memory, extended in place as long as nothing else grows it. */
 MERIT_EXPORT_(merit_alloc) __attribute__((weak)) void *merit_alloc(uint32_t size) {
     static size_t start, end; /* in pages */
+    static void *block;
+    static size_t capacity;
+    if (merit_malloc_) {
+        if (size <= capacity) return block;
+        if (merit_free_) merit_free_(block);
+        capacity = ((size_t)size + 65535u) & ~(size_t)65535u;
+        return block = merit_malloc_(capacity);
+    }
     size_t pages = ((size_t)size + 65535u) >> 16;
     if (pages > end - start) {
         size_t now = __builtin_wasm_memory_size(0);
-        if (now != end || !start) start = end = now;
+        if (now != end) start = end = now;
         if (__builtin_wasm_memory_grow(0, start + pages - end) == (size_t)-1) return 0;
         end = start + pages;
     }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/conformance"
 	"github.com/stretchr/testify/require"
@@ -75,13 +77,31 @@ func committedGuest(t testing.TB, language, program string) []byte {
 	return wasm
 }
 
-// conforms runs the two conformance guests of a language and demands that both
-// interfaces were used.
-func conforms(t *testing.T, r *sandbox.Runtime, name, program string, wasm []byte) {
-	m := load(t, r, name, wasm)
+// conforms demands that a guest passes, through the interface it is for.
+func conforms(t *testing.T, m *sandbox.Module, program string) {
 	require.Equal(t, strings.HasSuffix(program, "_group"), m.Info().Group)
 	for _, f := range conformance.Run(context.Background(), m) {
-		t.Error(name, f)
+		t.Error(m.Info().Name, f)
+	}
+}
+
+// keepsTheInput gives a guest that allocates inputs of changing size.
+func keepsTheInput(t *testing.T, m *sandbox.Module) {
+	for _, size := range []int{5000, 500_000, 5000, 100_000} {
+		x := &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text(strings.Repeat("a", size))}}}
+		e := m.Evaluate(context.Background(), x)
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", m.Info().Name, e.Reason)
+		require.Equal(t, 1.0, e.Result.Score, m.Info().Name)
+	}
+}
+
+// comparesTexts demands what the minimal reward does.
+func comparesTexts(t *testing.T, m *sandbox.Module) {
+	for answer, score := range map[string]float64{"18 €": 1, "18 ": 0, "": 0} {
+		x := &rl.Trajectory{GroundTruth: []byte(`"18 €"`), Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text(answer)}}}
+		e := m.Evaluate(context.Background(), x)
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, score, e.Result.Score)
 	}
 }
 
@@ -92,9 +112,25 @@ func TestCommittedGuestsConform(t *testing.T) {
 		r := newRuntime(t, func(c *sandbox.Config) { c.Interpreter = interpreter })
 		for _, c := range toolchains() {
 			for _, program := range programs[3:] {
-				conforms(t, r, c.language+"/"+program, program, committedGuest(t, c.language, program))
+				conforms(t, load(t, r, c.language+"/"+program, committedGuest(t, c.language, program)), program)
 			}
 		}
+	}
+}
+
+// Promise: the minimal rewards of the READMEs do what they say.
+func TestMinimal(t *testing.T) {
+	r := newRuntime(t)
+	for _, language := range []string{"c", "rust", "assemblyscript"} {
+		comparesTexts(t, load(t, r, language+"/minimal", committedGuest(t, language, "minimal")))
+	}
+}
+
+// Promise: input and heap do not overlap where a C library hands out memory.
+func TestInputBesideTheHeap(t *testing.T) {
+	r := newRuntime(t)
+	for _, language := range []string{"cpp", "rust"} {
+		keepsTheInput(t, load(t, r, language+"/heap", committedGuest(t, language, "heap")))
 	}
 }
 
@@ -102,7 +138,7 @@ func TestCommittedGuestsConform(t *testing.T) {
 func TestGoGuestsConform(t *testing.T) {
 	r := newRuntime(t)
 	for _, program := range programs[3:] {
-		conforms(t, r, "go/"+program, program, buildGo(t, goPackages[program]))
+		conforms(t, load(t, r, "go/"+program, buildGo(t, goPackages[program])), program)
 	}
 }
 
@@ -118,16 +154,22 @@ func TestGuestsFromSource(t *testing.T) {
 			tool := c.find(t)
 			version := c.version(t, tool)
 			r := newRuntime(t)
-			for _, program := range programs {
+			for _, program := range c.programs {
 				wasm := c.build(t, tool, program)
 				if made[c.language].Tool == version {
 					require.Equal(t, committedGuest(t, c.language, program), wasm, "%s: run go test ./sdk/conformance -run TestUpdate -update", program)
 					continue
 				}
-				if strings.HasPrefix(program, "conformance") {
-					conforms(t, r, c.language+"/"+program, program, wasm)
-				} else {
-					exampleAgrees(t, load(t, r, program, wasm), program)
+				m := load(t, r, c.language+"/"+program, wasm)
+				switch program {
+				case "conformance", "conformance_group":
+					conforms(t, m, program)
+				case "minimal":
+					comparesTexts(t, m)
+				case "heap":
+					keepsTheInput(t, m)
+				default:
+					exampleAgrees(t, m, program)
 				}
 			}
 		})
@@ -139,7 +181,8 @@ func TestManifest(t *testing.T) {
 	for i, m := range readManifests(t) {
 		c := toolchains()[i]
 		require.Equal(t, c.language, m.Language)
-		for j, program := range programs {
+		require.Len(t, m.Guests, len(c.programs))
+		for j, program := range c.programs {
 			require.Equal(t, describe(c, program, committedGuest(t, c.language, program)), m.Guests[j])
 		}
 	}
@@ -155,7 +198,7 @@ func TestUpdate(t *testing.T) {
 		tool := c.find(t)
 		m := manifest{Language: c.language, Tool: c.version(t, tool)}
 		require.NoError(t, os.MkdirAll(filepath.Join(guestDir, c.language), 0o755))
-		for _, program := range programs {
+		for _, program := range c.programs {
 			wasm := c.build(t, tool, program)
 			require.NoError(t, os.WriteFile(filepath.Join(guestDir, c.language, program+".wasm"), wasm, 0o644))
 			m.Guests = append(m.Guests, describe(c, program, wasm))

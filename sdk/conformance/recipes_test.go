@@ -21,13 +21,15 @@ type toolchain struct {
 	language string
 	hint     string
 	names    []string // of the program, first found first used
+	programs []string
 	commands func(program, scratch, out string) [][]string
 }
 
 // source returns the file of a program and whether it is built as a group
 // reward by a switch.
 func source(language, program, ext string) (string, bool) {
-	if base, group := strings.CutSuffix(program, "_group"); strings.HasPrefix(program, "conformance") {
+	base, group := strings.CutSuffix(program, "_group")
+	if base == "conformance" || base == "heap" {
 		return "sdk/conformance/guests/" + language + "/" + base + ext, group
 	}
 	return "sdk/" + language + "/examples/" + program + ext, false
@@ -35,24 +37,32 @@ func source(language, program, ext string) (string, bool) {
 
 const debian = "on Debian: apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32 libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 rustc libstd-rust-dev-wasm32"
 
+// with adds to the programs of every language: the READMEs' minimal one, and
+// heap, which takes memory from a C library.
+func with(extra ...string) []string { return append(append([]string{}, programs...), extra...) }
+
 func toolchains() []toolchain {
 	return []toolchain{
-		{"c", debian, []string{"clang"}, func(program, _, out string) [][]string {
+		{"c", debian, []string{"clang"}, with("minimal"), func(program, scratch, out string) [][]string {
 			src, group := source("c", program, ".c")
-			return [][]string{clang("clang", "--target=wasm32", out, group, "-nostdlib", "-Wl,--no-entry", src)}
+			return clang("clang", scratch, out, src, group, []string{"--target=wasm32"}, "-nostdlib", "-Wl,--no-entry")
 		}},
-		{"cpp", debian, []string{"clang++"}, func(program, _, out string) [][]string {
+		{"cpp", debian, []string{"clang++"}, with("heap"), func(program, scratch, out string) [][]string {
 			src, group := source("c", program, ".c")
 			if program == "answer" {
 				src = "sdk/c/examples/answer.cpp"
 			}
-			return [][]string{clang("clang++", "--target=wasm32-wasi", out, group, "-mexec-model=reactor", "-x", "c++", "-std=c++17",
-				"-fno-exceptions", "-nostdinc++", "-isystem", "/usr/lib/llvm-14/include/wasm32-wasi/c++/v1", src)}
+			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", "/usr/lib/llvm-14/include/wasm32-wasi/c++/v1"}
+			return clang("clang++", scratch, out, src, group, compile, "-mexec-model=reactor")
 		}},
-		{"rust", debian, []string{"/usr/bin/rustc", "rustc"}, func(program, scratch, out string) [][]string {
+		{"rust", debian, []string{"/usr/bin/rustc", "rustc"}, with("minimal", "heap"), func(program, scratch, out string) [][]string {
 			src, group := source("rust", program, ".rs")
 			lib := filepath.Join(scratch, "libmerit_reward.rlib")
-			common := []string{"--edition", "2021", "--target", "wasm32-unknown-unknown", "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
+			target := "wasm32-unknown-unknown"
+			if program == "heap" {
+				target = "wasm32-wasi"
+			}
+			common := []string{"--edition", "2021", "--target", target, "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
 			guest := append([]string{"rustc"}, common...)
 			if group {
 				guest = append(guest, "--cfg", "group")
@@ -62,7 +72,7 @@ func toolchains() []toolchain {
 				append(guest, "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib", "--extern", "merit_reward="+lib, "-o", out, src),
 			}
 		}},
-		{"assemblyscript", "install Node.js, then: npm install --global assemblyscript@0.28.20", []string{"asc"}, func(program, _, out string) [][]string {
+		{"assemblyscript", "install Node.js, then: npm install --global assemblyscript@0.28.20", []string{"asc"}, with("minimal"), func(program, _, out string) [][]string {
 			src, group := source("assemblyscript", program, ".ts")
 			if group {
 				src = strings.TrimSuffix(src, ".ts") + "_group.ts"
@@ -72,12 +82,19 @@ func toolchains() []toolchain {
 	}
 }
 
-func clang(program, target, out string, group bool, args ...string) []string {
-	command := []string{program, target, "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Werror", "-Isdk/c", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out}
+// clang compiles and links in two steps: one step with -O would run whatever
+// wasm-opt is in the path over the result.
+func clang(program, scratch, out, src string, group bool, compile []string, link ...string) [][]string {
+	object := filepath.Join(scratch, "guest.o")
+	first := append(append([]string{program}, compile...), "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Werror", "-Isdk/c")
 	if group {
-		command = append(command, "-DGROUP")
+		first = append(first, "-DGROUP")
 	}
-	return append(command, args...)
+	second := append([]string{program, compile[0]}, link...)
+	return [][]string{
+		append(first, "-c", "-o", object, src),
+		append(second, "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out, object),
+	}
 }
 
 // find returns the program of c, or lets the test stand aside.

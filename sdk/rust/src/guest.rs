@@ -1,37 +1,9 @@
 //! What the `register!` macros expand to: the exports of a module.
 
+use crate::input::Input;
 use crate::output::Output;
 use crate::read::Buffer;
 use crate::rollout::{Group, Rollout};
-use core::arch::wasm32::{memory_grow, memory_size};
-
-const PAGE: usize = 65536;
-
-/// The input buffer: pages of its own at the end of memory, so that the crate
-/// needs no allocator. They are kept between calls and extended in place as
-/// long as nothing else has grown the memory.
-struct Input {
-    start: usize,
-    end: usize,
-}
-
-impl Input {
-    fn alloc(&mut self, size: usize) -> *mut u8 {
-        let pages = (size + PAGE - 1) / PAGE;
-        if pages > self.end - self.start {
-            let now = memory_size(0);
-            if now != self.end {
-                self.start = now;
-                self.end = now;
-            }
-            if memory_grow(0, self.start + pages - self.end) == usize::MAX {
-                return core::ptr::null_mut();
-            }
-            self.end = self.start + pages;
-        }
-        (self.start * PAGE) as *mut u8
-    }
-}
 
 unsafe fn buffer<'a>(ptr: *const u8, len: usize) -> Buffer<'a> {
     Buffer(core::slice::from_raw_parts(ptr, len))
@@ -53,8 +25,6 @@ pub unsafe fn evaluate_group(score: fn(&Group, &mut Output), ptr: *const u8, len
     0
 }
 
-static mut INPUT: Input = Input { start: 0, end: 0 };
-
 #[no_mangle]
 extern "C" fn merit_abi_1() {}
 
@@ -63,6 +33,8 @@ extern "C" fn merit_alloc(size: usize) -> *mut u8 {
     // SAFETY: a module has one thread, and the host does not re-enter it.
     unsafe { (*core::ptr::addr_of_mut!(INPUT)).alloc(size) }
 }
+
+static mut INPUT: Input = Input::new();
 
 /// Make `fn(&Rollout, &mut Output)` the reward of the module.
 #[macro_export]

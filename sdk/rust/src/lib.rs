@@ -23,6 +23,7 @@
 
 #[doc(hidden)]
 pub mod guest;
+mod input;
 mod output;
 mod read;
 mod rollout;
