@@ -23,7 +23,7 @@ examples/sokoban/reward.wasm: bin/merit
 	bin/merit reward build examples/sokoban/reward --out $@
 
 run: build
-	bin/merit train -c examples/sokoban/train.yaml --out $(OUT)
+	bin/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
 
 test: build
 	$(GO) vet ./...
