@@ -210,7 +210,11 @@ func (c *collector) newMetric(step int, name []byte, v float64) (rl.Metric, erro
 		return rl.Metric{}, violation("a metric's name has %d bytes; it needs 1 to %d", len(name), maxNameBytes)
 	}
 	s, known := c.names[string(name)]
-	if !known {
+	if known {
+		if err := c.charge(len(name)); err != nil {
+			return rl.Metric{}, err
+		}
+	} else {
 		var err error
 		if s, err = c.take(name); err != nil {
 			return rl.Metric{}, err
@@ -252,10 +256,18 @@ func (c *collector) setError(text []byte) error {
 	return nil
 }
 
+// charge counts text against its limit, however often the same text comes.
+func (c *collector) charge(n int) error {
+	if c.text += n; c.text > c.limits.OutputKiB<<10 {
+		return overOutput("output_kib")
+	}
+	return nil
+}
+
 // take checks guest text and copies it.
 func (c *collector) take(text []byte) (string, error) {
-	if c.text += len(text); c.text > c.limits.OutputKiB<<10 {
-		return "", overOutput("output_kib")
+	if err := c.charge(len(text)); err != nil {
+		return "", err
 	}
 	if !utf8.Valid(text) {
 		return "", violation("a text is not valid UTF-8")

@@ -20,16 +20,31 @@ type command struct{}
 func (command) name() string { return "command-1" }
 func (command) group() bool  { return false }
 
-func (command) open(i *engine.Instance, c *collector, limits Limits) session {
-	return &commandSession{instance: i, collector: c, main: i.Func("_start"), limit: limits.InputMiB << 20}
+func (command) encoder(limits Limits) encoder {
+	var buffer bytes.Buffer
+	return func(members []*rl.Trajectory) ([]byte, error) {
+		buffer.Reset()
+		request := *members[0]
+		request.Evaluation, request.Outcome = nil, ""
+		if err := json.NewEncoder(&buffer).Encode(&request); err != nil {
+			return nil, err
+		}
+		if buffer.Len() > limits.InputMiB<<20 {
+			return nil, &verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
+		}
+		return buffer.Bytes(), nil
+	}
+}
+
+func (c command) open(i *engine.Instance, to *collector, limits Limits) session {
+	return &commandSession{instance: i, collector: to, main: i.Func("_start"), encode: c.encoder(limits)}
 }
 
 type commandSession struct {
 	instance  *engine.Instance
 	collector *collector
 	main      *engine.Func
-	limit     int
-	buffer    bytes.Buffer
+	encode    encoder
 }
 
 func (s *commandSession) start() *engine.Stop {
@@ -43,18 +58,7 @@ func (s *commandSession) start() *engine.Stop {
 
 func (s *commandSession) lasting() bool { return false }
 
-func (s *commandSession) input(members []*rl.Trajectory) ([]byte, error) {
-	s.buffer.Reset()
-	request := *members[0]
-	request.Evaluation, request.Outcome = nil, ""
-	if err := json.NewEncoder(&s.buffer).Encode(&request); err != nil {
-		return nil, err
-	}
-	if s.buffer.Len() > s.limit {
-		return nil, &verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
-	}
-	return s.buffer.Bytes(), nil
-}
+func (s *commandSession) input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 
 func (s *commandSession) evaluate(input []byte) (*verdict, *engine.Stop) {
 	s.collector.stdin, s.collector.capture = input, true

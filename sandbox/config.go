@@ -10,12 +10,13 @@ import (
 // Isolation says what an evaluation may see of those before it.
 type Isolation string
 
-// The isolation modes. Snapshot and Fresh give the same results and the same
-// fuel; Shared may not.
+// The isolation modes. Snapshot, Fresh and Process give the same results and the
+// same fuel; Shared may not.
 const (
 	Snapshot Isolation = "snapshot" // memory and globals are restored after every evaluation (default)
 	Fresh    Isolation = "fresh"    // every evaluation has a new instance; slow
 	Shared   Isolation = "shared"   // an instance is used again as it is: the module must be trusted
+	Process  Isolation = "process"  // snapshot, in worker processes that can do nothing but compute
 )
 
 // Limits bound one evaluation and one module.
@@ -48,9 +49,14 @@ type Limits struct {
 type Config struct {
 	Limits    `yaml:",inline"`
 	Isolation Isolation `yaml:"isolation" json:"isolation"`
-	// Workers bounds the instances of a module, and so its evaluations at one
-	// time; 0 means one for each processor. It never changes a result.
+	// Workers bounds the evaluations of a Runtime at one time, and with them
+	// the instances of each module; 0 means one for each processor. It never
+	// changes a result. With
+	// isolation: process it bounds the worker processes, which serve all modules.
 	Workers int `yaml:"workers" json:"workers"`
+	// WorkerMiB bounds what a worker process may write to: its modules'
+	// memories, each as large as it may grow, native code and the compiler.
+	WorkerMiB int `yaml:"worker_mib" json:"worker_mib"`
 	// CacheDir keeps compiled modules: native code, so it must be writable by
 	// this user only. Empty means no cache on disk.
 	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
@@ -82,9 +88,13 @@ func DefaultConfig() Config {
 			WallClock:    10 * time.Second,
 		},
 		Isolation: Snapshot,
+		WorkerMiB: 2048,
 		CacheMiB:  512,
 	}
 }
+
+// workerOwnMiB is what a worker process needs for itself.
+const workerOwnMiB = 256
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
@@ -115,8 +125,10 @@ func (c Config) Validate() []error {
 	}
 	switch c.Isolation {
 	case Snapshot, Fresh, Shared:
+	case Process:
+		between("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
 	default:
-		bad("isolation", fmt.Sprintf("%q is not an isolation mode", c.Isolation), "use snapshot, fresh or shared")
+		bad("isolation", fmt.Sprintf("%q is not an isolation mode", c.Isolation), "use snapshot, fresh, shared or process")
 	}
 	return errs
 }

@@ -42,6 +42,9 @@ var encoders = sync.Pool{New: func() any { return abi.NewEncoder(1 << 30) }}
 
 // evaluate is Evaluate with an input that may be encoded already.
 func (m *Module) evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
+	if m.remote != nil {
+		return m.remote.evaluate(ctx, []*rl.Trajectory{t}, input)[0]
+	}
 	start := time.Now()
 	w, err := m.pool.get(ctx)
 	if err != nil {

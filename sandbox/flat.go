@@ -58,9 +58,17 @@ func newFlat(info *fuel.Info) (profile, []string) {
 func (flat) name() string  { return "flat-1" }
 func (f flat) group() bool { return f.entry == flatGroup }
 
+func (f flat) encoder(limits Limits) encoder {
+	e := abi.NewEncoder(limits.InputMiB << 20)
+	if f.group() {
+		return e.Group
+	}
+	return func(members []*rl.Trajectory) ([]byte, error) { return e.Trajectory(members[0]) }
+}
+
 func (f flat) open(i *engine.Instance, c *collector, limits Limits) session {
 	return &flatSession{
-		flat: f, instance: i, collector: c, encoder: abi.NewEncoder(limits.InputMiB << 20),
+		flat: f, instance: i, collector: c, encode: f.encoder(limits),
 		alloc: i.Func(flatAlloc), evaluator: i.Func(f.entry),
 	}
 }
@@ -69,7 +77,7 @@ type flatSession struct {
 	flat
 	instance         *engine.Instance
 	collector        *collector
-	encoder          *abi.Encoder
+	encode           encoder
 	alloc, evaluator *engine.Func
 }
 
@@ -87,12 +95,7 @@ func (s *flatSession) start() *engine.Stop {
 
 func (s *flatSession) lasting() bool { return true }
 
-func (s *flatSession) input(members []*rl.Trajectory) ([]byte, error) {
-	if s.group() {
-		return s.encoder.Group(members)
-	}
-	return s.encoder.Trajectory(members[0])
-}
+func (s *flatSession) input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 
 func (s *flatSession) evaluate(input []byte) (*verdict, *engine.Stop) {
 	result, stop := s.instance.Call(s.alloc, uint64(len(input)))

@@ -15,6 +15,7 @@ import (
 // Module is a loaded reward. It implements reward.Scorer and
 // reward.GroupScorer and is safe for concurrent use: it has up to
 // Config.Workers instances, and every evaluation starts from the same state.
+// More than that wait for their turn.
 type Module struct {
 	runtime  *Runtime
 	program  *engine.Program
@@ -22,7 +23,8 @@ type Module struct {
 	manifest Manifest
 	info     reward.Info
 	pool     *pool
-	cold     bool // warming up failed: instances start without it
+	cold     bool    // warming up failed: instances start without it
+	remote   *remote // with isolation: process, in place of program and pool
 	// described is set once the first instance of a script has said what it is.
 	described bool
 }
@@ -36,7 +38,7 @@ func (m *Module) Info() reward.Info { return m.info }
 func (m *Module) Manifest() Manifest { return m.manifest }
 
 // Cached reports whether the native code came from the cache on disk.
-func (m *Module) Cached() bool { return m.program.Cached }
+func (m *Module) Cached() bool { return m.remote == nil && m.program.Cached }
 
 // Isolation returns the mode in force: a module whose state a snapshot cannot
 // hold, because it changes tables, is always fresh.
@@ -67,6 +69,9 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 	if len(members) == 0 {
 		return results
 	}
+	if m.remote != nil {
+		return m.remote.evaluate(ctx, members, nil)
+	}
 	start := time.Now()
 	w, err := m.pool.get(ctx)
 	if err != nil {
@@ -76,16 +81,23 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []
 		return results
 	}
 	fuel, v, spoilt := w.run(ctx, members, nil)
-	n := uint64(len(members))
 	for i := range results {
 		results[i] = w.result(i, v)
+	}
+	share(results, fuel, start)
+	m.pool.put(w, spoilt)
+	return results
+}
+
+// share splits the fuel of a group over its members.
+func share(results []reward.Evaluation, fuel uint64, start time.Time) {
+	n := uint64(len(results))
+	for i := range results {
 		results[i].Fuel, results[i].Elapsed = fuel/n, time.Since(start)
 		if uint64(i) < fuel%n {
 			results[i].Fuel++
 		}
 	}
-	m.pool.put(w, spoilt)
-	return results
 }
 
 func failed(v *verdict, start time.Time) reward.Evaluation {
@@ -179,6 +191,10 @@ func (m *Module) Close(ctx context.Context) {
 }
 
 func (m *Module) free(ctx context.Context) {
+	if m.remote != nil {
+		m.remote.fleet.remove(m.remote.number)
+		return
+	}
 	m.pool.free()
 	m.program.Close(ctx)
 }

@@ -8,17 +8,15 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
-// pool holds the workers of a module: at most as many as it has tokens. What
-// was used last is used next, so that its pages are warm.
+// pool holds the workers of a module that are not in use. All modules of a
+// runtime share its tokens, which bound the evaluations at one time and with
+// them the workers of each. What was used last is used next, so that its pages
+// are warm.
 type pool struct {
 	module *Module
 	tokens chan struct{}
 	mu     sync.Mutex
 	idle   []*worker
-}
-
-func newPool(m *Module, size int) *pool {
-	return &pool{module: m, tokens: make(chan struct{}, size)}
 }
 
 // get waits for a worker, or makes one. The error is of ctx or of making it.

@@ -20,6 +20,17 @@ type profile interface {
 	open(i *engine.Instance, c *collector, limits Limits) session
 }
 
+// detached is a profile whose input can be written without an instance: on
+// this side of the pipe with isolation: process.
+type detached interface {
+	profile
+	encoder(limits Limits) encoder
+}
+
+// encoder writes the input of a module for some members; what it returns is
+// valid until the next call. It is not safe for concurrent use.
+type encoder func(members []*rl.Trajectory) ([]byte, error)
+
 // session speaks with one instance.
 type session interface {
 	// start runs what a module needs once, before the snapshot.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 
@@ -21,20 +20,31 @@ import (
 type Runtime struct {
 	config  Config
 	engine  *engine.Engine
+	fleet   *fleet // with isolation: process, in place of engine
 	mu      sync.Mutex
 	modules map[*Module]struct{}
+	tokens  chan struct{} // one for every evaluation that runs
 }
 
-// New returns a runtime. The error is a *fault.Error: a configuration that is
-// wrong, or a cache folder that others can write to.
-func New(_ context.Context, cfg Config) (*Runtime, error) {
+// New returns a runtime. The first one raises GOMAXPROCS by one, so that
+// guests, which cannot be preempted, leave the process a processor. The error
+// is a *fault.Error: a configuration that is wrong, a cache folder that others
+// can write to, or a worker process that cannot be started.
+func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	if errs := cfg.Validate(); len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	if cfg.Workers == 0 {
-		cfg.Workers = runtime.GOMAXPROCS(0)
+	if spare := processors(); cfg.Workers == 0 {
+		cfg.Workers = spare
 	}
-	e, err := engine.New(engine.Options{
+	r := &Runtime{config: cfg, modules: map[*Module]struct{}{}, tokens: make(chan struct{}, cfg.Workers)}
+	if cfg.Isolation == Process {
+		var err error
+		r.fleet, err = newFleet(ctx, cfg)
+		return r, err
+	}
+	var err error
+	r.engine, err = engine.New(engine.Options{
 		CacheDir: cfg.CacheDir, CacheBytes: int64(cfg.CacheMiB) << 20, Interpreter: cfg.Interpreter, Imports: meritImports(),
 	})
 	if err != nil {
@@ -43,7 +53,7 @@ func New(_ context.Context, cfg Config) (*Runtime, error) {
 			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave cache_dir empty",
 		}
 	}
-	return &Runtime{config: cfg, engine: e, modules: map[*Module]struct{}{}}, nil
+	return r, nil
 }
 
 // Config returns the configuration in force.
@@ -81,6 +91,9 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 // conversation. Name is used where the module's manifest has none. A module
 // that must not run is refused with a *fault.Error that lists every problem.
 func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
+	if r.fleet != nil {
+		return r.loadRemote(ctx, name, wasm)
+	}
 	return r.load(ctx, source{name: name, wasm: wasm, digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), profile: detect})
 }
 
@@ -96,6 +109,9 @@ type source struct {
 
 func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 	name := s.name
+	if r.fleet != nil {
+		return nil, refusal(name, "isolation: process runs modules, not yet scripts", "use isolation: snapshot for scripts", nil)
+	}
 	meta, err := fuel.Instrument(s.wasm, fuel.Options{Limits: r.gate(s.trusted)})
 	if err != nil {
 		return nil, refusal(name, "the module was refused", gateHint(s.wasm), err)
@@ -124,15 +140,19 @@ func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 		Name: name, Digest: s.digest, ABI: p.name(),
 		StepIndexing: manifest.StepIndex, Group: p.group(),
 	}}
-	m.pool = newPool(m, r.config.Workers)
+	m.pool = &pool{module: m, tokens: r.tokens}
 	if err := m.try(ctx); err != nil {
 		program.Close(ctx)
 		return nil, err
 	}
+	r.add(m)
+	return m, nil
+}
+
+func (r *Runtime) add(m *Module) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.modules[m] = struct{}{}
-	return m, nil
 }
 
 // Close frees every module. No evaluation may be running.
@@ -144,7 +164,11 @@ func (r *Runtime) Close(ctx context.Context) error {
 	for m := range modules {
 		m.free(ctx)
 	}
-	r.engine.Close()
+	if r.fleet != nil {
+		r.fleet.close()
+	} else {
+		r.engine.Close()
+	}
 	return nil
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 // Host is the operating system as the command sees it.
@@ -44,6 +45,9 @@ type globals struct {
 // Main runs the command on the real operating system and returns its exit
 // code.
 func Main() int {
+	if sandbox.IsWorker(os.Args) {
+		return sandbox.WorkerMain()
+	}
 	// A file size limit is an error of write, as a full disk is, not a death.
 	signal.Ignore(syscall.SIGXFSZ)
 	signals := make(chan os.Signal, 2)

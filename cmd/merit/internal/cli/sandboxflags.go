@@ -12,6 +12,6 @@ func sandboxFlags(f *pflag.FlagSet, cfg *sandbox.Config) {
 	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
 	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")
 	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "last resort against a module that fuel does not stop in time")
-	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh or shared")
+	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh, shared or process")
 	f.BoolVar(&cfg.Interpreter, "interpreter", false, "run without compiling: the same results, slower")
 }

@@ -1,0 +1,81 @@
+package wire
+
+import "github.com/merit-rl/merit/core/rl"
+
+// Module is a module to load, under a number of the host's choice.
+type Module struct {
+	Number int
+	Name   string
+	Wasm   []byte
+}
+
+// AppendModule appends the payload of Load.
+func AppendModule(b []byte, m Module) []byte {
+	return appendText(appendText(appendU32(b, m.Number), m.Name), m.Wasm)
+}
+
+// ParseModule reads the payload of Load; Wasm is part of payload.
+func ParseModule(payload []byte) (Module, error) {
+	r := reader{rest: payload}
+	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes()}
+	return m, r.done()
+}
+
+// AppendNumber appends the payload of Unload.
+func AppendNumber(b []byte, number int) []byte { return appendU32(b, number) }
+
+// ParseNumber reads the payload of Unload.
+func ParseNumber(payload []byte) (int, error) {
+	r := reader{rest: payload}
+	n := int(r.u32())
+	return n, r.done()
+}
+
+// Request asks for the evaluation of some trajectories. Input is what the
+// guest will read, encoded once by the host; beside it a worker only needs to
+// know which messages are the assistant's, to check steps.
+type Request struct {
+	Module  int
+	Input   []byte
+	Members []*rl.Trajectory // messages with roles and nothing else
+
+	members []rl.Trajectory
+}
+
+// AppendRequest appends the payload of Evaluate.
+func AppendRequest(b []byte, module int, members []*rl.Trajectory, input []byte) []byte {
+	b = appendU32(appendU32(b, module), len(members))
+	for _, t := range members {
+		b = appendU32(b, len(t.Messages))
+		for i := range t.Messages {
+			b = appendFlag(b, t.Messages[i].Role == rl.RoleAssistant)
+		}
+	}
+	return appendText(b, input)
+}
+
+// Parse reads the payload of Evaluate into q, whose memory is used again;
+// Input is part of payload.
+func (q *Request) Parse(payload []byte) error {
+	r := reader{rest: payload}
+	q.Module = int(r.u32())
+	n := r.count(4)
+	if n > len(q.members) {
+		q.members = append(q.members, make([]rl.Trajectory, n-len(q.members))...)
+	}
+	q.Members = q.Members[:0]
+	for i := range n {
+		t := &q.members[i]
+		t.Messages = t.Messages[:0]
+		for range r.count(1) {
+			role := rl.RoleUser
+			if r.flag() {
+				role = rl.RoleAssistant
+			}
+			t.Messages = append(t.Messages, rl.Message{Role: role})
+		}
+		q.Members = append(q.Members, t)
+	}
+	q.Input = r.bytes()
+	return r.done()
+}

@@ -1,0 +1,208 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox"
+	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
+	"github.com/stretchr/testify/require"
+)
+
+// The tests of isolation: process start this test binary as worker.
+func TestMain(m *testing.M) {
+	if sandbox.IsWorker(os.Args) {
+		os.Exit(sandbox.WorkerMain())
+	}
+	os.Exit(m.Run())
+}
+
+func inProcesses(workers int) func(*sandbox.Config) {
+	return func(c *sandbox.Config) { c.Isolation, c.Workers = sandbox.Process, workers }
+}
+
+// workers lists the worker processes of this process.
+func workers(t testing.TB) (pids []int) {
+	t.Helper()
+	out, err := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", sandbox.WorkerArgument).Output()
+	if err != nil && len(out) > 0 {
+		require.NoError(t, err)
+	}
+	for _, line := range strings.Fields(string(out)) {
+		pid, err := strconv.Atoi(line)
+		require.NoError(t, err)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// Promise: in worker processes results, reasons, logs and fuel are, byte for
+// byte, those of snapshot mode, for every kind of module.
+func TestProcessEqualsSnapshot(t *testing.T) {
+	list := []*rl.Trajectory{small(), long(6), long(200), {ID: "empty"}}
+	here, there := newRuntime(t), newRuntime(t, inProcesses(2))
+	for name, wasm := range map[string][]byte{
+		"go": goGuest(t, "examples/gsm8k"), "counter": counter(), "command": goGuest(t, "sandbox/testdata/command", "-ldflags=-s"),
+		"cold":   guest{evaluate: wt.LocalGet(0) + wt.I32Load(24) + wt.I32Const(4) + wt.I32Ne + wt.If(wt.Unreachable) + score(1) + scored}.wasm(),
+		"tables": guest{evaluate: wt.I32Const(0) + wt.RefNull(wt.FuncRef) + wt.TableSet(0) + score(1) + scored, change: func(m *wt.Module) { m.Tables = []wt.Table{{Size: wt.Size{Min: 1}}} }}.wasm(),
+	} {
+		a, b := load(t, here, wasm), load(t, there, wasm)
+		require.Equal(t, a.Info(), b.Info(), name)
+		require.Equal(t, a.Manifest(), b.Manifest(), name)
+		require.Equal(t, sandbox.Process, b.Isolation())
+		require.Equal(t, string(all(t, a, list)), string(all(t, b, list)), name)
+	}
+	wasm := goGuest(t, "sandbox/testdata/group")
+	a, b := load(t, here, wasm), load(t, there, wasm)
+	x, y := a.EvaluateGroup(context.Background(), list), b.EvaluateGroup(context.Background(), list)
+	for i := range x {
+		x[i].Elapsed, y[i].Elapsed = 0, 0
+	}
+	require.Equal(t, x, y)
+	each := sandbox.EvaluateEach(context.Background(), []*sandbox.Module{load(t, there, counter()), load(t, here, counter())}, small())
+	require.Equal(t, each[0].Result, each[1].Result)
+	require.Equal(t, each[0].Fuel, each[1].Fuel)
+}
+
+// Promise: the refusal of a module comes through the pipe as it is.
+func TestProcessRefuses(t *testing.T) {
+	here, there := newRuntime(t), newRuntime(t, inProcesses(1))
+	for name, wasm := range map[string][]byte{
+		"empty": nil, "nothing exported": wt.Module{}.Bytes(), "invalid": guest{evaluate: wt.I64Const(0)}.wasm(),
+		"traps": guest{change: func(m *wt.Module) {
+			m.Funcs = append(m.Funcs, wt.Func{Export: "_initialize", Body: wt.Unreachable})
+		}}.wasm(),
+	} {
+		_, want := here.Load(context.Background(), name, wasm)
+		_, got := there.Load(context.Background(), name, wasm)
+		require.ErrorIs(t, got, fault.Of(fault.Sandbox, fault.Refused), name)
+		require.Equal(t, want.Error(), got.Error(), name)
+		require.Equal(t, fault.As(want).Hint, fault.As(got).Hint, name)
+	}
+}
+
+// Promise: a worker that is killed is one outcome for the evaluation it held;
+// the others go on, and the next evaluation finds a new worker.
+func TestKilledWorkerIsOneOutcome(t *testing.T) {
+	r := newRuntime(t, inProcesses(2), func(c *sandbox.Config) { c.Fuel = 1 << 50 })
+	m := load(t, r, endlessOn(6))
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+	for range 3 {
+		first := workers(t)
+		require.Len(t, first, 1)
+		held := make(chan reward.Evaluation)
+		go func() { held <- m.Evaluate(context.Background(), long(6)) }()
+		var beside sync.WaitGroup
+		beside.Go(func() {
+			time.Sleep(20 * time.Millisecond)
+			for range 50 {
+				if e := m.Evaluate(context.Background(), small()); e.Outcome != reward.Scored {
+					t.Errorf("%+v", e)
+				}
+			}
+		})
+		time.Sleep(200 * time.Millisecond)
+		require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
+		e := <-held
+		require.Equal(t, reward.Infrastructure, e.Outcome)
+		require.Contains(t, e.Reason, "killed")
+		beside.Wait()
+		require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+	}
+}
+
+// Promise: the wall clock and the caller's context end an evaluation in a
+// worker, even one that is stopped and cannot answer.
+func TestProcessEndsInTime(t *testing.T) {
+	r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, 200*time.Millisecond })
+	m := load(t, r, endlessOn(6))
+	require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	e := m.Evaluate(ctx, long(6))
+	require.Equal(t, reward.Infrastructure, e.Outcome)
+	require.Equal(t, "cancelled", e.Reason)
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+
+	require.NoError(t, syscall.Kill(workers(t)[0], syscall.SIGSTOP))
+	e = m.Evaluate(context.Background(), small())
+	require.Equal(t, reward.Timeout, e.Outcome)
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+
+	require.NoError(t, syscall.Kill(workers(t)[0], syscall.SIGSTOP))
+	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	require.Equal(t, reward.Infrastructure, m.Evaluate(ctx, small()).Outcome)
+	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+}
+
+// Promise: a module that does not fit into a worker is refused with the limit to
+// raise, and what was loaded before goes on.
+func TestWorkerMemory(t *testing.T) {
+	r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.MemoryMiB, c.WorkerMiB = 256, 512 })
+	const pages = 200 << 4
+	full := guest{change: func(m *wt.Module) {
+		m.Funcs = append(m.Funcs, wt.Func{Export: "_initialize", Body: wt.I32Const(pages) + wt.MemoryGrow + wt.Drop + wt.I32Const(1<<16) + wt.I32Const(1) + wt.I32Const(pages<<16) + wt.MemoryFill})
+	}}.wasm()
+	first := load(t, r, guest{}.wasm())
+	var err error
+	for n := 0; err == nil && n < 4; n++ {
+		_, err = r.Load(context.Background(), "full", full)
+	}
+	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
+	require.ErrorContains(t, err, "the module cannot be loaded in a worker process")
+	require.Contains(t, fault.As(err).Hint, "worker_mib")
+	e := first.Evaluate(context.Background(), small())
+	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+}
+
+// Promise: modules that are closed leave the workers, and a runtime that is
+// closed leaves no process and no goroutine.
+func TestProcessCloseLeavesNothing(t *testing.T) {
+	goroutines := runtime.NumGoroutine()
+	cfg := sandbox.DefaultConfig()
+	inProcesses(2)(&cfg)
+	cfg.MemoryMiB, cfg.WorkerMiB = 256, 1024
+	r, err := sandbox.New(context.Background(), cfg)
+	require.NoError(t, err)
+	for range 20 { // more than fit at one time
+		m := load(t, r, guest{}.wasm())
+		require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
+		m.Close(context.Background())
+	}
+	inForce, missing := r.Wall()
+	require.Contains(t, inForce, "own process group")
+	if runtime.GOOS == "linux" {
+		require.Contains(t, inForce, "seccomp")
+		require.Empty(t, missing)
+	}
+	require.NoError(t, r.Close(context.Background()))
+	require.Empty(t, workers(t))
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+}
+
+func BenchmarkProcess(b *testing.B) {
+	for _, mode := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
+		b.Run(fmt.Sprint(mode), func(b *testing.B) {
+			m := load(b, newRuntime(b, func(c *sandbox.Config) { c.Isolation, c.Workers = mode, 1 }), goGuest(b, "examples/gsm8k"))
+			for b.Loop() {
+				m.Evaluate(context.Background(), small())
+			}
+		})
+	}
+}
