@@ -3,6 +3,8 @@ package sandbox_test
 import (
 	"context"
 	"runtime"
+	"runtime/debug"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,18 +13,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// spare makes sure that a processor is left for the watchdog: guests cannot be
-// preempted.
-func spare(t *testing.T) {
-	old := runtime.GOMAXPROCS(4)
-	t.Cleanup(func() { runtime.GOMAXPROCS(old) })
+// lasting is fuel for some seconds. The watchdog cannot run while a collection
+// of garbage waits for the guest, so these tests allow none; fuel is what ends
+// a guest then.
+const lasting = 10_000_000_000
+
+func withoutCollections(t *testing.T) {
+	runtime.GC()
+	old := debug.SetGCPercent(-1)
+	t.Cleanup(func() { debug.SetGCPercent(old) })
 }
 
 // Promise: a guest whose fuel lasts too long is stopped by the clock; the
 // outcome says that it is not deterministic, and the module goes on serving.
 func TestWallClock(t *testing.T) {
-	spare(t)
-	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, 50*time.Millisecond }), endlessOn(6))
+	withoutCollections(t)
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 50*time.Millisecond }), endlessOn(6))
 	for range 3 {
 		start := time.Now()
 		e := m.Evaluate(context.Background(), long(6))
@@ -35,8 +41,8 @@ func TestWallClock(t *testing.T) {
 // Promise: when the caller's context ends, so does the guest, and waiting for
 // a free instance.
 func TestCancellation(t *testing.T) {
-	spare(t)
-	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.Workers = 1<<50, 1 }), endlessOn(6))
+	withoutCollections(t)
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.Workers = lasting, 1 }), endlessOn(6))
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	start, second := time.Now(), make(chan reward.Evaluation)
@@ -63,4 +69,23 @@ func TestCloseLeavesNothing(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+// Promise: endless guests on every worker leave the process a processor: a
+// health probe answers while they run.
+func TestHostileWorkersLeaveAProcessor(t *testing.T) {
+	withoutCollections(t)
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 500*time.Millisecond }), endlessOn(6))
+	var wg sync.WaitGroup
+	for range 2 * runtime.NumCPU() {
+		wg.Go(func() {
+			require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
+		})
+	}
+	start := time.Now()
+	for range 20 {
+		time.Sleep(time.Millisecond)
+	}
+	require.Less(t, time.Since(start), 400*time.Millisecond)
+	wg.Wait()
 }

@@ -18,7 +18,9 @@ const (
 // watchdog is the last resort against guests that fuel does not stop in time,
 // and stops them when the caller's context ends: it sets their fuel below zero
 // until the call has returned, since a guest's own subtraction may overwrite
-// it. It never touches a guest that is not running.
+// it. It never touches a guest that is not running. It is a goroutine like
+// others: while a collection of garbage waits for a guest, which cannot be
+// preempted, it waits too, and fuel is what ends the guest.
 type watchdog struct {
 	mu     sync.Mutex
 	guards map[*guard]struct{}
