@@ -60,6 +60,7 @@ func BenchmarkEvaluateNothing(b *testing.B) {
 // The same Go reward on all processors.
 func BenchmarkEvaluateGoParallel(b *testing.B) {
 	m := load(b, newRuntime(b), goGuest(b, "examples/gsm8k"))
+	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for t := conversation(); pb.Next(); {
 			m.Evaluate(context.Background(), t)
