@@ -71,18 +71,27 @@ type pythonSession struct {
 	call      *engine.Func
 }
 
-// pythonHello is what the program says before it leaves.
+// pythonHello is what the program says before it leaves. Objects are named by
+// their addresses.
 type pythonHello struct {
 	failed       string // the traceback if the reward cannot be loaded
-	serve, empty uint32 // addresses: the function, and the empty tuple
-	group        bool
-	rollout      bool // the reward wants the whole rollout
+	serve, empty uint32 // the function, and the empty tuple
+	buffer       uint32 // a bytearray that takes requests
+	answer       uint32 // a list whose only item is the bytes of the answer
+	group        bool   // the reward compares the members of a group
+	whole        bool   // it is called with whole rollouts
+	open         bool   // it has **kwargs
+	accepts      map[string]bool
 	about        map[string]string
 }
 
 // Offsets in the objects of CPython 3.12 on a 32-bit machine.
 const (
 	objectType  = 4
+	objectSize  = 8
+	bytesData   = 16
+	arrayData   = 20
+	listItems   = 12
 	typeCall    = 64
 	callParams  = "iii"
 	callResults = "i"
@@ -106,38 +115,44 @@ func (s *pythonSession) start() *engine.Stop {
 	case hello.failed != "":
 		return &engine.Stop{Kind: engine.Refused, Err: &verdict{reward.GuestError, escape(hello.failed)}}
 	}
-	slot, ok := s.word(hello.serve + objectType)
-	if ok {
-		slot, ok = s.word(slot + typeCall)
-	}
-	if ok {
-		s.call = s.instance.TableFunc(slot, callParams, callResults)
-	}
-	if s.call == nil {
+	s.hello = hello
+	if s.call = s.instance.TableFunc(s.word(s.word(hello.serve+objectType)+typeCall), callParams, callResults); s.call == nil {
 		return &engine.Stop{Kind: engine.Refused, Err: errHello}
 	}
-	s.hello = hello
 	return nil
 }
 
-func (s *pythonSession) word(at uint32) (uint32, bool) {
+// word reads a number from memory; 0, which no object has for an address, if
+// there is none.
+func (s *pythonSession) word(at uint32) uint32 {
 	b, ok := s.instance.Bytes(at, 4)
 	if !ok {
-		return 0, false
+		return 0
 	}
-	return binary.LittleEndian.Uint32(b), true
+	return binary.LittleEndian.Uint32(b)
 }
 
 func readHello(data []byte) (h pythonHello, ok bool) {
 	v, err := marshal.Decode(data)
-	if err != nil || v.Kind != marshal.List || len(v.Items) != 6 {
+	if err != nil || !shaped(&v, marshal.Text, marshal.List, marshal.Bool, marshal.Bool, marshal.Bool, marshal.List, marshal.Dict) {
 		return h, false
 	}
-	h.failed = string(v.Items[0].Text)
-	h.serve, h.empty = uint32(v.Items[1].Int), uint32(v.Items[2].Int)
-	h.group, h.rollout = v.Items[3].Bool, v.Items[4].Bool
-	h.about = map[string]string{}
-	for about := v.Items[5].Items; len(about) > 1; about = about[2:] {
+	if h.failed = string(v.Items[0].Text); h.failed != "" {
+		return h, true
+	}
+	addresses := v.Items[1]
+	if !shaped(&addresses, marshal.Int, marshal.Int, marshal.Int, marshal.Int) {
+		return h, false
+	}
+	for i, to := range []*uint32{&h.serve, &h.empty, &h.buffer, &h.answer} {
+		*to = uint32(addresses.Items[i].Int)
+	}
+	h.group, h.whole, h.open = v.Items[2].Bool, v.Items[3].Bool, v.Items[4].Bool
+	h.accepts, h.about = map[string]bool{}, map[string]string{}
+	for _, name := range v.Items[5].Items {
+		h.accepts[string(name.Text)] = true
+	}
+	for about := v.Items[6].Items; len(about) > 1; about = about[2:] {
 		h.about[string(about[0].Text)] = string(about[1].Text)
 	}
 	return h, true
@@ -149,44 +164,43 @@ func (s *pythonSession) describe() (map[string]string, bool) { return s.hello.ab
 func (s *pythonSession) lasting() bool { return true }
 
 func (s *pythonSession) input(members []*rl.Trajectory) ([]byte, error) {
-	s.encoder.Reset(4)
-	if err := encodePython(&s.encoder, members, s.hello.rollout); err != nil {
+	s.encoder.Reset()
+	if err := s.hello.encode(&s.encoder, members); err != nil {
 		return nil, infrastructure(err)
 	}
 	if s.encoder.Len() > s.limit {
 		return nil, &verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
 	}
-	request := s.encoder.Bytes()
-	binary.LittleEndian.PutUint32(request, uint32(len(request)-4))
-	return request, nil
+	return s.encoder.Bytes(), nil
 }
 
 func (s *pythonSession) evaluate(input []byte) (*verdict, *engine.Stop) {
-	c := s.collector
-	c.stdin, c.capture = input, true
+	s.send(input)
 	result, stop := s.instance.Call(s.call, uint64(s.hello.serve), uint64(s.hello.empty), 0)
 	switch {
 	case stop != nil:
 		return nil, stop
 	case uint32(result) == 0 && s.instance.MemoryDenied():
-		return s.noMemory("the interpreter had no room for the result"), nil
+		return s.noMemory("the interpreter had no room for the answer"), nil
 	case uint32(result) == 0:
 		return &verdict{reward.GuestError, "the reward broke the interpreter"}, nil
 	}
-	v, err := marshal.Decode(c.stdout)
-	if err == nil && v.Kind == marshal.Text {
-		return &verdict{reward.GuestError, escape(string(v.Text))}, nil
+	return s.answer(), nil
+}
+
+// send writes a request into the buffer. One that is too large is read from
+// standard input, and the buffer holds its size.
+func (s *pythonSession) send(input []byte) {
+	room, _ := s.instance.Bytes(s.word(s.hello.buffer+arrayData), s.word(s.hello.buffer+objectSize))
+	if len(input) > len(room) {
+		s.collector.stdin = input
+		size := marshal.Encoder{}
+		size.Reset()
+		size.Int(int64(len(input)))
+		input = size.Bytes()
 	}
-	if err != nil || v.Kind != marshal.List || len(v.Items) != len(c.members) {
-		return violation("the interpreter gave an answer that cannot be read: a reward must not write to descriptor 1"), nil
-	}
-	for i := range v.Items {
-		c.current = i
-		if verdict := s.take(&v.Items[i]); verdict != nil {
-			return verdict, nil
-		}
-	}
-	return nil, nil
+	copy(room, input)
+	s.instance.Charge(uint64(len(input)))
 }
 
 func (s *pythonSession) noMemory(text string) *verdict {

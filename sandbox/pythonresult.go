@@ -1,81 +1,176 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"maps"
-	"slices"
+	"math"
+	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 )
 
-// Statuses of a member's result in merit_reward.runner.
+var _ describer = (*pythonSession)(nil)
+
+// Kinds of answer in merit_reward._sandbox.
 const (
-	pythonScored = iota
-	pythonInvalid
-	pythonError
+	pythonResults = iota
+	pythonFailed
 	pythonNoMemory
 )
 
-// take checks the result of the present member: status, score, reason, metrics
-// and steps, as merit_reward.runner.take writes them.
-func (s *pythonSession) take(v *marshal.Value) *verdict {
-	c := s.collector
-	if !shaped(v, marshal.Int, marshal.Float, marshal.Text, marshal.List, marshal.List) {
-		return violation("the interpreter gave a result of a wrong form")
-	}
-	status, score, reason, metrics, steps := v.Items[0].Int, v.Items[1].Float, v.Items[2].Text, v.Items[3].Items, v.Items[4].Items
-	switch {
-	case status == pythonNoMemory && s.instance.MemoryDenied():
-		return s.noMemory(escape(string(reason)))
-	case status >= pythonError:
-		return asVerdict(c.setError(reason))
-	}
-	for i := range metrics {
-		if verdict := c.pythonMetric(-1, &metrics[i]); verdict != nil {
-			return verdict
-		}
-	}
-	for i := range steps {
-		if verdict := c.pythonStep(&steps[i]); verdict != nil {
-			return verdict
-		}
-	}
-	if err := c.setReason(reason); err != nil || status == pythonInvalid {
-		return asVerdict(err)
-	}
-	return asVerdict(c.setScore(score))
-}
+const unreadable = "the interpreter gave an answer that cannot be read"
 
-func (c *collector) pythonStep(v *marshal.Value) *verdict {
-	if !shaped(v, marshal.Int, marshal.Float, marshal.Text, marshal.List) {
-		return violation("the interpreter gave a step of a wrong form")
+// answer reads what serve left behind: the kind of answer, and a result for
+// each member or a traceback.
+func (s *pythonSession) answer() *verdict {
+	object := s.word(s.word(s.hello.answer + listItems))
+	data, ok := s.instance.Bytes(object+bytesData, s.word(object+objectSize))
+	if !ok {
+		return violation(unreadable)
 	}
-	index := v.Items[0].Int
-	if int64(int32(index)) != index {
-		return violation("step %d is out of range", index)
+	c := s.collector
+	if len(data) > c.limits.OutputKiB<<10 {
+		return overOutput("output_kib")
 	}
-	if err := c.setStep(int32(index), v.Items[1].Float); err != nil {
-		return asVerdict(err)
+	s.instance.Charge(uint64(len(data)))
+	v, err := marshal.Decode(data)
+	if err != nil || v.Kind != marshal.List || len(v.Items) != 2 {
+		return violation(unreadable)
 	}
-	if err := c.stepReason(int32(index), v.Items[2].Text); err != nil {
-		return asVerdict(err)
+	results := v.Items[1]
+	switch kind := v.Items[0].Int; {
+	case kind == pythonNoMemory && s.instance.MemoryDenied():
+		return s.noMemory(escape(string(results.Text)))
+	case kind != pythonResults:
+		c.current = -1 // the error is all members'
+		return asVerdict(c.setError(results.Text))
+	case len(results.Items) != len(c.members):
+		return violation(unreadable)
 	}
-	for i := range v.Items[3].Items {
-		if verdict := c.pythonMetric(int(index), &v.Items[3].Items[i]); verdict != nil {
-			return verdict
+	for i := range results.Items {
+		c.current = i
+		if err := c.pythonResult(&results.Items[i]); err != nil {
+			return asVerdict(err)
 		}
 	}
 	return nil
 }
 
-func (c *collector) pythonMetric(step int, v *marshal.Value) *verdict {
-	if !shaped(v, marshal.Text, marshal.Float, marshal.Bool, marshal.Text) {
-		return violation("the interpreter gave a metric of a wrong form")
+// pythonResult takes a result of the present member: a number, or a dict with
+// the fields of an EvaluateResult.
+func (c *collector) pythonResult(v *marshal.Value) error {
+	if v.Kind != marshal.Dict {
+		score, err := number("the score", v)
+		if err != nil {
+			return err
+		}
+		return c.setScore(score)
 	}
-	return asVerdict(c.metricResult(step, rl.Metric{
-		Name: string(v.Items[0].Text), Score: v.Items[1].Float, IsScoreValid: v.Items[2].Bool, Reason: string(v.Items[3].Text),
-	}))
+	if e := v.Get("error"); e.Kind == marshal.Text && len(e.Text) > 0 {
+		return c.setError(e.Text)
+	}
+	if err := c.pythonMetrics(-1, v.Get("metrics")); err != nil {
+		return err
+	}
+	steps := v.Get("step_outputs")
+	for i := range steps.Items {
+		if err := c.pythonStep(&steps.Items[i]); err != nil {
+			return err
+		}
+	}
+	if err := c.setReason(v.Get("reason").Text); err != nil || !truth(v.Get("is_score_valid")) {
+		return err
+	}
+	score, err := number("the score", v.Get("score"))
+	if err != nil {
+		return err
+	}
+	return c.setScore(score)
+}
+
+func (c *collector) pythonStep(v *marshal.Value) error {
+	index, err := whole("a step_index", v.Get("step_index"))
+	if err != nil {
+		return err
+	}
+	base, err := number("a base_reward", v.Get("base_reward"))
+	if err != nil {
+		return err
+	}
+	if err := c.setStep(index, base); err != nil {
+		return err
+	}
+	if err := c.stepReason(index, v.Get("reason").Text); err != nil {
+		return err
+	}
+	return c.pythonMetrics(int(index), v.Get("metrics"))
+}
+
+func (c *collector) pythonMetrics(step int, v *marshal.Value) error {
+	if v.Kind != marshal.Dict {
+		return nil
+	}
+	for items := v.Items; len(items) > 1; items = items[2:] {
+		name, value := items[0], &items[1]
+		m := rl.Metric{Name: string(name.Text), IsScoreValid: true}
+		if value.Kind == marshal.Dict {
+			m.IsScoreValid, m.Reason = truth(value.Get("is_score_valid")), string(value.Get("reason").Text)
+			value = value.Get("score")
+		}
+		var err error
+		if m.Score, err = number("the metric "+strconv.Quote(m.Name), value); err != nil {
+			return err
+		}
+		if err := c.metricResult(step, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// truth is Python's: what is absent counts as true.
+func truth(v *marshal.Value) bool {
+	switch v.Kind {
+	case marshal.Bool:
+		return v.Bool
+	case marshal.Int:
+		return v.Int != 0
+	}
+	return true
+}
+
+func number(what string, v *marshal.Value) (float64, error) {
+	switch v.Kind {
+	case marshal.Float:
+		return v.Float, nil
+	case marshal.Int:
+		return float64(v.Int), nil
+	case marshal.Bool:
+		if v.Bool {
+			return 1, nil
+		}
+		return 0, nil
+	case marshal.None:
+		return 0, violation("%s is missing", what)
+	}
+	return 0, violation("%s is not a number", what)
+}
+
+// whole reads 3 and "3".
+func whole(what string, v *marshal.Value) (int32, error) {
+	n := v.Int
+	if v.Kind == marshal.Text {
+		parsed, err := strconv.ParseInt(string(v.Text), 10, 32)
+		if err != nil {
+			return 0, violation("%s is %q, not a whole number", what, escape(string(v.Text)))
+		}
+		n = parsed
+	} else if v.Kind != marshal.Int {
+		return 0, violation("%s is not a whole number", what)
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, violation("%s is %d, which is out of range", what, n)
+	}
+	return int32(n), nil
 }
 
 // shaped reports whether v is a list of items of these kinds.
@@ -90,144 +185,3 @@ func shaped(v *marshal.Value, kinds ...marshal.Kind) bool {
 	}
 	return true
 }
-
-// encodePython writes the members as a list of dicts with the keys of Merit's
-// files; group, task and steps only where the reward wants the whole rollout.
-func encodePython(e *marshal.Encoder, members []*rl.Trajectory, whole bool) error {
-	e.List(len(members))
-	for _, t := range members {
-		if err := encodeMember(e, t, whole); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func encodeMember(e *marshal.Encoder, t *rl.Trajectory, whole bool) error {
-	e.Dict()
-	e.Name("messages")
-	e.List(len(t.Messages))
-	for i := range t.Messages {
-		if err := encodeMessage(e, &t.Messages[i]); err != nil {
-			return err
-		}
-	}
-	if len(t.GroundTruth) > 0 {
-		if err := encodeField(e, "ground_truth", t.GroundTruth); err != nil {
-			return err
-		}
-	}
-	if len(t.Metadata) > 0 {
-		e.Name("metadata")
-		e.Dict()
-		for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-			e.Text(k)
-			if err := e.JSON(t.Metadata[k]); err != nil {
-				return err
-			}
-		}
-		e.End()
-	}
-	if whole {
-		encodeRollout(e, t)
-	}
-	e.End()
-	return nil
-}
-
-func encodeField(e *marshal.Encoder, key string, raw json.RawMessage) error {
-	e.Name(key)
-	return e.JSON(raw)
-}
-
-func encodeMessage(e *marshal.Encoder, m *rl.Message) error {
-	e.Dict()
-	e.Name("role")
-	e.Text(m.Role)
-	switch {
-	case m.Content.IsNull():
-		e.Name("content")
-		e.None()
-	case m.Content.Parts() != nil:
-		if err := encodeField(e, "content", m.Content.Parts()); err != nil {
-			return err
-		}
-	default:
-		encodeText(e, "content", m.Content.Text())
-	}
-	if m.Name != "" {
-		encodeText(e, "name", m.Name)
-	}
-	if m.ToolCallID != "" {
-		encodeText(e, "tool_call_id", m.ToolCallID)
-	}
-	if len(m.ToolCalls) > 0 {
-		e.Name("tool_calls")
-		encodeCalls(e, m.ToolCalls)
-	}
-	e.End()
-	return nil
-}
-
-func encodeText(e *marshal.Encoder, key, v string) {
-	e.Name(key)
-	e.Text(v)
-}
-
-func encodeCalls(e *marshal.Encoder, calls []rl.ToolCall) {
-	e.List(len(calls))
-	for i := range calls {
-		e.Dict()
-		encodeText(e, "id", calls[i].ID)
-		encodeText(e, "type", calls[i].Type)
-		e.Name("function")
-		e.Dict()
-		encodeText(e, "name", calls[i].Function.Name)
-		encodeText(e, "arguments", calls[i].Function.Arguments)
-		e.End()
-		e.End()
-	}
-}
-
-// encodeRollout adds what a reward sees of the environment.
-func encodeRollout(e *marshal.Encoder, t *rl.Trajectory) {
-	encodeText(e, "id", t.ID)
-	encodeText(e, "group", t.Group)
-	encodeText(e, "task", t.Task)
-	encodeText(e, "stop_reason", string(t.StopReason))
-	e.Name("steps")
-	e.List(len(t.Steps))
-	for i := range t.Steps {
-		s := &t.Steps[i]
-		e.Dict()
-		for _, n := range [...]struct {
-			key   string
-			value int
-		}{{"index", s.Index}, {"message_count", s.MessageCount}} {
-			e.Name(n.key)
-			e.Int(int64(n.value))
-		}
-		encodeText(e, "anchor", s.Anchor)
-		e.Name("env_reward")
-		e.Float(s.EnvReward)
-		for _, b := range [...]struct {
-			key   string
-			value bool
-		}{{"action_valid", s.ActionValid}, {"terminated", s.Terminated}, {"truncated", s.Truncated}} {
-			e.Name(b.key)
-			e.Bool(b.value)
-		}
-		e.Name("action")
-		e.Dict()
-		encodeText(e, "kind", string(s.Action.Kind))
-		e.Name("choice")
-		e.Int(int64(s.Action.Choice))
-		encodeText(e, "text", s.Action.Text)
-		e.Name("tool_calls")
-		encodeCalls(e, s.Action.ToolCalls)
-		e.End()
-		e.End()
-	}
-}
-
-var _ describer = (*pythonSession)(nil)

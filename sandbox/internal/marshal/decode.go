@@ -18,6 +18,18 @@ type Value struct {
 	Items []Value
 }
 
+// Get returns the value of a key of a dict, None if there is none.
+func (v *Value) Get(key string) *Value {
+	if v.Kind == Dict {
+		for i := 0; i+1 < len(v.Items); i += 2 {
+			if string(v.Items[i].Text) == key {
+				return &v.Items[i+1]
+			}
+		}
+	}
+	return &Value{}
+}
+
 // Kind names the type of a Value.
 type Kind byte
 
@@ -104,23 +116,26 @@ func (d *decoder) value(depth int) (v Value, ok bool) {
 	return v, false
 }
 
-// long reads an int of at most 62 bits; larger ones are ErrMalformed.
+// long reads an int; one of more than 60 bits becomes a float, ±Inf if it is
+// out of range.
 func (d *decoder) long() (v Value, ok bool) {
 	n, ok := d.word()
-	count := int32(n)
-	if !ok || count < -4 || count > 4 {
+	count := int64(int32(n))
+	digits, ok2 := d.take(uint32(2 * max(count, -count)))
+	if !ok || !ok2 {
 		return v, false
 	}
 	v.Kind = Int
-	for k := range max(count, -count) {
-		b, ok := d.take(2)
-		if !ok {
-			return v, false
-		}
-		v.Int |= int64(binary.LittleEndian.Uint16(b)&(1<<longDigits-1)) << (longDigits * k)
+	for k := len(digits) - 2; k >= 0; k -= 2 {
+		digit := binary.LittleEndian.Uint16(digits[k:]) & (1<<longDigits - 1)
+		v.Int = v.Int<<longDigits | int64(digit)
+		v.Float = v.Float*(1<<longDigits) + float64(digit)
 	}
 	if count < 0 {
-		v.Int = -v.Int
+		v.Int, v.Float = -v.Int, -v.Float
+	}
+	if max(count, -count) > 4 {
+		v.Kind, v.Int = Float, 0
 	}
 	return v, true
 }

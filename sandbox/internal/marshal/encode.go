@@ -42,9 +42,9 @@ type Encoder struct {
 	names map[string]uint32 // names already written, by their number
 }
 
-// Reset starts anew behind a gap of so many bytes, which the caller fills.
-func (e *Encoder) Reset(gap int) {
-	e.buf = append(e.buf[:0], make([]byte, gap)...)
+// Reset starts anew and keeps the memory.
+func (e *Encoder) Reset() {
+	e.buf = e.buf[:0]
 	if e.names == nil {
 		e.names = map[string]uint32{}
 	}
@@ -98,6 +98,9 @@ func (e *Encoder) Name(v string) {
 	e.names[v] = uint32(len(e.names))
 	e.buf = append(append(e.buf, codeName|flagRef, byte(len(v))), v...)
 }
+
+// Tuple appends the head of a tuple of n items.
+func (e *Encoder) Tuple(n int) { e.word(codeTuple, uint32(n)) }
 
 // List appends the head of a list of n items.
 func (e *Encoder) List(n int) { e.word(codeList, uint32(n)) }

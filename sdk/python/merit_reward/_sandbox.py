@@ -14,6 +14,7 @@ import sys
 from marshal import dumps, loads
 
 from . import runner, shims
+from .models import Message
 
 
 class _Log:
@@ -41,36 +42,68 @@ class _Log:
         return 2
 
 
-_reward: runner.Reward
+BUFFER = bytearray(1 << 16)  # the host writes requests into it
+ANSWER = [b""]  # and reads the answer from here
+RESULTS, FAILED, NO_MEMORY = 0, 1, 2
 
 
-def serve() -> None:
-    """Answers one request: its size in four bytes, and the members.
+def _request():  # type: ignore[no-untyped-def]
+    request = loads(BUFFER)
+    if request.__class__ is int:  # too large for the buffer
+        return loads(posix.read(0, request))
+    return request
 
-    The answer is a result for each member, or a text that says what went wrong.
-    """
-    try:
-        size = int.from_bytes(posix.read(0, 4), "little")
-        members = [runner.rollout(m) for m in loads(posix.read(0, size))]
-        answer = dumps(_reward.evaluate(members), 2)
-    except BaseException as e:
-        answer = dumps(runner.explain(e), 2)
-    posix.write(1, answer)
+
+def _answer(work):  # type: ignore[no-untyped-def]
+    """Makes the function that the host calls: it never raises."""
+
+    def serve() -> None:
+        try:
+            ANSWER[0] = dumps((RESULTS, work(_request())), 2)
+        except MemoryError as e:
+            ANSWER[0] = dumps((NO_MEMORY, runner.explain(e)), 2)
+        except BaseException as e:  # SystemExit and KeyboardInterrupt are answers too
+            ANSWER[0] = dumps((FAILED, runner.explain(e)), 2)
+
+    return serve
+
+
+def _pointwise(reward: runner.Reward):  # type: ignore[no-untyped-def]
+    """The short way: the request is what the function is called with."""
+    func, plain = reward.func, runner.plain
+    if "messages" not in reward.accepts and not reward.open:
+        return _answer(lambda request: [plain(func(**request[1]))])
+
+    def work(request):  # type: ignore[no-untyped-def]
+        has_calls, arguments = request
+        make = Message.model_validate if has_calls else Message
+        arguments["messages"] = [*map(make, arguments["messages"])]
+        return [plain(func(**arguments))]
+
+    return _answer(work)
+
+
+def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
+    """The long way, for groups and for rewards that want whole rollouts."""
+    return _answer(lambda request: reward.results([runner.rollout(m) for m in request]))
 
 
 def boot(path: str, name: str) -> None:
     """Loads the reward and tells the host what it is, or why it cannot be loaded."""
-    global _reward
+    global _serve  # it must live as long as the interpreter
     sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
     shims.install()
     try:
-        _reward = runner.find(runner.load(path, name))
+        reward = runner.find(runner.load(path, name))
+        whole = reward.group or reward.whole
+        _serve = _whole(reward) if whole else _pointwise(reward)
         about = getattr(sys.modules[name], "__merit__", {})
         about = {str(k): str(v) for k, v in about.items()}
         runner.explain(_warm())  # loads what tracebacks need
-        hello = ("", id(serve), id(()), _reward.group, _reward.whole, about)
+        addresses = [id(_serve), id(()), id(BUFFER), id(ANSWER)]
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about)
     except BaseException as e:
-        hello = (runner.explain(e), 0, 0, False, False, {})
+        hello = (runner.explain(e), [], False, False, False, [], {})
     gc.collect()
     gc.freeze()
     posix.write(1, dumps(hello, 2))

@@ -68,12 +68,6 @@ class ToolCall(Record):
         type: str
         function: FunctionCall
 
-    def __init__(self, *args: "Any", **kwargs: "Any") -> None:
-        dict.__init__(self, *args, **kwargs)
-        function = self.get("function")
-        if function.__class__ is dict:
-            self["function"] = FunctionCall(function)
-
 
 class Message(Record):
     """One turn of a conversation, in OpenAI's form."""
@@ -87,10 +81,13 @@ class Message(Record):
         tool_calls: "list[ToolCall] | None"
         tool_call_id: "str | None"
 
-    def __init__(self, *args: "Any", **kwargs: "Any") -> None:
-        dict.__init__(self, *args, **kwargs)
-        if "tool_calls" in self and self["tool_calls"]:
-            self["tool_calls"] = [c if isinstance(c, ToolCall) else ToolCall(c) for c in self["tool_calls"]]
+    @classmethod
+    def model_validate(cls, value: "Mapping[str, Any]") -> "Message":
+        """The message made from a mapping, its tool calls made into records."""
+        m = cls(value)
+        if m.get("tool_calls"):
+            m["tool_calls"] = [ToolCall(c, function=FunctionCall(c.get("function") or {})) for c in m["tool_calls"]]
+        return m
 
     @property
     def text(self) -> str:
@@ -100,7 +97,7 @@ class Message(Record):
             return ""
         if isinstance(content, str):
             return content
-        return "".join(p.get("text", "") for p in content if p.get("type") == "text")
+        return "".join(p.get("text") or "" for p in content if p.get("type") == "text")
 
 
 class Rollout(Record):
@@ -128,23 +125,41 @@ class Rollout(Record):
 
 
 class _Result:
-    """What the results share: item access beside attributes, and equality."""
+    """What the results share: fields given by name, item access beside attributes, equality.
 
-    __slots__ = ()
+    The fields that were given are the instance's ``__dict__``, which is what
+    makes results cheap to build and to take apart in the sandbox.
+    """
+
+    _defaults: "dict[str, Any]" = {}
+    _maps: "tuple[str, ...]" = ()
+
+    def __init__(self, **fields: "Any") -> None:
+        self.__dict__ = fields
+
+    def __getattr__(self, name: str) -> "Any":
+        if name in self._maps:
+            value = self.__dict__[name] = {}
+            return value
+        try:
+            return self._defaults[name]
+        except KeyError:
+            raise AttributeError(f"{type(self).__name__} has no field {name!r}") from None
 
     def __getitem__(self, name: str) -> "Any":
-        if name not in self.__slots__:
-            raise KeyError(name)
-        return getattr(self, name)
+        try:
+            return getattr(self, name)
+        except AttributeError as e:
+            raise KeyError(name) from e
 
     def __contains__(self, name: object) -> bool:
-        return name in self.__slots__
+        return name in self._defaults
 
     def get(self, name: str, default: "Any" = None) -> "Any":
-        return getattr(self, name) if name in self.__slots__ else default
+        return getattr(self, name, default)
 
     def keys(self) -> "list[str]":
-        return list(self.__slots__)
+        return list(self._defaults)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self.model_dump() == other.model_dump()  # type: ignore[attr-defined]
@@ -152,11 +167,11 @@ class _Result:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{k}={getattr(self, k)!r}' for k in self.__slots__)})"
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
 
     def model_dump(self, **_: "Any") -> "dict[str, Any]":
         """The result as plain dicts and lists."""
-        return {k: _dump(getattr(self, k)) for k in self.__slots__}
+        return {k: _dump(getattr(self, k)) for k in self._defaults}
 
     dict = model_dump
 
@@ -174,17 +189,22 @@ def _dump(value: "Any") -> "Any":
 class MetricResult(_Result):
     """One named figure beside the score."""
 
-    __slots__ = ("score", "is_score_valid", "reason", "data")
+    _defaults = {"score": 0.0, "is_score_valid": True, "reason": None, "data": None}
+    if TYPE_CHECKING:
 
-    def __init__(
-        self,
-        score: float,
-        is_score_valid: bool = True,
-        reason: "str | None" = None,
-        data: "dict[str, Any] | None" = None,
-        **_: "Any",
-    ) -> None:
-        self.score, self.is_score_valid, self.reason, self.data = score, is_score_valid, reason, data
+        def __init__(
+            self,
+            *,
+            score: float,
+            is_score_valid: bool = True,
+            reason: "str | None" = None,
+            data: "dict[str, Any] | None" = None,
+        ) -> None: ...
+
+        score: float
+        is_score_valid: bool
+        reason: "str | None"
+        data: "dict[str, Any] | None"
 
 
 class StepOutput(_Result):
@@ -194,20 +214,32 @@ class StepOutput(_Result):
     reward's ``__merit__`` says ``"step_index": "message"``.
     """
 
-    __slots__ = ("step_index", "base_reward", "terminated", "control_plane_info", "metrics", "reason")
+    _defaults = {
+        "step_index": None,
+        "base_reward": None,
+        "terminated": False,
+        "control_plane_info": None,
+        "metrics": None,
+        "reason": None,
+    }
+    _maps = ("metrics",)
+    if TYPE_CHECKING:
 
-    def __init__(
-        self,
-        step_index: "int | str",
-        base_reward: float,
-        terminated: bool = False,
-        control_plane_info: "dict[str, Any] | None" = None,
-        metrics: "Mapping[str, MetricResult | float | dict[str, Any]] | None" = None,
-        reason: "str | None" = None,
-        **_: "Any",
-    ) -> None:
-        self.step_index, self.base_reward, self.terminated = step_index, base_reward, terminated
-        self.control_plane_info, self.metrics, self.reason = control_plane_info, metrics or {}, reason
+        def __init__(
+            self,
+            *,
+            step_index: "int | str",
+            base_reward: float,
+            terminated: bool = False,
+            control_plane_info: "dict[str, Any] | None" = None,
+            metrics: "Mapping[str, MetricResult | float | dict[str, Any]] | None" = None,
+            reason: "str | None" = None,
+        ) -> None: ...
+
+        step_index: "int | str"
+        base_reward: float
+        metrics: "dict[str, Any]"
+        reason: "str | None"
 
 
 class EvaluateResult(_Result):
@@ -217,29 +249,35 @@ class EvaluateResult(_Result):
     the evaluation failed. Neither is ever taken for the number 0.
     """
 
-    __slots__ = (
-        "score",
-        "is_score_valid",
-        "reason",
-        "metrics",
-        "step_outputs",
-        "error",
-        "trajectory_info",
-        "final_control_plane_info",
-    )
+    _defaults = {
+        "score": None,
+        "is_score_valid": True,
+        "reason": None,
+        "metrics": None,
+        "step_outputs": None,
+        "error": None,
+        "trajectory_info": None,
+        "final_control_plane_info": None,
+    }
+    _maps = ("metrics",)
+    if TYPE_CHECKING:
 
-    def __init__(
-        self,
-        score: float = 0.0,
-        is_score_valid: bool = True,
-        reason: "str | None" = None,
-        metrics: "Mapping[str, MetricResult | float | dict[str, Any]] | None" = None,
-        step_outputs: "list[StepOutput] | None" = None,
-        error: "str | None" = None,
-        trajectory_info: "dict[str, Any] | None" = None,
-        final_control_plane_info: "dict[str, Any] | None" = None,
-        **_: "Any",
-    ) -> None:
-        self.score, self.is_score_valid, self.reason = score, is_score_valid, reason
-        self.metrics, self.step_outputs, self.error = metrics or {}, step_outputs, error
-        self.trajectory_info, self.final_control_plane_info = trajectory_info, final_control_plane_info
+        def __init__(
+            self,
+            *,
+            score: "float | None" = None,
+            is_score_valid: bool = True,
+            reason: "str | None" = None,
+            metrics: "Mapping[str, MetricResult | float | dict[str, Any]] | None" = None,
+            step_outputs: "list[StepOutput] | None" = None,
+            error: "str | None" = None,
+            trajectory_info: "dict[str, Any] | None" = None,
+            final_control_plane_info: "dict[str, Any] | None" = None,
+        ) -> None: ...
+
+        score: "float | None"
+        is_score_valid: bool
+        reason: "str | None"
+        metrics: "dict[str, Any]"
+        step_outputs: "list[StepOutput] | None"
+        error: "str | None"

@@ -9,25 +9,21 @@ from __future__ import annotations
 import sys
 import traceback
 
-from .models import EvaluateResult, Message, MetricResult, Record, Rollout, StepOutput
+from .models import EvaluateResult, Message, Record, Rollout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-SCORED, INVALID, ERROR, NO_MEMORY = 0, 1, 2, 3
 NAMES = ("reward", "evaluate", "score")
 MAX_TRACEBACK = 8192
-
-# A result on its way out: status, score, reason, metrics, steps.
-Wire = "tuple[int, float, str, list[tuple[str, float, bool, str]], list[tuple[int, float, str, list[Any]]]]"
 
 
 class Reward:
     """One reward function and what it wants to be called with."""
 
     def __init__(self, func: "Callable[..., Any]", module: str = "") -> None:
-        self.func, self.module = func, module
+        self.module = module
         inner = func
         while hasattr(inner, "__wrapped__"):
             inner = inner.__wrapped__
@@ -37,29 +33,19 @@ class Reward:
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         self.accepts = frozenset(names)
         self.open = bool(code.co_flags & 0x08)  # **kwargs
+        self.func = _synchronous(func) if code.co_flags & 0x80 else func
         self.whole = not self.accepts.isdisjoint(("rollout", "rollouts"))  # wants more than messages
         mode = getattr(func, "_reward_function_mode", None)
         self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts"))
 
-    def evaluate(self, members: "list[Rollout]") -> "list[Wire]":
-        """One wire result for each member; never raises an ordinary exception."""
-        try:
-            if not self.group:
-                return [take(self._call(self._arguments(members[0])))]
-            results = list(self._call(self._group_arguments(members)))
-            if len(results) != len(members):
-                raise ValueError(f"the reward returned {len(results)} results for a group of {len(members)}")
-            return [take(r) for r in results]
-        except MemoryError as e:
-            return [(NO_MEMORY, 0.0, explain(e), [], [])] * len(members)
-        except BaseException as e:  # SystemExit and KeyboardInterrupt are results too
-            return [(ERROR, 0.0, explain(e), [], [])] * len(members)
-
-    def _call(self, arguments: "dict[str, Any]") -> "Any":
-        result = self.func(**arguments)
-        if hasattr(result, "send") and hasattr(result, "cr_code"):
-            return _finish(result)
-        return result
+    def results(self, members: "list[Rollout]") -> "list[Any]":
+        """One plain result for each member."""
+        if not self.group:
+            return [plain(self.func(**self._arguments(members[0])))]
+        results = [plain(r) for r in self.func(**self._group_arguments(members))]
+        if len(results) != len(members):
+            raise ValueError(f"the reward returned {len(results)} results for a group of {len(members)}")
+        return results
 
     def _arguments(self, r: Rollout) -> "dict[str, Any]":
         offered = {
@@ -95,14 +81,19 @@ class Reward:
         return {k: v for k, v in offered.items() if k in wanted}
 
 
-def _finish(coroutine: "Any") -> "Any":
-    """Runs an async reward that never waits for anything."""
-    try:
-        coroutine.send(None)
-    except StopIteration as e:
-        return e.value
-    coroutine.close()
-    raise RuntimeError("an async reward waits for something outside: there is nothing outside of the sandbox")
+def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
+    """An async reward as a function; it must not wait for anything."""
+
+    def call(**arguments: "Any") -> "Any":
+        coroutine = func(**arguments)
+        try:
+            coroutine.send(None)
+        except StopIteration as e:
+            return e.value
+        coroutine.close()
+        raise RuntimeError("an async reward waits for something outside: there is nothing outside of the sandbox")
+
+    return call
 
 
 def find(module: "Any") -> Reward:
@@ -130,7 +121,7 @@ def find(module: "Any") -> Reward:
 
 def rollout(fields: "dict[str, Any]") -> Rollout:
     """Makes plain dicts into records."""
-    fields["messages"] = [Message(m) for m in fields["messages"]]
+    fields["messages"] = [Message.model_validate(m) for m in fields["messages"]]
     fields.setdefault("metadata", {})
     if "steps" in fields:
         fields["steps"] = [_step_record(s) for s in fields["steps"]]
@@ -142,51 +133,53 @@ def _step_record(step: "dict[str, Any]") -> Record:
     return Record(step)
 
 
-def take(result: "Any") -> "Wire":
-    """Takes a result apart: an EvaluateResult, a mapping like it, or a number."""
+def plain(result: "Any") -> "Any":
+    """A result as a number or a dict of plain values; those of metrics and steps alike."""
+    kind = result.__class__
+    if kind is EvaluateResult:
+        fields = result.__dict__
+        if "metrics" in fields or "step_outputs" in fields or "trajectory_info" in fields:
+            return _known(fields)
+        return fields
+    if kind is float or kind is int or kind is bool:
+        return result
+    if isinstance(result, EvaluateResult):
+        return _known(result.__dict__)
+    if isinstance(result, dict) and ("score" in result or "error" in result):
+        return _known(result)
     if isinstance(result, (int, float)):
-        return (SCORED, float(result), "", [], [])
-    if isinstance(result, dict):
-        result = EvaluateResult(**result) if "score" in result or "error" in result else _refuse(result)
-    elif not isinstance(result, EvaluateResult):
-        result = _refuse(result)
-    if result.error:
-        return (ERROR, 0.0, str(result.error), [], [])
-    return (
-        SCORED if result.is_score_valid else INVALID,
-        float(result.score) if result.is_score_valid else 0.0,
-        _text(result.reason),
-        _metrics(result.metrics),
-        [_step(s) for s in result.step_outputs or ()],
-    )
-
-
-def _refuse(result: "Any") -> "Any":
+        return float(result)
     raise TypeError(
-        f"the reward returned {type(result).__name__} {str(result)[:200]!r}; return an EvaluateResult, a dict with a score, or a number"
+        f"the reward returned {type(result).__name__} {str(result)[:200]!r}; "
+        "return an EvaluateResult, a dict with a score, or a number"
     )
 
 
-def _text(value: "Any") -> str:
-    return "" if value is None else value if value.__class__ is str else str(value)
-
-
-def _metrics(metrics: "Any") -> "list[tuple[str, float, bool, str]]":
-    out = []
-    for name, m in (metrics or {}).items():
-        if isinstance(m, dict):
-            m = MetricResult(**m)
-        if isinstance(m, (int, float)):
-            out.append((str(name), float(m), True, ""))
-        else:
-            out.append((str(name), float(m.score), bool(m.is_score_valid), _text(m.reason)))
+def _known(fields: "Any") -> "dict[str, Any]":
+    """The fields that Merit reads, with metrics and steps as dicts."""
+    out = {k: fields[k] for k in ("score", "is_score_valid", "reason", "error") if k in fields}
+    metrics, steps = fields.get("metrics"), fields.get("step_outputs")
+    if metrics:
+        out["metrics"] = _metrics(metrics)
+    if steps:
+        out["step_outputs"] = [_step(s) for s in steps]
     return out
 
 
-def _step(s: "Any") -> "tuple[int, float, str, list[Any]]":
-    if isinstance(s, dict):
-        s = StepOutput(**s)
-    return (int(s.step_index), float(s.base_reward), _text(s.reason), _metrics(s.metrics))
+def _metrics(metrics: "Any") -> "dict[str, Any]":
+    return {
+        k: {f: m[f] for f in ("score", "is_score_valid", "reason") if f in m}
+        for k, m in ((k, getattr(m, "__dict__", m)) for k, m in metrics.items())
+        if isinstance(m, dict)
+    } | {k: m for k, m in metrics.items() if isinstance(m, (int, float))}
+
+
+def _step(step: "Any") -> "dict[str, Any]":
+    step = getattr(step, "__dict__", step)
+    out = {k: step[k] for k in ("step_index", "base_reward", "reason") if k in step}
+    if step.get("metrics"):
+        out["metrics"] = _metrics(step["metrics"])
+    return out
 
 
 def explain(error: BaseException) -> str:
