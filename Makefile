@@ -3,12 +3,13 @@
 # make build  bin/merit, bin/plugins/*, the example rewards
 # make lint   vet, staticcheck, gofmt
 # make bench  the figures of docs/performance.md
+# make soak   a million evaluations, one in twenty hostile, in each isolation
 GO      ?= go
 PLUGINS := $(notdir $(wildcard plugins/sokoban))
 REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm
 OUT     ?= runs/quickstart
 
-.PHONY: build run test lint bench generate clean
+.PHONY: build run test lint bench soak generate clean
 build: bin/merit $(PLUGINS:%=bin/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
@@ -36,6 +37,12 @@ lint:
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+SOAK ?= 1000000
+soak:
+	for mode in snapshot process; do \
+	  MERIT_SOAK=$(SOAK) MERIT_SOAK_ISOLATION=$$mode $(GO) test -run '^TestSoak$$' -v -timeout 2h ./sandbox || exit 1; \
+	done
 
 generate:
 	$(GO) generate ./...
