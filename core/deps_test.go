@@ -36,7 +36,7 @@ var table = []row{
 	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/config", []string{"core", "sandbox", "plugins/host"}, "joins the Config of every stage"},
-	{"sandbox", []string{"core/rl", "core/fault", "core/reward", "sdk/python"}, "implements reward.Scorer; gives scripts their SDK"},
+	{"sandbox", []string{"core/rl", "core/fault", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},
 	{"sandbox/abi", []string{"core/rl"}, "the guest format of the nouns"},
 	{"sandbox/fuel", nil, "a pass over bytes"},
 	{"plugins/proto", nil, "generated"},

@@ -31,11 +31,11 @@ func (m *Module) describe(d describer) error {
 		case "step_index":
 			manifest.StepIndex = reward.StepIndexing(value)
 		default:
-			return fmt.Errorf("__merit__ has the key %q; it may have name, version, description and step_index", escape(key))
+			return fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description and step_index", escape(key))
 		}
 	}
 	if err := manifest.complete(); err != nil {
-		return fmt.Errorf("__merit__: %w", err)
+		return fmt.Errorf("the manifest (__merit__): %w", err)
 	}
 	if manifest.Name != "" {
 		m.info.Name = manifest.Name
@@ -55,7 +55,7 @@ const (
 // startBudget is what the start of an instance may use.
 func (m *Module) startBudget() engine.Budget {
 	b := m.budget(0, 1)
-	if len(m.program.Process.Args) > 0 {
+	if m.script {
 		b.Fuel, b.Wall = b.Fuel*startFuel, b.Wall*startWall
 	}
 	return b

@@ -25,6 +25,7 @@ type Module struct {
 	pool     *pool
 	cold     bool    // warming up failed: instances start without it
 	remote   *remote // with isolation: process, in place of program and pool
+	script   bool    // an interpreter runs it
 	// described is set once the first instance of a script has said what it is.
 	described bool
 }

@@ -45,7 +45,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	}
 	var err error
 	r.engine, err = engine.New(engine.Options{
-		CacheDir: cfg.CacheDir, CacheBytes: int64(cfg.CacheMiB) << 20, Interpreter: cfg.Interpreter, Imports: meritImports(),
+		CacheDir: cfg.CacheDir, CacheBytes: int64(cfg.CacheMiB) << 20, Interpreter: cfg.Interpreter, Imports: append(meritImports(), quickjsImports()...),
 	})
 	if err != nil {
 		return nil, &fault.Error{
@@ -140,6 +140,7 @@ func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 		Name: name, Digest: s.digest, ABI: p.name(),
 		StepIndexing: manifest.StepIndex, Group: p.group(),
 	}}
+	m.script = s.trusted
 	m.pool = &pool{module: m, tokens: r.tokens}
 	if err := m.try(ctx); err != nil {
 		program.Close(ctx)
@@ -184,7 +185,7 @@ func (r *Runtime) gate(trusted bool) fuel.Limits {
 	}
 	l.AllowImport = func(i fuel.Import) bool {
 		exists, _ := engine.Known(r.engine.Imports(), i)
-		return exists && i.Kind == fuel.FuncExtern
+		return exists && i.Kind == fuel.FuncExtern && (trusted || !strings.HasPrefix(i.Name, "host_"))
 	}
 	return l
 }

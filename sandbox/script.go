@@ -36,6 +36,7 @@ type language struct {
 func languages() []*language {
 	return []*language{
 		{extension: ".py", interpreter: interpreter.Python(), source: pythonSource},
+		{extension: ".js", interpreter: interpreter.JavaScript(), source: javascriptSource},
 	}
 }
 

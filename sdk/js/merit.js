@@ -1,0 +1,42 @@
+// The helpers that the sandbox provides as "merit". Nothing here is needed to
+// write a reward; everything here is short.
+
+/** The content of a message as text: the string, or the text parts joined. */
+export function text(message) {
+  const content = message.content;
+  if (typeof content === "string") return content;
+  if (!content) return "";
+  return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
+}
+
+/** The text of the last assistant message, or "". */
+export function answer(rollout) {
+  const last = rollout.messages.findLast((m) => m.role === "assistant");
+  return last ? text(last) : "";
+}
+
+/** The assistant messages with their step indices: [index, message, place]. */
+export function assistants(rollout) {
+  const found = [];
+  rollout.messages.forEach((message, place) => {
+    if (message.role === "assistant") found.push([found.length, message, place]);
+  });
+  return found;
+}
+
+/** A result that says that there is no valid score. */
+export function invalid(reason) {
+  return { score: 0, is_score_valid: false, reason };
+}
+
+const continuation = (c) => (c & 0xfc00) === 0xdc00;
+
+/** The length of a string in bytes of UTF-8, as rewards in other languages count it. */
+export function byteLength(string) {
+  let bytes = 0;
+  for (let i = 0; i < string.length; i++) {
+    const c = string.charCodeAt(i);
+    bytes += c < 0x80 ? 1 : c < 0x800 ? 2 : continuation(c) ? 1 : 3;
+  }
+  return bytes;
+}

@@ -1,0 +1,59 @@
+// The reward's side of the sandbox: boot finds the reward in its module and
+// leaves serve for the host, which takes and gives JSON.
+
+const log = [];
+const write = (...values) => log.push(values.map(show).join(" "));
+globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
+
+function show(value) {
+  if (typeof value === "string") return value;
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return String(value);
+  }
+}
+
+export function boot(module) {
+  const group = module.rewardGroup;
+  const one = module.default ?? module.reward;
+  if (typeof (group ?? one) !== "function") {
+    throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)");
+  }
+  globalThis.__merit = {
+    hello: JSON.stringify({ group: Boolean(group), about: module.merit ?? {} }),
+    serve: (request) => answer(group ? group : (members) => [one(members[0])], request),
+  };
+}
+
+function answer(evaluate, request) {
+  log.length = 0;
+  let results, error;
+  try {
+    const members = JSON.parse(request);
+    results = evaluate(members).map(plain);
+    if (results.length !== members.length) {
+      throw new Error(`the reward returned ${results.length} results for a group of ${members.length}`);
+    }
+  } catch (e) {
+    results = undefined;
+    error = explain(e);
+  }
+  return JSON.stringify({ results, error, log });
+}
+
+function plain(result) {
+  if (typeof result === "number" || typeof result === "boolean") return { score: Number(result) };
+  if (typeof result?.then === "function") {
+    throw new TypeError("the reward is async: there is nothing outside of the sandbox to wait for");
+  }
+  if (result === null || typeof result !== "object") {
+    throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
+  }
+  return result;
+}
+
+function explain(e) {
+  if (!(e instanceof Error)) return "thrown: " + show(e);
+  return `${e.name}: ${e.message}\n${e.stack ?? ""}`.trimEnd().slice(0, 8192);
+}
