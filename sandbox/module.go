@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -26,6 +27,7 @@ type Module struct {
 	cold     bool    // warming up failed: instances start without it
 	remote   *remote // with isolation: process, in place of program and pool
 	script   bool    // an interpreter runs it
+	peak     atomic.Uint32
 	// described is set once the first instance of a script has said what it is.
 	described bool
 }
@@ -40,6 +42,19 @@ func (m *Module) Manifest() Manifest { return m.manifest }
 
 // Cached reports whether the native code came from the cache on disk.
 func (m *Module) Cached() bool { return m.remote == nil && m.program.Cached }
+
+// PeakMemory returns the largest linear memory in bytes that an evaluation in
+// this process has ended with; memories never shrink while one runs. It is 0
+// with isolation: process.
+func (m *Module) PeakMemory() int { return int(m.peak.Load()) }
+
+func (m *Module) notePeak(size uint32) {
+	for before := m.peak.Load(); size > before; before = m.peak.Load() {
+		if m.peak.CompareAndSwap(before, size) {
+			return
+		}
+	}
+}
 
 // Isolation returns the mode in force: a module whose state a snapshot cannot
 // hold, because it changes tables, is always fresh.
@@ -131,6 +146,7 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 	w.instance.Begin(ctx, w.module.budget(len(input), len(members)))
 	v, stop := w.session.evaluate(input)
 	fuel, late := w.instance.End()
+	w.module.notePeak(w.instance.Size())
 	if late != nil {
 		stop = late
 	}

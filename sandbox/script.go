@@ -61,6 +61,10 @@ func scriptLanguage(path string) *language {
 	return nil
 }
 
+// IsScript reports whether LoadFile takes path for a script, which needs no
+// build: a file, or a folder with a script called reward.
+func IsScript(path string) bool { return scriptLanguage(path) != nil }
+
 // loadScript loads a script: a file, or a folder with a file called reward and
 // the packages that it imports.
 func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Module, error) {
@@ -80,6 +84,10 @@ func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Mo
 	src.digest = s.digest(l.interpreter)
 	return r.load(ctx, src)
 }
+
+// leftOut are folders that are no part of a reward: what it is tested with, and
+// what tools leave behind.
+var leftOut = map[string]bool{"fixtures": true, "node_modules": true, "__pycache__": true}
 
 // readScript reads a script without following a link out of its folder.
 func readScript(l *language, at string, most int64) (*script, error) {
@@ -112,7 +120,7 @@ func readScript(l *language, at string, most int64) (*script, error) {
 		switch base := path.Base(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "node_modules"):
+		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || leftOut[base]):
 			return fs.SkipDir
 		case d.IsDir():
 			return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/cli"
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -77,6 +79,32 @@ func build() (string, error) {
 // Promise: every command of the README and every kind of bad input does what
 // its script says.
 func TestScripts(t *testing.T) {
+	scripts(t, func(name string) bool { return interpreterOf(name) == nil })
+}
+
+// Promise: rewards that are run from their source work with every verb.
+func TestScriptsOfInterpreters(t *testing.T) {
+	for _, i := range interpreter.All() {
+		t.Run(i.Name, func(t *testing.T) {
+			testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+			scripts(t, func(name string) bool { j := interpreterOf(name); return j != nil && j.Name == i.Name })
+		})
+	}
+}
+
+// interpreterOf returns what the rewards of a script run on: python.txtar and
+// js.txtar need what not everybody has installed.
+func interpreterOf(script string) *interpreter.Interpreter {
+	for _, i := range interpreter.All() {
+		if filepath.Base(script) == i.Name+".txtar" {
+			return &i
+		}
+	}
+	return nil
+}
+
+// scripts runs the scripts that are wanted.
+func scripts(t *testing.T, wanted func(name string) bool) {
 	dir, err := artifacts()
 	if err != nil {
 		t.Fatal(err)
@@ -86,13 +114,22 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	folders := strings.Fields(string(goenv))
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = slices.DeleteFunc(files, func(name string) bool { return !wanted(name) })
+	if len(files) == 0 {
+		t.Fatal("there is no script")
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Files: files,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("BUILT", dir)
 			e.Setenv("ROOT", testneeds.Root())
 			e.Setenv("MERIT_PLUGINS", filepath.Join(dir, "plugins"))
 			e.Setenv("MERIT_CACHE", filepath.Join(dir, "cache"))
+			e.Setenv("MERIT_HOME", filepath.Dir(interpreter.Folder()))
 			e.Setenv("GOCACHE", folders[0])
 			e.Setenv("GOMODCACHE", folders[1])
 			e.Setenv("GOPROXY", "off")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 // check holds the decoded file to what each stage allows and notes every
@@ -43,11 +44,11 @@ func (d *decoder) rewards(rewards []Reward) {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)
 		if r.Module == "" {
-			d.missing(at+".module", "the reward has no module", "give the path of a .wasm file")
+			d.missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py")
 		} else if info, err := os.Stat(r.Module); err != nil {
 			d.missing(at+".module", fmt.Sprintf("there is no file %s", r.Module), "build it with `merit reward build`, or correct the path")
-		} else if info.IsDir() {
-			d.invalid(at+".module", r.Module+" is a folder", "build it with `merit reward build` and name the .wasm file")
+		} else if info.IsDir() && !sandbox.IsScript(r.Module) {
+			d.invalid(at+".module", r.Module+" is a folder", "build it with `merit reward build` and name the .wasm file; for Python, the folder of reward.py")
 		}
 		if math.IsNaN(r.Weight) || math.IsInf(r.Weight, 0) {
 			d.invalid(at+".weight", fmt.Sprintf("%v is not finite", r.Weight), "use a number; 1 is the default")

@@ -159,8 +159,13 @@ func (i *Instance) Call(f *Func, args ...uint64) (uint64, *Stop) {
 	return i.stack[0], nil
 }
 
-// Size is the size of the memory in bytes.
-func (i *Instance) Size() uint32 { return i.memory.Size() }
+// Size is the size of the memory in bytes, 0 if there is none.
+func (i *Instance) Size() uint32 {
+	if i.memory == nil {
+		return 0
+	}
+	return i.memory.Size()
+}
 
 // MemoryDenied reports whether the guest asked for more memory than it may
 // have since Begin.

@@ -40,7 +40,7 @@ has no score; a module that is refused writes nothing.`,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, or a folder that holds reward.wasm")
+	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py file, or the folder of a reward")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results; - is stdout; none if left away")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,6 +19,11 @@ func TestNewRewardsWorkAtOnce(t *testing.T) {
 		t.Run(lang.Name, func(t *testing.T) {
 			for program, hint := range lang.Needs {
 				testneeds.Tool(t, hint, program)
+			}
+			for _, i := range interpreter.All() {
+				if i.Name == lang.Name {
+					testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+				}
 			}
 			folder := filepath.Join(t.TempDir(), "exactness")
 			for _, args := range [][]string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 func newRewardCmd(h *Host) *cobra.Command {
@@ -20,11 +21,11 @@ func newRewardCmd(h *Host) *cobra.Command {
 	cmd.AddCommand(
 		newRewardNewCmd(h),
 		newRewardBuildCmd(h),
-		newRewardInspectCmd(h),
 		newRewardCheckCmd(h),
 		newRewardRunCmd(h),
 		newRewardTestCmd(h),
 		newRewardBenchCmd(h),
+		newRewardInspectCmd(h),
 	)
 	return cmd
 }
@@ -44,14 +45,14 @@ func target(args []string) string {
 	return args[0]
 }
 
-// findModule returns the module that path stands for: itself, or reward.wasm
-// (or the source, for languages that are run from it) in a folder.
+// findModule returns the reward that path stands for: a module, a script, or,
+// in a folder, reward.wasm. A folder with a script is one as a whole.
 func findModule(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", cannotRead(err)
 	}
-	if !info.IsDir() {
+	if !info.IsDir() || sandbox.IsScript(path) {
 		return path, nil
 	}
 	module := filepath.Join(path, "reward.wasm")
@@ -60,7 +61,7 @@ func findModule(path string) (string, error) {
 	}
 	hint := "build it: merit reward build " + path
 	if _, _, err := guest.Detect(path); err != nil {
-		hint = "give a module or the folder of a reward"
+		hint = "give a module, a reward.py, or the folder of a reward"
 	}
 	return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward.wasm", Hint: hint}
 }

@@ -27,7 +27,8 @@ func newRewardBenchCmd(h *Host) *cobra.Command {
 		Use:   "bench [FOLDER|MODULE]",
 		Short: "Measure fuel, time and memory of a reward against the limits",
 		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
-and prints fuel, mean, median and 99th percentile.`,
+and prints fuel, mean, median and 99th percentile; then, for each limit, what
+was used at most and what share of the limit that is.`,
 		Example: "  merit reward bench examples/gsm8k",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -50,6 +51,9 @@ type measurement struct {
 	P50NS       int64          `json:"p50_ns"`
 	P99NS       int64          `json:"p99_ns"`
 	PerSecond   float64        `json:"evaluations_per_second"`
+
+	trajectory *rl.Trajectory
+	evaluation reward.Evaluation
 }
 
 func (o *rewardBenchOptions) run(cmd *cobra.Command, args []string) error {
@@ -73,7 +77,7 @@ func (o *rewardBenchOptions) run(cmd *cobra.Command, args []string) error {
 			all = append(all, m)
 		}
 	}
-	return o.report(j.parts[0].Scorer.Info(), all)
+	return o.report(j.modules[0], all)
 }
 
 // measure scores t until the time is over; the first evaluations warm up and
@@ -90,7 +94,10 @@ func (o *rewardBenchOptions) measure(ctx context.Context, s reward.Scorer, t *rl
 	for range warmUp {
 		last = one()
 	}
-	m := measurement{ID: t.ID, Outcome: last.Outcome, Fuel: last.Fuel, FuelShare: float64(last.Fuel) / float64(o.sandbox.Fuel)}
+	m := measurement{
+		ID: t.ID, Outcome: last.Outcome, Fuel: last.Fuel, FuelShare: float64(last.Fuel) / float64(o.sandbox.Fuel),
+		trajectory: t, evaluation: last,
+	}
 	var times []time.Duration
 	began := o.host.Now()
 	for at := began; at.Sub(began) < o.duration; {
@@ -115,18 +122,31 @@ func (o *rewardBenchOptions) measure(ctx context.Context, s reward.Scorer, t *rl
 	return m, nil
 }
 
-func (o *rewardBenchOptions) report(info reward.Info, all []measurement) error {
+func (o *rewardBenchOptions) report(m *sandbox.Module, all []measurement) error {
+	shares := limitShares(m, o.sandbox.Limits, all)
 	if o.host.global.json {
 		return o.host.printJSON(struct {
 			Reward       reward.Info    `json:"reward"`
 			Limits       sandbox.Limits `json:"limits"`
+			Shares       []limitShare   `json:"shares"`
 			Measurements []measurement  `json:"measurements"`
-		}{info, o.sandbox.Limits, all})
+		}{m.Info(), o.sandbox.Limits, shares, all})
 	}
-	t := ui.Table{Head: []string{"fixture", "outcome", "fuel", "of the limit", "mean", "p50", "p99", "per second"}}
+	t := ui.Table{Head: []string{"fixture", "outcome", "fuel", "mean", "p50", "p99", "per second"}}
 	for _, m := range all {
-		t.Add(ui.Clean(m.ID), string(m.Outcome), fmt.Sprint(m.Fuel), fmt.Sprintf("%.3f %%", 100*m.FuelShare),
-			time.Duration(m.MeanNS).String(), time.Duration(m.P50NS).String(), time.Duration(m.P99NS).String(), fmt.Sprintf("%.0f", m.PerSecond))
+		t.Add(ui.Clean(m.ID), string(m.Outcome), fmt.Sprint(m.Fuel), micros(m.MeanNS), micros(float64(m.P50NS)), micros(float64(m.P99NS)), fmt.Sprintf("%.0f", m.PerSecond))
 	}
-	return t.Write(o.host.Stdout)
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	l := ui.Table{Head: []string{"limit", "most used", "of", "share"}}
+	for _, s := range shares {
+		l.Add(s.Limit, s.shown(s.Used), s.shown(s.Most), fmt.Sprintf("%.3f %%", 100*s.Share))
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	return l.Write(o.host.Stdout)
 }
+
+func micros(ns float64) string { return fmt.Sprintf("%.1f µs", ns/1e3) }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -25,8 +26,11 @@ type rewardBuildOptions struct {
 func newRewardBuildCmd(h *Host) *cobra.Command {
 	o := &rewardBuildOptions{host: h}
 	cmd := &cobra.Command{
-		Use:     "build [FOLDER]",
-		Short:   "Build the reward in a folder into reward.wasm",
+		Use:   "build [FOLDER]",
+		Short: "Build the reward in a folder into reward.wasm",
+		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
+manifest.json into the module. A reward that is run from its source has nothing
+to build: it is loaded once, so that mistakes show.`,
 		Example: "  merit reward build examples/gsm8k",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -39,6 +43,9 @@ func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
 	lang, folder, err := guest.Detect(target(args))
 	if err != nil {
 		return err
+	}
+	if lang.Script != "" {
+		return o.load(cmd.Context(), lang, target(args))
 	}
 	out := o.out
 	if out == "" {
@@ -58,16 +65,34 @@ func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.write(out, wasm); err != nil {
 		return err
 	}
-	built := struct {
-		Module   string `json:"module"`
-		Language string `json:"language"`
-		Bytes    int    `json:"bytes"`
-		Digest   string `json:"digest"`
-	}{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
+	b := built{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
 	if o.host.global.json {
-		return o.host.printJSON(built)
+		return o.host.printJSON(b)
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", built.Module, lang.Title, byteCount(len(wasm)), built.Digest)
+	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", b.Module, lang.Title, byteCount(b.Bytes), b.Digest)
+	return err
+}
+
+// built is what there is to say of a build.
+type built struct {
+	Module   string `json:"module"`
+	Language string `json:"language"`
+	Bytes    int    `json:"bytes,omitempty"`
+	Digest   string `json:"digest"`
+}
+
+// load tries a script, which is not built.
+func (o *rewardBuildOptions) load(ctx context.Context, lang guest.Language, path string) error {
+	j, err := o.host.loadReward(ctx, sandbox.DefaultConfig(), path)
+	if err != nil {
+		return err
+	}
+	defer j.close(ctx)
+	b := built{Module: path, Language: lang.Name, Digest: j.parts[0].Scorer.Info().Digest}
+	if o.host.global.json {
+		return o.host.printJSON(b)
+	}
+	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  runs as it is: nothing to build  %s\n", b.Module, lang.Title, b.Digest)
 	return err
 }
 

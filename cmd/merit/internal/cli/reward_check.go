@@ -5,17 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sdk/conformance"
 )
 
@@ -32,8 +30,9 @@ func newRewardCheckCmd(h *Host) *cobra.Command {
 		Use:   "check [FOLDER|MODULE]",
 		Short: "Check everything that the sandbox asks of a reward",
 		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
-forwards, backwards and without the compiler, and demands the same results and
-the same fuel each time. It reports every problem at once.
+twice, in reverse order and without the compiler, and demands the same results
+and the same fuel each time. It reports every problem at once. With --isolation
+shared, it shows whether a reward remembers what it should not.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
@@ -54,8 +53,11 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.static(module, target(args)); err != nil {
-		return err
+	script := sandbox.IsScript(module)
+	if !script {
+		if err := staticProblems(module, target(args), o.sandbox.Limits); err != nil {
+			return err
+		}
 	}
 	if o.conformance {
 		return o.conform(ctx, module)
@@ -64,7 +66,7 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	runs, err := o.runs(ctx, module, files)
+	runs, err := o.runs(ctx, module, files, script)
 	if err != nil {
 		return err
 	}
@@ -98,100 +100,50 @@ func (o *rewardCheckOptions) conform(ctx context.Context, module string) error {
 	return err
 }
 
-// static holds the module to the gate and to its exports.
-func (o *rewardCheckOptions) static(module, folder string) error {
-	wasm, err := os.ReadFile(module)
-	if err != nil {
-		return cannotRead(err)
-	}
-	info, err := fuel.Inspect(wasm, fuel.DefaultLimits())
-	var refused *fuel.Refused
-	if errors.As(err, &refused) {
-		return refusals(module, refused)
-	} else if err != nil {
-		return err
-	}
-	if abiOf(info) == "command" {
-		return nil
-	}
-	lang, _, err := guest.Detect(folder)
-	how := guest.AnyLanguage
-	if err == nil {
-		how = lang.Export
-	}
-	var problems []error
-	for _, e := range wantedExports(info) {
-		problems = append(problems, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Refused, Where: module, What: e.problem, Hint: how(e.name),
-		})
-	}
-	return errors.Join(problems...)
-}
-
-type wantedExport struct{ name, problem string }
-
-// wantedExports lists what the flat ABI asks for and info lacks.
-func wantedExports(info *fuel.Info) (missing []wantedExport) {
-	need := func(name, signature string) bool {
-		e, ok := info.Export(name)
-		if ok && (signature == "" || e.Func.String() == signature) {
-			return true
-		}
-		problem := fmt.Sprintf("does not export %s %s", name, signature)
-		if ok {
-			problem = fmt.Sprintf("exports %s as %s, expected %s", name, e.Func, signature)
-		}
-		missing = append(missing, wantedExport{name, problem})
-		return false
-	}
-	need("memory", "")
-	need("merit_abi_1", "() -> ()")
-	need("merit_alloc", "(i32) -> i32")
-	if _, group := info.Export("merit_evaluate_group"); group {
-		need("merit_evaluate_group", "(i32, i32) -> i32")
-		return missing
-	}
-	need("merit_evaluate", "(i32, i32) -> i32")
-	return missing
-}
-
 // checkRun is one way to score the fixtures.
 type checkRun struct {
 	name        string
 	evaluations [][]reward.Evaluation // by file and trajectory
 }
 
-// runs scores the fixtures in every way that must make no difference.
-func (o *rewardCheckOptions) runs(ctx context.Context, module string, files []fixtureFile) ([]checkRun, error) {
-	var all []checkRun
-	for _, way := range []struct {
-		name        string
-		interpreter bool
-		reverse     []bool
-	}{{"compiled", false, []bool{false, true}}, {"interpreted", true, []bool{false}}} {
-		cfg := o.sandbox
-		cfg.Interpreter = way.interpreter
-		j, err := o.host.loadReward(ctx, cfg, module)
-		if err != nil {
-			return nil, err
-		}
-		defer j.close(ctx)
-		for _, reverse := range way.reverse {
-			run := checkRun{name: way.name}
-			if reverse {
-				run.name += ", in reverse order"
-			}
-			for _, f := range files {
-				evaluations, err := f.evaluate(ctx, j, reverse)
-				if err != nil {
-					return nil, err
-				}
-				run.evaluations = append(run.evaluations, evaluations)
-			}
-			all = append(all, run)
-		}
+// runs scores the fixtures in every way that must make no difference. A
+// script is not run without the compiler: its interpreter would take minutes.
+func (o *rewardCheckOptions) runs(ctx context.Context, module string, files []fixtureFile, script bool) ([]checkRun, error) {
+	all, err := o.passes(ctx, o.sandbox, module, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
+	if err != nil || script {
+		return all, err
 	}
-	return all, nil
+	cfg := o.sandbox
+	cfg.Interpreter = true
+	more, err := o.passes(ctx, cfg, module, files, pass{"without the compiler", false})
+	return append(all, more...), err
+}
+
+type pass struct {
+	name    string
+	reverse bool
+}
+
+// passes scores the fixtures several times with one loaded reward.
+func (o *rewardCheckOptions) passes(ctx context.Context, cfg sandbox.Config, module string, files []fixtureFile, passes ...pass) ([]checkRun, error) {
+	j, err := o.host.loadReward(ctx, cfg, module)
+	if err != nil {
+		return nil, err
+	}
+	defer j.close(ctx)
+	var runs []checkRun
+	for _, p := range passes {
+		run := checkRun{name: p.name}
+		for _, f := range files {
+			evaluations, err := f.evaluate(ctx, j, p.reverse)
+			if err != nil {
+				return nil, err
+			}
+			run.evaluations = append(run.evaluations, evaluations)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
 }
 
 // compare demands scores and equal results in all runs.
@@ -206,19 +158,33 @@ func (o *rewardCheckOptions) compare(files []fixtureFile, runs []checkRun) error
 					Hint: "merit reward run --id " + t.ID + " shows it in full",
 				})
 			}
-			want := comparable(scoring.NewResult(t, first))
-			for _, r := range runs[1:] {
-				if got := comparable(scoring.NewResult(t, r.evaluations[k][i])); got != want {
-					problems = append(problems, &fault.Error{
-						Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
-						What: fmt.Sprintf("differs between runs (%s)\n%s\n%s", r.name, want, got),
-						Hint: "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls",
-					})
-				}
-			}
+			problems = append(problems, o.differs(f, t, k, i, runs))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// differs names the first run in which a fixture has another result than in
+// the first one. What an instance that is used again needs in fuel may vary.
+func (o *rewardCheckOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, runs []checkRun) error {
+	hint := "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls"
+	result := func(r checkRun) string {
+		e := r.evaluations[file][i]
+		if o.sandbox.Isolation == sandbox.Shared {
+			e.Fuel, hint = 0, "the reward remembers earlier calls: use isolation snapshot, which is the default, or forget them"
+		}
+		return comparable(scoring.NewResult(t, e))
+	}
+	want := result(runs[0])
+	for _, r := range runs[1:] {
+		if got := result(r); got != want {
+			return &fault.Error{
+				Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
+				What: fmt.Sprintf("differs when scored %s\n%s\n%s", r.name, want, got), Hint: hint,
+			}
+		}
+	}
+	return nil
 }
 
 // comparable is a result with its fuel as text.

@@ -21,8 +21,12 @@ type rewardInspectOptions struct{ host *Host }
 func newRewardInspectCmd(h *Host) *cobra.Command {
 	o := &rewardInspectOptions{host: h}
 	return &cobra.Command{
-		Use:     "inspect [MODULE|FOLDER]",
-		Short:   "Show what a module is made of, without running it",
+		Use:   "inspect [MODULE|FOLDER]",
+		Short: "Show what a module is made of, without running it",
+		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and
+imports of a module without running it, and the instructions, if any, because
+of which every evaluation needs a new instance. A script is loaded, since only
+it knows what it is.`,
 		Example: "  merit reward inspect reward.wasm",
 		Args:    folderOrModule,
 		RunE:    o.run,
@@ -52,10 +56,13 @@ type inspection struct {
 	MaxMemoryPages  int `json:"max_memory_pages,omitempty"`
 }
 
-func (o *rewardInspectOptions) run(_ *cobra.Command, args []string) error {
+func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
 	path, err := findModule(target(args))
 	if err != nil {
 		return err
+	}
+	if sandbox.IsScript(path) {
+		return o.script(cmd.Context(), path)
 	}
 	x, err := inspect(path)
 	if err != nil {

@@ -45,6 +45,10 @@ func (o *rewardNewOptions) run(_ *cobra.Command, args []string) error {
 			Files []string `json:"files"`
 		}{files})
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%d files in %s. Next:\n  merit reward build %s\n  merit reward test %s\n", len(files), args[0], args[0], args[0])
+	build := ""
+	if lang.Script == "" {
+		build = fmt.Sprintf("  merit reward build %s\n", args[0])
+	}
+	_, err = fmt.Fprintf(o.host.Stdout, "%d files in %s. Next:\n%s  merit reward test %s\n", len(files), args[0], build, args[0])
 	return err
 }

@@ -17,6 +17,7 @@ const cacheVariable = "MERIT_CACHE"
 // judges are loaded rewards and the sandbox that runs them.
 type judges struct {
 	parts   []reward.Weighted
+	modules []*sandbox.Module // the scorers of parts
 	runtime *sandbox.Runtime
 }
 
@@ -50,9 +51,10 @@ func (h *Host) loadRewards(ctx context.Context, cfg sandbox.Config, rewards []co
 	for _, r := range rewards {
 		m, err := runtime.LoadFile(ctx, r.Module)
 		if err != nil {
-			problems = append(problems, teach(r.Module, err))
+			problems = append(problems, teach(r.Module, cfg.Limits, err))
 			continue
 		}
+		j.modules = append(j.modules, m)
 		j.parts = append(j.parts, reward.Weighted{Scorer: m, Weight: r.Weight, Name: r.Name})
 	}
 	if len(problems) > 0 {
@@ -77,13 +79,16 @@ func (h *Host) cacheFolder() string {
 	return ""
 }
 
-// teach adds to a refusal what a command user can do about it.
-func teach(module string, err error) error {
+// teach turns the refusal of a module into everything that is wrong with it and
+// what its author can do about each.
+func teach(module string, limits sandbox.Limits, err error) error {
 	f := fault.As(err)
-	if f == nil || f.Hint != "" {
+	if f == nil || f.Kind != fault.Refused || sandbox.IsScript(module) {
 		return err
 	}
-	f.Hint = "merit reward check " + module + " says everything that is wrong with it"
+	if problems := staticProblems(module, filepath.Dir(module), limits); problems != nil {
+		return problems
+	}
 	return err
 }
 

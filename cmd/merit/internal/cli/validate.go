@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 type validateOptions struct {
@@ -62,7 +63,7 @@ func (o *validateOptions) rewards(ctx context.Context, file *config.File, broken
 	}
 	var there []config.Reward
 	for _, r := range file.Rewards {
-		if fileExists(r.Module) {
+		if fileExists(r.Module) || sandbox.IsScript(r.Module) {
 			there = append(there, r) // the others are problems of the configuration already
 		}
 	}

@@ -12,17 +12,12 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Build builds the reward in folder and returns the module.
+// Build builds the reward in folder and returns the module. Languages with a
+// Script have nothing to build.
 func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return nil, err
-	}
-	if l.Commands == nil {
-		return nil, &fault.Error{
-			Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: l.Title + " rewards are not built: the source itself is run",
-			Hint: "give the source file to merit eval --reward",
-		}
 	}
 	scratch, err := os.MkdirTemp("", "merit-build-")
 	if err != nil {

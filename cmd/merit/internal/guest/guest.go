@@ -19,8 +19,11 @@ type Language struct {
 	Title string
 	// Detect reports whether folder holds a reward in this language.
 	Detect func(folder fs.FS) bool
+	// Script is the file that is run as it is, for languages that are not
+	// built; their Commands are nil.
+	Script string
 	// Commands returns what builds the reward in folder into the file out;
-	// both paths are absolute. It is nil where the source itself is run.
+	// both paths are absolute.
 	Commands func(folder, out string) []Command
 	// Needs lists the programs that Commands starts, each with how to get it.
 	Needs map[string]string
@@ -32,9 +35,12 @@ type Language struct {
 	Export func(name string) string
 }
 
-// Copy is a file or a folder of the SDK tree and the folder of a new reward
-// that it goes to.
-type Copy struct{ From, To string }
+// Copy is a file or a folder among the files of an SDK and the folder of a new
+// reward that it goes to.
+type Copy struct {
+	Files    fs.FS
+	From, To string
+}
 
 // Command is one program to run.
 type Command struct {
@@ -82,14 +88,24 @@ func Detect(path string) (Language, string, error) {
 	}
 }
 
-// AnyLanguage says how each language exports the function called name, for a
-// module whose source is not known.
+// AnyLanguage says how each language that is built exports the function called
+// name, for a module that does not show what it was written in.
 func AnyLanguage(name string) string {
-	var all []string
+	var titles, ways []string
 	for _, l := range Languages() {
-		all = append(all, l.Title+": "+l.Export(name))
+		if l.Script != "" {
+			continue
+		}
+		if way := l.Export(name); len(ways) > 0 && ways[len(ways)-1] == way {
+			titles[len(titles)-1] += " and " + l.Title
+		} else {
+			titles, ways = append(titles, l.Title), append(ways, way)
+		}
 	}
-	return strings.Join(all, "\n")
+	for i, way := range ways {
+		ways[i] = titles[i] + ": " + way
+	}
+	return strings.Join(ways, "\n")
 }
 
 // has makes a Detect that looks for any file that matches one of patterns.

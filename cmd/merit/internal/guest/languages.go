@@ -2,12 +2,15 @@ package guest
 
 import (
 	"path/filepath"
+
+	"github.com/merit-rl/merit/sdk"
+	sdkpython "github.com/merit-rl/merit/sdk/python"
 )
 
 // Languages returns the table. The order decides which one a folder with
 // several is taken for.
 func Languages() []Language {
-	return []Language{golang(), rust(), c(), cpp(), assemblyScript()}
+	return []Language{golang(), rust(), c(), cpp(), assemblyScript(), python()}
 }
 
 // Debian names the packages that hold a toolchain.
@@ -31,7 +34,7 @@ func golang() Language {
 			}}
 		},
 		Template: "go",
-		SDK:      []Copy{{"reward", "vendor/github.com/merit-rl/merit/sdk/reward"}},
+		SDK:      []Copy{{sdk.Files, "reward", "vendor/github.com/merit-rl/merit/sdk/reward"}},
 		Export: func(name string) string {
 			if name == "merit_evaluate_group" {
 				return `import "github.com/merit-rl/merit/sdk/reward/group" and call group.Register in an init function`
@@ -57,7 +60,7 @@ func rust() Language {
 			return []Command{{Dir: folder, Args: sdk}, {Dir: folder, Args: reward}}
 		},
 		Template: "rust",
-		SDK:      []Copy{{"rust/Cargo.toml", "merit-reward"}, {"rust/src", "merit-reward/src"}},
+		SDK:      []Copy{{sdk.Files, "rust/Cargo.toml", "merit-reward"}, {sdk.Files, "rust/src", "merit-reward/src"}},
 		Export: func(name string) string {
 			if name == "merit_evaluate_group" {
 				return `use merit_reward::register_group and write register_group!(rank);`
@@ -91,7 +94,7 @@ func exportC(name string) string {
 func c() Language {
 	return Language{
 		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"),
-		Template: "c", SDK: []Copy{{"c/merit_reward.h", "."}}, Export: exportC,
+		Template: "c", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
 
@@ -99,7 +102,7 @@ func cpp() Language {
 	return Language{
 		Name: "cpp", Title: "C++", Detect: has("*.cpp", "*.cc"), Needs: map[string]string{"clang++": debianC},
 		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"),
-		Template: "cpp", SDK: []Copy{{"c/merit_reward.h", "."}}, Export: exportC,
+		Template: "cpp", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
 
@@ -113,12 +116,31 @@ func assemblyScript() Language {
 			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}
 		},
 		Template: "assemblyscript",
-		SDK:      []Copy{{"assemblyscript/assembly", "merit-reward"}},
+		SDK:      []Copy{{sdk.Files, "assemblyscript/assembly", "merit-reward"}},
 		Export: func(name string) string {
 			if name == "merit_evaluate_group" {
 				return `call registerGroup(rank) and write export { merit_abi_1, merit_alloc, merit_evaluate_group } from "./merit-reward/index"`
 			}
 			return `call register(score) and write export { merit_abi_1, merit_alloc, merit_evaluate } from "./merit-reward/index"`
+		},
+	}
+}
+
+// python rewards run as they are. The SDK goes with them for editors and for
+// tests outside the sandbox, which brings its own.
+func python() Language {
+	return Language{
+		Name:     "python",
+		Title:    "Python",
+		Detect:   has("reward.py"),
+		Script:   "reward.py",
+		Template: "python",
+		SDK:      []Copy{{sdkpython.Files, "merit_reward", "merit_reward"}},
+		Export: func(name string) string {
+			if name == "merit_evaluate_group" {
+				return `from merit_reward import reward_function and write @reward_function(mode="batch") before def score(rollouts_messages, **kwargs)`
+			}
+			return `from merit_reward import reward_function and write @reward_function before def score(messages, ground_truth=None, **kwargs)`
 		},
 	}
 }

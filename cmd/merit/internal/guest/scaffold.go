@@ -12,7 +12,6 @@ import (
 	"text/template"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sdk"
 )
 
 //go:embed all:templates
@@ -36,14 +35,18 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}
 	}
-	w := &scaffold{folder: folder, name: name}
-	for _, t := range []string{"all", l.Template} {
+	w := &scaffold{folder: folder, facts: facts{Name: name, Script: l.Script}}
+	parts := []string{"all", l.Template}
+	if l.Script == "" {
+		parts = append(parts, "module")
+	}
+	for _, t := range parts {
 		if err := w.template(path.Join("templates", t)); err != nil {
 			return nil, err
 		}
 	}
 	for _, c := range l.SDK {
-		if err := w.sdk(c.From, c.To); err != nil {
+		if err := w.sdk(c); err != nil {
 			return nil, err
 		}
 	}
@@ -51,9 +54,13 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 }
 
 type scaffold struct {
-	folder, name string
-	files        []string
+	folder string
+	facts  facts
+	files  []string
 }
+
+// facts are what templates may ask for.
+type facts struct{ Name, Script string }
 
 // template writes the files under root; names lose .tmpl.
 func (w *scaffold) template(root string) error {
@@ -72,7 +79,7 @@ func (w *scaffold) template(root string) error {
 				return err
 			}
 			var b bytes.Buffer
-			if err := t.Execute(&b, struct{ Name string }{w.name}); err != nil {
+			if err := t.Execute(&b, w.facts); err != nil {
 				return err
 			}
 			to, text = plain, b.Bytes()
@@ -81,21 +88,21 @@ func (w *scaffold) template(root string) error {
 	})
 }
 
-// sdk copies a part of the SDK, without its tests.
-func (w *scaffold) sdk(from, to string) error {
-	return fs.WalkDir(sdk.Files, from, func(p string, d fs.DirEntry, err error) error {
+// sdk copies a part of an SDK, without its tests.
+func (w *scaffold) sdk(c Copy) error {
+	return fs.WalkDir(c.Files, c.From, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(p, "_test.go") {
 			return err
 		}
-		text, err := sdk.Files.ReadFile(p)
+		text, err := fs.ReadFile(c.Files, p)
 		if err != nil {
 			return err
 		}
-		name := strings.TrimPrefix(p, from)
+		name := strings.TrimPrefix(p, c.From)
 		if name == "" {
 			name = path.Base(p)
 		}
-		return w.write(path.Join(to, name), text)
+		return w.write(path.Join(c.To, name), text)
 	})
 }
 

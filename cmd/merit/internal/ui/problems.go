@@ -34,19 +34,29 @@ func Flatten(err error) []error {
 }
 
 // Problems prints every problem of err as "merit: where: what" with the hint
-// on a line of its own, and a count if there are several.
+// on a line of its own, once for neighbours that share it, and a count if there
+// are several.
 func Problems(w io.Writer, style Style, err error) {
 	all := Flatten(err)
-	for _, e := range all {
+	for i, e := range all {
 		fmt.Fprintf(w, "%s %s\n", style.Red("merit:"), Clean(e.Error()))
-		var f *fault.Error
-		if errors.As(e, &f) && f.Hint != "" {
-			fmt.Fprintf(w, "  %s %s\n", style.Cyan("hint:"), Clean(f.Hint))
+		hint := hintOf(e)
+		if hint == "" || (i+1 < len(all) && hintOf(all[i+1]) == hint) {
+			continue
 		}
+		fmt.Fprintf(w, "  %s %s\n", style.Cyan("hint:"), Clean(hint))
 	}
 	if len(all) > 1 {
 		fmt.Fprintf(w, "%s %d problems\n", style.Red("merit:"), len(all))
 	}
+}
+
+func hintOf(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Hint
+	}
+	return ""
 }
 
 // Clean makes text of strangers safe for a terminal: control characters and
