@@ -126,11 +126,12 @@ func (f *fleet) count(well bool) {
 }
 
 // add gives a module a number.
-func (f *fleet) add(name string, wasm []byte) int {
+func (f *fleet) add(m wire.Module) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last++
-	f.modules[f.last] = wire.Module{Number: f.last, Name: name, Wasm: wasm}
+	m.Number = f.last
+	f.modules[f.last] = m
 	return f.last
 }
 

@@ -2,9 +2,11 @@ package sandbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -16,8 +18,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )
 
@@ -71,9 +75,37 @@ func TestProcessEqualsSnapshot(t *testing.T) {
 		x[i].Elapsed, y[i].Elapsed = 0, 0
 	}
 	require.Equal(t, x, y)
-	each := sandbox.EvaluateEach(context.Background(), []*sandbox.Module{load(t, there, counter()), load(t, here, counter())}, small())
+	far, near := load(t, there, counter()), load(t, here, counter())
+	each := far.EvaluateEach(context.Background(), []reward.Scorer{far, near}, small())
 	require.Equal(t, each[0].Result, each[1].Result)
 	require.Equal(t, each[0].Fuel, each[1].Fuel)
+}
+
+// Promise: a script, too, gives in a worker process what it gives here.
+func TestProcessRunsScripts(t *testing.T) {
+	python := interpreter.Python()
+	testneeds.File(t, "run: merit python install", python.Path(interpreter.Folder()))
+	path := filepath.Join(t.TempDir(), "reward.py")
+	require.NoError(t, os.WriteFile(path, []byte(`
+from merit_reward import reward_function
+@reward_function
+def evaluate(messages, ground_truth=None, **kwargs):
+    print("seen", len(messages))
+    if len(messages) > 6:
+        raise ValueError("too long")
+    return {"score": len(messages) / 8, "reason": str(ground_truth) + str(sorted(kwargs)), "metrics": {"n": {"score": 1, "reason": "one", "is_score_valid": True}}}
+`), 0o600))
+	with := small()
+	with.Metadata = map[string]json.RawMessage{"b": json.RawMessage("2"), "a": json.RawMessage(`{"x": [1.50, "✓"]}`)}
+	list := []*rl.Trajectory{small(), with, long(8), long(6)}
+	var got []string
+	for _, change := range []func(*sandbox.Config){func(*sandbox.Config) {}, inProcesses(1)} {
+		m, err := newRuntime(t, change).LoadFile(context.Background(), path)
+		require.NoError(t, err)
+		got = append(got, fmt.Sprint(m.Info())+string(all(t, m, list)))
+	}
+	require.Equal(t, got[0], got[1])
+	require.Contains(t, got[0], "too long")
 }
 
 // Promise: the refusal of a module comes through the pipe as it is.

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,7 @@ import (
 type remote struct {
 	fleet   *fleet
 	number  int
-	profile detached
+	profile detached // nil for a script
 	info    reward.Info
 }
 
@@ -59,38 +58,39 @@ func (r *Runtime) Wall() (inForce, missing []string) {
 
 // loadRemote loads a module in a worker process: what reads and compiles its
 // bytes is there.
-func (r *Runtime) loadRemote(ctx context.Context, name string, wasm []byte) (*Module, error) {
-	if len(wasm) > r.config.ModuleMiB<<20 {
-		return nil, refusal(name, fmt.Sprintf("it has %d bytes", len(wasm)), "raise module_mib if you trust it", nil)
+func (r *Runtime) loadRemote(ctx context.Context, m wire.Module, digest string) (*Module, error) {
+	if len(m.Wasm) > r.config.ModuleMiB<<20 && m.Language == "" {
+		return nil, refusal(m.Name, fmt.Sprintf("it has %d bytes", len(m.Wasm)), "raise module_mib if you trust it", nil)
 	}
 	l, err := r.fleet.get(ctx)
 	if err != nil {
-		return nil, interruptedOr(ctx, name, err)
+		return nil, interruptedOr(ctx, m.Name, err)
 	}
-	number := r.fleet.add(name, slices.Clone(wasm))
+	m.Wasm = slices.Clone(m.Wasm) // for the workers to come
+	number := r.fleet.add(m)
 	said, v, err := r.fleet.load(ctx, l, number)
 	r.fleet.put(l, v != nil)
 	if v != nil {
-		err = refusal(name, "the module cannot be loaded in a worker process", "raise worker_mib if you trust it", v)
+		err = refusal(m.Name, "the module cannot be loaded in a worker process", "raise worker_mib if you trust it", v)
 	}
 	var p detached
 	if err == nil {
-		p, err = said.profile(name)
+		p, err = said.check(m)
 	}
 	if err != nil {
 		r.fleet.remove(number)
-		return nil, interruptedOr(ctx, name, err)
+		return nil, interruptedOr(ctx, m.Name, err)
 	}
+	info := reward.Info{Name: m.Name, Digest: digest, ABI: said.ABI, StepIndexing: said.Manifest.StepIndex, Group: said.Group}
 	if said.Manifest.Name != "" {
-		name = said.Manifest.Name
+		info.Name = said.Manifest.Name
 	}
-	m := &Module{runtime: r, profile: p, manifest: said.Manifest, info: reward.Info{
-		Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), ABI: p.name(),
-		StepIndexing: said.Manifest.StepIndex, Group: p.group(),
-	}}
-	m.remote = &remote{fleet: r.fleet, number: number, profile: p, info: m.info}
-	r.add(m)
-	return m, nil
+	module := &Module{runtime: r, manifest: said.Manifest, info: info, remote: &remote{fleet: r.fleet, number: number, profile: p, info: info}}
+	if p != nil {
+		module.profile = p
+	}
+	r.add(module)
+	return module, nil
 }
 
 func interruptedOr(ctx context.Context, name string, err error) error {
@@ -100,11 +100,14 @@ func interruptedOr(ctx context.Context, name string, err error) error {
 	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: escape(name), What: "loading was stopped", Err: ctx.Err()}
 }
 
-// profile finds the profile that a worker found, and checks what it said
-// beside.
-func (s *loadedModule) profile(name string) (detached, error) {
+// check checks what a worker said, and finds the profile of what is no script.
+func (s *loadedModule) check(m wire.Module) (detached, error) {
 	if err := s.Manifest.complete(); err != nil {
-		return nil, refusal(name, "the module was refused", "build it again", err)
+		return nil, refusal(m.Name, "the module was refused", "build it again", err)
+	}
+	s.ABI = escape(s.ABI)
+	if m.Language != "" {
+		return nil, nil
 	}
 	entry := flatEvaluate
 	if s.Group {
@@ -115,7 +118,7 @@ func (s *loadedModule) profile(name string) (detached, error) {
 			return p, nil
 		}
 	}
-	return nil, refusal(name, fmt.Sprintf("isolation: process does not run modules of %q", s.ABI), "use isolation: snapshot", nil)
+	return nil, refusal(m.Name, fmt.Sprintf("its worker says %q of it", s.ABI), "report it: worker and host should be one program", nil)
 }
 
 // load has a worker load a module. The verdict is not nil if the worker broke,
@@ -180,15 +183,19 @@ func (r *remote) try(ctx context.Context, members []*rl.Trajectory, input []byte
 	if input == nil {
 		encode := l.loaded[r.number]
 		if encode == nil {
-			encode = r.profile.encoder(r.fleet.config.Limits)
+			encode = r.encoder()
 			l.loaded[r.number] = encode
 		}
 		if input, err = encode(members); err != nil {
 			return nil, 0, badInput(err)
 		}
 	}
-	if limit := r.fleet.config.InputMiB << 20; len(input) > limit {
-		return nil, 0, badInput(&abi.TooLarge{Limit: limit})
+	limit := r.fleet.config.InputMiB << 20
+	if r.profile == nil {
+		limit += frameRoom / 2 // JSON is longer; the worker asks again
+	}
+	if len(input) > limit {
+		return nil, 0, badInput(&abi.TooLarge{Limit: r.fleet.config.InputMiB << 20})
 	}
 	frame, v := l.ask(ctx, r.fleet.config.WallClock+latePatience, answerBytes(r.fleet.config.Limits, len(members)), wire.Evaluate,
 		func(b []byte) []byte { return wire.AppendRequest(b, r.number, members, input) })
@@ -197,6 +204,14 @@ func (r *remote) try(ctx context.Context, members []*rl.Trajectory, input []byte
 	}
 	broken = v != nil
 	return results, fuel, v
+}
+
+// encoder returns what writes the input of evaluations.
+func (r *remote) encoder() encoder {
+	if r.profile == nil {
+		return func(members []*rl.Trajectory) ([]byte, error) { return json.Marshal(members) }
+	}
+	return r.profile.encoder(r.fleet.config.Limits)
 }
 
 // answerBytes bounds an answer: what a collector lets through, escaped, which

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
 
 // Runtime loads reward modules. It is safe for concurrent use.
@@ -91,10 +92,11 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 // conversation. Name is used where the module's manifest has none. A module
 // that must not run is refused with a *fault.Error that lists every problem.
 func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))
 	if r.fleet != nil {
-		return r.loadRemote(ctx, name, wasm)
+		return r.loadRemote(ctx, wire.Module{Name: name, Wasm: wasm}, digest)
 	}
-	return r.load(ctx, source{name: name, wasm: wasm, digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), profile: detect})
+	return r.load(ctx, source{name: name, wasm: wasm, digest: digest, profile: detect})
 }
 
 // source is a module on its way in.
@@ -109,9 +111,6 @@ type source struct {
 
 func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 	name := s.name
-	if r.fleet != nil {
-		return nil, refusal(name, "isolation: process runs modules, not yet scripts", "use isolation: snapshot for scripts", nil)
-	}
 	meta, err := fuel.Instrument(s.wasm, fuel.Options{Limits: r.gate(s.trusted)})
 	if err != nil {
 		return nil, refusal(name, "the module was refused", gateHint(s.wasm), err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
@@ -80,9 +81,21 @@ func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Mo
 	if err != nil {
 		return nil, err
 	}
+	if r.fleet != nil {
+		return r.loadRemote(ctx, s.remote(wasm), s.digest(l.interpreter))
+	}
 	src := l.source(s, wasm)
 	src.digest = s.digest(l.interpreter)
 	return r.load(ctx, src)
+}
+
+// remote is the script with its interpreter, on its way to a worker process.
+func (s *script) remote(wasm []byte) wire.Module {
+	m := wire.Module{Name: s.name, Wasm: wasm, Language: s.language.extension, Entry: s.entry}
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		m.Files = append(m.Files, wire.File{Name: name, Data: s.files[name]})
+	}
+	return m
 }
 
 // leftOut are folders that are no part of a reward: what it is tested with, and

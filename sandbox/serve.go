@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
@@ -38,6 +40,10 @@ func WorkerMain() int {
 	}
 	return 0
 }
+
+// frameRoom is what a question may be longer than its module or input: an
+// interpreter, JSON.
+const frameRoom = 128 << 20
 
 // server is the worker's side of a link.
 type server struct {
@@ -77,7 +83,7 @@ func serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	questions := make(chan question)
-	go s.listen(questions, max(cfg.ModuleMiB, cfg.InputMiB)<<20+16<<20)
+	go s.listen(questions, (cfg.ModuleMiB+cfg.InputMiB)<<20+frameRoom)
 	for q := range questions {
 		if err := s.answer(q); err != nil {
 			return err
@@ -142,7 +148,7 @@ func (s *server) load(q question) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := s.runtime.Load(q.ctx, m.Name, m.Wasm)
+	loaded, err := s.loadModule(q.ctx, m)
 	if err != nil {
 		f := fault.As(err)
 		if f == nil {
@@ -158,6 +164,22 @@ func (s *server) load(q question) error {
 	return s.answerJSON(wire.Loaded, q.Seq, loadedModule{ABI: loaded.info.ABI, Group: loaded.info.Group, Manifest: loaded.manifest})
 }
 
+func (s *server) loadModule(ctx context.Context, m wire.Module) (*Module, error) {
+	if m.Language == "" {
+		return s.runtime.Load(ctx, m.Name, slices.Clone(m.Wasm))
+	}
+	for _, l := range languages() {
+		if l.extension == m.Language {
+			files := map[string][]byte{}
+			for _, f := range m.Files {
+				files[f.Name] = slices.Clone(f.Data)
+			}
+			return s.runtime.load(ctx, l.source(&script{language: l, name: m.Name, entry: m.Entry, files: files}, slices.Clone(m.Wasm)))
+		}
+	}
+	return nil, wire.ErrMessage
+}
+
 // evaluate answers before it restores the instance: the host goes on
 // meanwhile.
 func (s *server) evaluate(q question) error {
@@ -168,6 +190,14 @@ func (s *server) evaluate(q question) error {
 	if m == nil || len(s.request.Members) == 0 || len(s.request.Input) == 0 {
 		return wire.ErrMessage
 	}
+	members, input := s.request.Members, s.request.Input
+	if _, ok := m.profile.(detached); !ok {
+		var whole []*rl.Trajectory
+		if err := json.Unmarshal(input, &whole); err != nil || len(whole) != len(members) {
+			return wire.ErrMessage
+		}
+		members, input = whole, nil
+	}
 	var answer wire.Answer
 	w, err := m.pool.get(q.ctx)
 	if err != nil {
@@ -176,7 +206,7 @@ func (s *server) evaluate(q question) error {
 		}
 		return s.send(&answer, q.Seq)
 	}
-	fuel, v, spoilt := w.run(q.ctx, s.request.Members, s.request.Input)
+	fuel, v, spoilt := w.run(q.ctx, members, input)
 	answer.Fuel = fuel
 	for i := range s.request.Members {
 		answer.Evaluations = append(answer.Evaluations, w.result(i, v))

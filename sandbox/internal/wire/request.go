@@ -2,22 +2,39 @@ package wire
 
 import "github.com/merit-rl/merit/core/rl"
 
-// Module is a module to load, under a number of the host's choice.
+// Module is a module to load, under a number of the host's choice. That of a
+// script is its interpreter, and comes with the script's files.
 type Module struct {
-	Number int
-	Name   string
-	Wasm   []byte
+	Number          int
+	Name            string
+	Wasm            []byte
+	Language, Entry string // of a script, else empty
+	Files           []File
+}
+
+// File is a file of a script.
+type File struct {
+	Name string
+	Data []byte
 }
 
 // AppendModule appends the payload of Load.
 func AppendModule(b []byte, m Module) []byte {
-	return appendText(appendText(appendU32(b, m.Number), m.Name), m.Wasm)
+	b = appendText(appendText(appendU32(b, m.Number), m.Name), m.Wasm)
+	b = appendU32(appendText(appendText(b, m.Language), m.Entry), len(m.Files))
+	for _, f := range m.Files {
+		b = appendText(appendText(b, f.Name), f.Data)
+	}
+	return b
 }
 
-// ParseModule reads the payload of Load; Wasm is part of payload.
+// ParseModule reads the payload of Load; what it returns shares its memory.
 func ParseModule(payload []byte) (Module, error) {
 	r := reader{rest: payload}
-	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes()}
+	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes(), Language: r.text(), Entry: r.text()}
+	for range r.count(8) {
+		m.Files = append(m.Files, File{Name: r.text(), Data: r.bytes()})
+	}
 	return m, r.done()
 }
 
@@ -33,7 +50,8 @@ func ParseNumber(payload []byte) (int, error) {
 
 // Request asks for the evaluation of some trajectories. Input is what the
 // guest will read, encoded once by the host; beside it a worker only needs to
-// know which messages are the assistant's, to check steps.
+// know which messages are the assistant's, to check steps. A script says in its
+// own process what it wants to read: for it, Input is the JSON of the members.
 type Request struct {
 	Module  int
 	Input   []byte

@@ -43,9 +43,10 @@ func TestRoundTrips(t *testing.T) {
 		require.Len(t, q.Members, 3)
 		require.Equal(t, "input", string(q.Input))
 	}
-	m, err := wire.ParseModule(wire.AppendModule(nil, wire.Module{Number: 3, Name: "n", Wasm: []byte("w")}))
+	want := wire.Module{Number: 3, Name: "n", Wasm: []byte("w"), Language: ".py", Entry: "e", Files: []wire.File{{Name: "e", Data: []byte("pass")}, {Name: "f", Data: []byte{}}}}
+	m, err := wire.ParseModule(wire.AppendModule(nil, want))
 	require.NoError(t, err)
-	require.Equal(t, wire.Module{Number: 3, Name: "n", Wasm: []byte("w")}, m)
+	require.Equal(t, want, m)
 
 	frame := wire.End(append(wire.Begin(nil, wire.Result, 9), "payload"...))
 	f, _, err := wire.Read(bytes.NewReader(frame), nil, 7)
