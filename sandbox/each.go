@@ -10,18 +10,19 @@ import (
 	"github.com/merit-rl/merit/sandbox/abi"
 )
 
-// EvaluateEach scores one trajectory with several modules, which may belong to
-// several runtimes, and encodes it once for all of them. The evaluations are
-// those of Module.Evaluate, in order.
-func EvaluateEach(ctx context.Context, modules []*Module, t *rl.Trajectory) []reward.Evaluation {
-	results := make([]reward.Evaluation, len(modules))
+var _ reward.SharedScorer = (*Module)(nil)
+
+// EvaluateEach implements reward.SharedScorer: the trajectory is encoded once
+// for all modules among scorers, which may belong to several runtimes.
+func (*Module) EvaluateEach(ctx context.Context, scorers []reward.Scorer, t *rl.Trajectory) []reward.Evaluation {
+	results := make([]reward.Evaluation, len(scorers))
 	shared := encoders.Get().(*abi.Encoder)
 	defer encoders.Put(shared)
 	var input []byte
-	for i, m := range modules {
-		f, ok := m.profile.(flat)
-		if !ok || f.group() {
-			results[i] = m.Evaluate(ctx, t)
+	for i, scorer := range scorers {
+		m, ok := scorer.(*Module)
+		if !ok || !m.sharesInput() {
+			results[i] = scorer.Evaluate(ctx, t)
 			continue
 		}
 		if input == nil {
@@ -34,6 +35,12 @@ func EvaluateEach(ctx context.Context, modules []*Module, t *rl.Trajectory) []re
 		results[i] = m.evaluate(ctx, t, input)
 	}
 	return results
+}
+
+// sharesInput reports whether m reads a single trajectory in the flat form.
+func (m *Module) sharesInput() bool {
+	f, ok := m.profile.(flat)
+	return ok && !f.group()
 }
 
 // encoders have no limit of their own but the format's: a module's is asked

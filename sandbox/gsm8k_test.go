@@ -48,11 +48,11 @@ func TestGSM8KAgreesWithTheGrader(t *testing.T) {
 func TestEvaluateEach(t *testing.T) {
 	r, tight := newRuntime(t), newRuntime(t, func(c *sandbox.Config) { c.InputMiB = 1 })
 	wasm := goGuest(t, "examples/gsm8k")
-	modules := []*sandbox.Module{load(t, r, wasm), load(t, r, guest{}.wasm()), load(t, r, goGuest(t, "sandbox/testdata/group")), load(t, tight, wasm)}
+	modules := []reward.Scorer{load(t, r, wasm), load(t, r, guest{}.wasm()), load(t, r, goGuest(t, "sandbox/testdata/group")), load(t, tight, wasm)}
 	large := answers(t)[0]
 	large.Messages[0].Content = rl.Text(strings.Repeat("x", 1<<20))
 	for _, x := range append(answers(t)[:5], large) {
-		for i, e := range sandbox.EvaluateEach(context.Background(), modules, x) {
+		for i, e := range modules[0].(reward.SharedScorer).EvaluateEach(context.Background(), modules, x) {
 			want := modules[i].Evaluate(context.Background(), x)
 			e.Elapsed, want.Elapsed = 0, 0
 			require.Equal(t, want, e, "%s, module %d", x.ID, i)

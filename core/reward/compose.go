@@ -23,17 +23,30 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 		healthy = append(healthy, t)
 		at = append(at, i)
 	}
-	parts := make([][]Evaluation, len(p.parts))
-	for k, part := range p.parts {
-		parts[k] = part.evaluate(ctx, healthy)
+	for j, row := range p.rows(ctx, healthy) {
+		out[at[j]] = p.compose(healthy[j], row)
 	}
-	row := make([]Evaluation, len(p.parts))
-	for j, t := range healthy {
-		for k := range parts {
-			row[k] = parts[k][j]
+}
+
+// rows returns what the parts say: a row for each member, in it an evaluation
+// for each part.
+func (p *Pool) rows(ctx context.Context, members []*rl.Trajectory) [][]Evaluation {
+	rows := make([][]Evaluation, len(members))
+	for j, t := range members {
+		if p.shared != nil {
+			rows[j] = settled(p.shared.EvaluateEach(ctx, p.scorers, t))
+		} else {
+			rows[j] = make([]Evaluation, len(p.parts))
 		}
-		out[at[j]] = p.compose(t, row)
 	}
+	if p.shared == nil {
+		for k, part := range p.parts {
+			for j, e := range part.evaluate(ctx, members) {
+				rows[j][k] = e
+			}
+		}
+	}
+	return rows
 }
 
 // evaluate runs one part over the members of a group and holds it to its
@@ -53,6 +66,10 @@ func (w Weighted) evaluate(ctx context.Context, members []*rl.Trajectory) []Eval
 			evaluations = append(evaluations, w.Scorer.Evaluate(ctx, t))
 		}
 	}
+	return settled(evaluations)
+}
+
+func settled(evaluations []Evaluation) []Evaluation {
 	for i := range evaluations {
 		evaluations[i].settle()
 	}

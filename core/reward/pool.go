@@ -23,7 +23,9 @@ type Weighted struct {
 // call. It keeps nothing between calls and is safe for concurrent use.
 type Pool struct {
 	parts    []Weighted
-	groups   bool // some part compares the members of a group
+	scorers  []Scorer     // of the parts
+	shared   SharedScorer // the first part, if it can score for all
+	groups   bool         // some part compares the members of a group
 	indexing StepIndexing
 	parallel int
 }
@@ -49,6 +51,10 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
 			p.groups = true
 		}
+		p.scorers = append(p.scorers, part.Scorer)
+	}
+	if len(p.parts) > 1 && !p.groups {
+		p.shared, _ = p.scorers[0].(SharedScorer)
 	}
 	if len(p.parts) == 1 && p.parts[0].Scorer.Info().StepIndexing == ByMessage {
 		p.indexing = ByMessage

@@ -80,3 +80,12 @@ type GroupScorer interface {
 	Scorer
 	EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []Evaluation
 }
+
+// SharedScorer is an optional power: what several rewards of one kind need of a
+// trajectory is prepared once for all of them.
+type SharedScorer interface {
+	Scorer
+	// EvaluateEach returns what each of scorers says about t, in order, as their
+	// own Evaluate would. Scorers of another kind may be among them.
+	EvaluateEach(ctx context.Context, scorers []Scorer, t *rl.Trajectory) []Evaluation
+}
