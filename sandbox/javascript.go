@@ -166,6 +166,9 @@ func encodeJSONMembers(limit int) func([]*rl.Trajectory) ([]byte, error) {
 			}
 			request := *t
 			request.Evaluation, request.Outcome = nil, ""
+			if request.Messages == nil {
+				request.Messages = []rl.Message{}
+			}
 			if err := enc.Encode(&request); err != nil {
 				return nil, infrastructure(err)
 			}

@@ -3,9 +3,7 @@ package marshal
 import (
 	"encoding/binary"
 	"errors"
-	"maps"
 	"math"
-	"slices"
 )
 
 // Value is a decoded value. Kind is one of the constants below.
@@ -168,5 +166,3 @@ func (d *decoder) dict(depth int) (v Value, ok bool) {
 	_, ok = d.take(1)
 	return v, ok && len(v.Items)%2 == 0
 }
-
-func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"math"
 	"math/big"
 	"strings"
@@ -134,20 +135,19 @@ func (e *Encoder) long(v *big.Int) {
 const maxDigits = 4300
 
 // JSON appends what Python's json.loads would give: a number without point and
-// exponent is an int. Invalid JSON is an error.
+// exponent is an int (but −0, which no int can be), a dict keeps its order. Invalid JSON is an error.
 func (e *Encoder) JSON(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
-		return err
-	}
-	e.value(v)
-	return nil
+	return e.next(d)
 }
 
-func (e *Encoder) value(v any) {
-	switch v := v.(type) {
+func (e *Encoder) next(d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	switch v := token.(type) {
 	case nil:
 		e.None()
 	case bool:
@@ -156,23 +156,38 @@ func (e *Encoder) value(v any) {
 		e.Text(v)
 	case json.Number:
 		e.number(string(v))
-	case []any:
-		e.List(len(v))
-		for _, item := range v {
-			e.value(item)
+	case json.Delim:
+		if v == '[' {
+			return e.items(d)
 		}
-	case map[string]any:
 		e.Dict()
-		for _, k := range sortedKeys(v) {
-			e.Text(k)
-			e.value(v[k])
+		for d.More() {
+			if err := errors.Join(e.next(d), e.next(d)); err != nil {
+				return err
+			}
 		}
 		e.End()
+		_, err = d.Token()
 	}
+	return err
+}
+
+// items appends a list whose length is known at its end.
+func (e *Encoder) items(d *json.Decoder) error {
+	e.List(0)
+	at, n := len(e.buf)-4, uint32(0)
+	for ; d.More(); n++ {
+		if err := e.next(d); err != nil {
+			return err
+		}
+	}
+	binary.LittleEndian.PutUint32(e.buf[at:], n)
+	_, err := d.Token()
+	return err
 }
 
 func (e *Encoder) number(text string) {
-	if !strings.ContainsAny(text, ".eE") && len(text) <= maxDigits {
+	if text != "-0" && !strings.ContainsAny(text, ".eE") && len(text) <= maxDigits {
 		if n, ok := new(big.Int).SetString(text, 10); ok {
 			if n.IsInt64() {
 				e.Int(n.Int64())

@@ -4,6 +4,7 @@ The rules stand in sdk/conformance/README.md: the same reward exists in every
 language.
 """
 
+import json
 import re
 
 from merit_reward import EvaluateResult, reward_function
@@ -27,8 +28,8 @@ def answer(messages, ground_truth=None, **kwargs):
 
 
 def text_of(value):
-    """A ground truth as text: numbers and strings are the same here."""
-    return value if isinstance(value, str) else "" if value is None else repr(value)
+    """A ground truth as text: a string, or its JSON."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def final(answer):
@@ -47,6 +48,8 @@ def number(text):
     if found is None:
         return None
     digits, before = found.group().replace(",", ""), text[: found.start()]
+    if before.endswith(".") and "." in digits:
+        return None
     if before.endswith("."):
         digits, before = "0." + digits, before[:-1]
     before = before.rstrip("$€£ ")
