@@ -3,6 +3,29 @@
 // every evaluation and a closed set of outcomes. A Module implements
 // reward.Scorer and reward.GroupScorer.
 //
+// # Two walls
+//
+// The first wall is WebAssembly with fuel. A guest runs as native code in this
+// process and cannot be preempted: Go's garbage collector waits for it, and so
+// may everything else. A call that burns the whole default budget of 500 M fuel
+// takes about 0.1 s on a current core, and the collector may stand still for as
+// long; with 20 M it is 5 ms. A bug in the compiler would be a bug of this
+// process.
+//
+// The second wall, isolation: process, moves gate, compiler and evaluation into
+// worker processes of the same program. They have no environment, no files, no
+// network and no privileges (no_new_privs), limits on memory, files and
+// processor time, and a filter of system calls that lets them compute and
+// nothing else (seccomp; on Linux, Runtime.Wall says what is in force). They die
+// with their host. What they say is checked like what a guest says. A worker
+// that dies is one outcome, infrastructure or out_of_memory, for the evaluation
+// that it held; it is replaced, after a pause that grows with crashes in a row.
+// Results and fuel are those of snapshot mode. The collector of the host never
+// waits for a guest. It costs 20 to 40 µs an evaluation, and every worker
+// compiles a module for itself: there is no cache on disk behind the wall.
+//
+// A program that offers it calls WorkerMain first in main if IsWorker(os.Args).
+//
 // It imports core/rl, core/fault, core/reward and what lies below it; wazero
 // stays behind sandbox/internal/engine.
 package sandbox

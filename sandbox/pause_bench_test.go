@@ -11,23 +11,30 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
 
 // What a guest does to the host: the longest pause of the garbage collector,
 // which waits for guests, while one reward is evaluated again and again beside
 // it. Compiled code cannot be preempted, so a module that burns its whole budget
-// holds everything up for as long as the budget lasts.
+// holds everything up for as long as the budget lasts, unless it does so in a
+// worker process.
 func BenchmarkPause(b *testing.B) {
 	c, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
 	require.NoError(b, err)
 	for _, m := range []struct {
-		name string
-		wasm []byte
-	}{{"none", nil}, {"c", c}, {"go", goGuest(b, "examples/answer")}, {"hostile", guest{evaluate: forever}.wasm()}} {
+		name      string
+		wasm      []byte
+		isolation sandbox.Isolation
+	}{
+		{"none", nil, ""}, {"c", c, sandbox.Snapshot}, {"go", goGuest(b, "examples/answer"), sandbox.Snapshot},
+		{"hostile", guest{evaluate: forever}.wasm(), sandbox.Snapshot}, {"hostile-in-process", guest{evaluate: forever}.wasm(), sandbox.Process},
+	} {
 		b.Run(m.name, func(b *testing.B) {
 			if m.wasm != nil {
-				module, x := load(b, newRuntime(b), m.wasm), conversation()
+				module, x := load(b, newRuntime(b, func(c *sandbox.Config) { c.Isolation = m.isolation }), m.wasm), conversation()
 				var over atomic.Bool
 				ended := make(chan struct{})
 				go func() {
