@@ -63,6 +63,19 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*config.File, error) {
 	return config.Load(path, s.overrides(f))
 }
 
+// loadResumed reads the configuration with which the run in dir is to go on.
+func (s *source) loadResumed(f *pflag.FlagSet, dir string) (*config.File, error) {
+	began, err := config.Load(filepath.Join(dir, run.ConfigFile), nil)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.load(f, dir)
+	if err != nil {
+		return nil, err
+	}
+	return now, began.CheckResume(now)
+}
+
 // session is a configuration with everything that it names: the plug-in, found
 // and asked who it is, and the rewards, loaded.
 type session struct {

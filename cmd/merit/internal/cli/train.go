@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 )
@@ -52,12 +53,8 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	case o.out == "":
 		o.out = o.host.defaultRun()
 	}
-	earlier := ""
-	if o.resume {
-		earlier = o.out
-	}
 	ctx := cmd.Context()
-	file, err := o.source.load(cmd.Flags(), earlier)
+	file, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
@@ -88,6 +85,13 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	return o.report(summary)
+}
+
+func (o *trainOptions) load(cmd *cobra.Command) (*config.File, error) {
+	if o.resume {
+		return o.source.loadResumed(cmd.Flags(), o.out)
+	}
+	return o.source.load(cmd.Flags(), "")
 }
 
 func (o *trainOptions) report(s *run.Summary) error {
