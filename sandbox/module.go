@@ -228,7 +228,7 @@ func (m *Module) try(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: m.info.Name, What: "loading was stopped", Err: ctx.Err()}
 		}
-		return refusal(m.info.Name, "the module cannot be started", "run it with: merit reward run, and look at its log", err)
+		return refusal(m.info.Name, "the reward cannot be started", "the message comes from the reward itself: correct it there", err)
 	}
 	m.pool.put(w, false)
 	return nil

@@ -102,6 +102,16 @@ func (s *script) remote(wasm []byte) wire.Module {
 // what tools leave behind.
 var leftOut = map[string]bool{"fixtures": true, "node_modules": true, "__pycache__": true}
 
+// testFile reports whether a file tests a reward and is no part of it.
+func testFile(name string) bool {
+	for _, pattern := range []string{"test_*.py", "*.test.js", "*.test.mjs"} {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // readScript reads a script without following a link out of its folder.
 func readScript(l *language, at string, most int64) (*script, error) {
 	fail := func(kind fault.Kind, where, what, hint string, err error) error {
@@ -135,7 +145,7 @@ func readScript(l *language, at string, most int64) (*script, error) {
 			return err
 		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || leftOut[base]):
 			return fs.SkipDir
-		case d.IsDir():
+		case d.IsDir(), testFile(base):
 			return nil
 		case !d.Type().IsRegular():
 			return fail(fault.Refused, path.Join(at, name), "it is not a regular file", "copy what it stands for into the folder: links are not followed", nil)

@@ -7,5 +7,5 @@ import "embed"
 
 // Files are the SDKs, each under its folder.
 //
-//go:embed reward rust/Cargo.toml rust/src c/merit_reward.h assemblyscript/assembly
+//go:embed reward rust/Cargo.toml rust/src c/merit_reward.h assemblyscript/assembly js/merit.js js/merit.d.ts js/package.json
 var Files embed.FS

@@ -10,7 +10,7 @@ import (
 // Languages returns the table. The order decides which one a folder with
 // several is taken for.
 func Languages() []Language {
-	return []Language{golang(), rust(), c(), cpp(), assemblyScript(), python()}
+	return []Language{golang(), rust(), c(), cpp(), assemblyScript(), python(), javaScript()}
 }
 
 // Debian names the packages that hold a toolchain.
@@ -141,6 +141,25 @@ func python() Language {
 				return `from merit_reward import reward_function and write @reward_function(mode="batch") before def score(rollouts_messages, **kwargs)`
 			}
 			return `from merit_reward import reward_function and write @reward_function before def score(messages, ground_truth=None, **kwargs)`
+		},
+	}
+}
+
+// javaScript rewards run as they are. The module "merit" goes with them for
+// editors and for tests outside the sandbox, which brings its own.
+func javaScript() Language {
+	return Language{
+		Name:     "js",
+		Title:    "JavaScript",
+		Detect:   has("reward.js"),
+		Script:   "reward.js",
+		Template: "js",
+		SDK:      []Copy{{sdk.Files, "js", "merit"}},
+		Export: func(name string) string {
+			if name == "merit_evaluate_group" {
+				return `write export function rewardGroup(rollouts) { … }`
+			}
+			return `write export default function (rollout) { … }`
 		},
 	}
 }
