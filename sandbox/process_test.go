@@ -1,11 +1,11 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -40,14 +40,18 @@ func inProcesses(workers int) func(*sandbox.Config) {
 // workers lists the worker processes of this process.
 func workers(t testing.TB) (pids []int) {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-P", strconv.Itoa(os.Getpid()), "-f", sandbox.WorkerArgument).Output()
-	if err != nil && len(out) > 0 {
-		require.NoError(t, err)
-	}
-	for _, line := range strings.Fields(string(out)) {
-		pid, err := strconv.Atoi(line)
-		require.NoError(t, err)
-		pids = append(pids, pid)
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path) // a process may end meanwhile
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		// pid (name) state parent …
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		if len(fields) > 1 && fields[1] == strconv.Itoa(os.Getpid()) && bytes.Contains(line, []byte(sandbox.WorkerArgument)) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
 	}
 	return pids
 }
