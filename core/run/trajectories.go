@@ -43,8 +43,14 @@ func (d *Dir) WriteEpisodes(name string, episodes []*rl.Trajectory) error {
 }
 
 func pack(episodes []*rl.Trajectory) ([]byte, error) {
-	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines)
+	var frame bytes.Buffer
+	// One worker: the bytes must not depend on the machine's processors.
+	z, err := zstd.NewWriter(&frame, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	enc := json.NewEncoder(z)
 	enc.SetEscapeHTML(false)
 	for _, t := range episodes {
 		if err := enc.Encode(t); err != nil {
@@ -54,13 +60,10 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 			}
 		}
 	}
-	// One worker: the bytes must not depend on the machine's processors.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
-	if err != nil {
+	if err := z.Close(); err != nil {
 		return nil, err
 	}
-	defer z.Close()
-	return z.EncodeAll(lines.Bytes(), nil), nil
+	return frame.Bytes(), nil
 }
 
 // ReadTrajectories reads a JSONL file of trajectories, compressed with zstd if

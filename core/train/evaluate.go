@@ -20,7 +20,7 @@ type evaluation struct {
 // evaluate plays n starts, one episode each. Starts and the randomness of
 // decisions are a function of seed, so two policies meet the same ones.
 func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, seed rl.Seed, n int) (*evaluation, error) {
-	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: strings.ReplaceAll(what, " ", "-") + "-"}
+	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: fileName(what) + "-"}
 	groups, _, err := c.Collect(ctx, plan, l.progress(what))
 	if err != nil {
 		return nil, err
@@ -39,6 +39,9 @@ func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, 
 	return e, nil
 }
 
+// fileName is the name of an evaluation in files.
+func fileName(what string) string { return strings.ReplaceAll(what, " ", "-") }
+
 // validate measures the policy on held-out starts, the same ones each time,
 // and decides whether it is the best so far and whether the run is over.
 func (l *loop) validate(ctx context.Context, it *run.Iteration) error {
@@ -46,7 +49,8 @@ func (l *loop) validate(ctx context.Context, it *run.Iteration) error {
 	if err != nil {
 		return err
 	}
-	it.Validation = &e.score
+	score := e.score // a pointer into e would keep its trajectories
+	it.Validation = &score
 	it.Best = l.judge(it.Iteration, e.score)
 	return nil
 }

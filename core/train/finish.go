@@ -35,10 +35,7 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.PValue = stats.McNemar(paired(before.episodes, after.episodes))
-	if err := errors.Join(l.dir.WriteEpisodes("test-baseline", before.trajectories), l.dir.WriteEpisodes("test-trained", after.trajectories)); err != nil {
-		return nil, err
-	}
+	s.PValue = stats.McNemar(paired(before, after))
 	metrics, err := run.ReadMetrics(l.dir.Path())
 	if err != nil {
 		return nil, err
@@ -87,18 +84,24 @@ func (l *loop) contestants(ctx context.Context) (untrained, trained *learn.Polic
 }
 
 // test plays the test split twice with p: by sampling, which is what training
-// improves, and greedily. It returns the sampled evaluation.
-func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *run.Result) (*evaluation, error) {
+// improves, and greedily. It returns the sampled episodes, and stores their
+// trajectories before the next are played: a test is larger than an iteration.
+func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *run.Result) ([]episode, error) {
 	sampled, err := l.testOnce(ctx, what, p)
 	if err != nil {
 		return nil, err
 	}
+	if err := l.dir.WriteEpisodes(fileName(what), sampled.trajectories); err != nil {
+		return nil, err
+	}
+	sampled.trajectories = nil
 	greedy, err := l.testOnce(ctx, what+" greedy", p.Greedy())
 	if err != nil {
 		return nil, err
 	}
-	*result = run.Result{Score: sampled.score, Greedy: &greedy.score}
-	return sampled, nil
+	score := greedy.score // a pointer into greedy would keep its trajectories
+	*result = run.Result{Score: sampled.score, Greedy: &score}
+	return sampled.episodes, nil
 }
 
 func (l *loop) testOnce(ctx context.Context, what string, p policy.Policy) (e *evaluation, err error) {
