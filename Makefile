@@ -31,12 +31,21 @@ test: build
 	$(GO) test ./...
 
 lint:
-	test -z "$$(gofmt -l $$(git ls-files '*.go'))"
+	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
+# What docs/performance.md shows: about five minutes on two quiet cores.
+# `go tool benchstat old.txt runs/bench.txt` compares two runs.
+BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
+            ./sandbox ./sandbox/internal/engine ./sdk/conformance ./examples/answer ./cmd/merit
+FIGURES  := InProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Pause|Wazero|Metering|Kill|Native|Quickstart
 bench: build
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	mkdir -p runs
+	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
+	! grep -E '^(--- )?FAIL' runs/bench.txt
+	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
 
 SOAK ?= 1000000
 soak:

@@ -21,7 +21,7 @@
 // that dies is one outcome, infrastructure or out_of_memory, for the evaluation
 // that it held; it is replaced, after a pause that grows with crashes in a row.
 // Results and fuel are those of snapshot mode. The collector of the host never
-// waits for a guest. It costs 20 to 40 µs an evaluation, and every worker
+// waits for a guest. It costs about 50 µs an evaluation, and every worker
 // compiles a module for itself: there is no cache on disk behind the wall.
 //
 // A program that offers it calls WorkerMain first in main if IsWorker(os.Args).
