@@ -73,7 +73,7 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
-	return o.compare(files, runs)
+	return o.compare(module, files, runs)
 }
 
 // conform runs every case of sdk/conformance.
@@ -147,7 +147,7 @@ func (o *rewardCheckOptions) passes(ctx context.Context, cfg sandbox.Config, mod
 }
 
 // compare demands scores and equal results in all runs.
-func (o *rewardCheckOptions) compare(files []fixtureFile, runs []checkRun) error {
+func (o *rewardCheckOptions) compare(module string, files []fixtureFile, runs []checkRun) error {
 	var problems []error
 	for k, f := range files {
 		for i, t := range f.trajectories {
@@ -155,7 +155,7 @@ func (o *rewardCheckOptions) compare(files []fixtureFile, runs []checkRun) error
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: "merit reward run --id " + t.ID + " shows it in full",
+					Hint: fmt.Sprintf("merit reward run %s --id %s shows it in full", module, t.ID),
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))

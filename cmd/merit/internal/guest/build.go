@@ -38,7 +38,7 @@ func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 }
 
 func (l Language) run(ctx context.Context, c Command) error {
-	program, err := exec.LookPath(c.Args[0])
+	program, err := lookUp(c.Args[0], c.Dir)
 	if err != nil {
 		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, What: c.Args[0] + " is not installed; it builds rewards in " + l.Title, Hint: l.Needs[c.Args[0]]}
 	}
@@ -56,6 +56,24 @@ func (l Language) run(ctx context.Context, c Command) error {
 		}
 	}
 	return nil
+}
+
+// lookUp finds a program as its users would: on PATH, or where npm puts the
+// tools of a folder or of one above it, as npx does.
+func lookUp(program, folder string) (string, error) {
+	path, err := exec.LookPath(program)
+	for err != nil {
+		local, missing := exec.LookPath(filepath.Join(folder, "node_modules", ".bin", program))
+		if missing == nil {
+			return local, nil
+		}
+		above := filepath.Dir(folder)
+		if above == folder {
+			return "", err
+		}
+		folder = above
+	}
+	return path, nil
 }
 
 func storage(err error) error {

@@ -17,7 +17,7 @@ func Languages() []Language {
 const (
 	debianC    = "on Debian: apt-get install clang lld"
 	debianRust = "on Debian: apt-get install rustc libstd-rust-dev-wasm32; with rustup: rustup target add wasm32-unknown-unknown"
-	npmAS      = "install Node.js, then: npm install --global assemblyscript@0.28.20"
+	npmAS      = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
 )
 
 func golang() Language {
