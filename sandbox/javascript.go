@@ -48,6 +48,10 @@ type javascriptHello struct {
 	About map[string]string `json:"about"`
 }
 
+// quickjsStack is half of the stack that the interpreter was linked with: what
+// its makers say is safe.
+const quickjsStack = 512 << 10
+
 // Modules of the sandbox, by the names under which scripts import them.
 const (
 	moduleMerit   = "merit"
@@ -61,6 +65,7 @@ func (s *javascriptSession) start() *engine.Stop {
 		if s.call("qjs_init") != 0 {
 			return errors.New("the interpreter did not start as it should")
 		}
+		s.call("qjs_set_max_stack_size", quickjsStack)
 		s.cell = s.call("wasm_malloc", 8)
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)

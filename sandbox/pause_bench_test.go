@@ -12,7 +12,6 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
 

@@ -98,9 +98,19 @@ func (s *script) remote(wasm []byte) wire.Module {
 	return m
 }
 
-// leftOut are folders that are no part of a reward: what it is tested with, and
-// what tools leave behind.
-var leftOut = map[string]bool{"fixtures": true, "node_modules": true, "__pycache__": true}
+// leftOut reports whether a folder is no part of a reward: what it is tested
+// with, and what tools leave behind.
+func leftOut(folder string) bool {
+	return strings.HasPrefix(folder, ".") || folder == "fixtures" || folder == "node_modules"
+}
+
+// stale reports whether a file is bytecode that Python would not look at here,
+// because it is checked against the time of its source. What "python -m
+// compileall --invalidation-mode unchecked-hash" writes is not.
+func stale(name string, data []byte) bool {
+	const flags, unchecked = 4, 1
+	return path.Ext(name) == ".pyc" && path.Base(path.Dir(name)) == "__pycache__" && (len(data) <= flags || data[flags] != unchecked)
+}
 
 // testFile reports whether a file tests a reward and is no part of it.
 func testFile(name string) bool {
@@ -143,7 +153,7 @@ func readScript(l *language, at string, most int64) (*script, error) {
 		switch base := path.Base(name); {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || leftOut[base]):
+		case d.IsDir() && name != "." && leftOut(base):
 			return fs.SkipDir
 		case d.IsDir(), testFile(base):
 			return nil
@@ -151,7 +161,7 @@ func readScript(l *language, at string, most int64) (*script, error) {
 			return fail(fault.Refused, path.Join(at, name), "it is not a regular file", "copy what it stands for into the folder: links are not followed", nil)
 		}
 		data, err := fs.ReadFile(root.FS(), name)
-		if err != nil {
+		if err != nil || stale(name, data) {
 			return err
 		}
 		if total += int64(len(data)); total > most {

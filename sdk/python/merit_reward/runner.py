@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = ("reward", "evaluate", "score")
 MAX_TRACEBACK = 8192
+MAX_FRAMES = 40
 
 
 class Reward:
@@ -188,11 +189,28 @@ def explain(error: BaseException) -> str:
     here = __file__.rpartition("/")[0]
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here):
         tb = tb.tb_next
+    _shorten(tb)
+    cause = error
+    for _ in range(MAX_FRAMES):
+        cause = cause.__cause__ or cause.__context__
+        if cause is None:
+            break
+        _shorten(cause.__traceback__)
     text = "".join(traceback.format_exception(type(error), error, tb)).rstrip()
     if len(text) > MAX_TRACEBACK:
         half = MAX_TRACEBACK // 2
         text = text[:half] + "\n...\n" + text[-half:]
     return text
+
+
+def _shorten(tb: "Any") -> None:
+    """Cuts the middle out of a long traceback: to format a frame is dear."""
+    frames = []
+    while tb is not None:
+        frames.append(tb)
+        tb = tb.tb_next
+    if len(frames) > MAX_FRAMES:
+        frames[MAX_FRAMES // 2 - 1].tb_next = frames[-MAX_FRAMES // 2]
 
 
 def load(path: str, name: str) -> "Any":

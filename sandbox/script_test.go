@@ -1,0 +1,265 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+	"github.com/stretchr/testify/require"
+)
+
+// folder writes files into a new folder.
+func folder(t testing.TB, files map[string]string) string {
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// loadScript loads a reward from source: the file named, in a new folder.
+func loadScript(t testing.TB, r *sandbox.Runtime, name, text string) (*sandbox.Module, error) {
+	for _, i := range interpreter.All() {
+		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+	}
+	return r.LoadFile(context.Background(), filepath.Join(folder(t, map[string]string{name: text}), name))
+}
+
+// hostileScript is the body of a function and what becomes of it.
+type hostileScript struct {
+	name, body string
+	want       reward.Outcome
+	reason     string
+}
+
+var hostilePython = []hostileScript{
+	{"infinite loop", "while True: pass", reward.OutOfFuel, "limits.fuel"},
+	{"catastrophic expression", "re.match('(a*)*b', 'a' * 40)", reward.OutOfFuel, ""},
+	{"loop that catches everything", "while True:\n    try:\n      while True: pass\n    except BaseException: pass", reward.OutOfFuel, ""},
+	{"memory bomb", "x = []\n  while True: x.append(bytearray(1 << 20))", reward.OutOfMemory, "MemoryError"},
+	{"one huge string", "'x' * (1 << 30)", reward.OutOfMemory, "MemoryError"},
+	{"recursion", "f = lambda: f()\n  f()", reward.GuestError, "RecursionError"},
+	{"recursion in C", "x = []\n  for i in range(5000): x = [x]\n  repr(x)", reward.GuestError, "RecursionError"},
+	{"sys.exit", "sys.exit(3)", reward.GuestError, "SystemExit: 3"},
+	{"os._exit", "os._exit(0)", reward.ABIViolation, "exited"},
+	{"os._exit with a status", "os._exit(7)", reward.Trap, "status 7"},
+	{"abort", "os.abort()", reward.Trap, ""},
+	{"open", "open('/etc/passwd')", reward.GuestError, "FileNotFoundError"},
+	{"open by os", "os.open('/etc/passwd', os.O_RDONLY)", reward.GuestError, "FileNotFoundError"},
+	{"leave the root", "os.listdir('/../../..')", reward.GuestError, "Error"},
+	{"write", "open('/reward/x', 'w')", reward.GuestError, "OSError"},
+	{"remove", "os.remove(__file__)", reward.GuestError, "OSError"},
+	{"environment", "assert dict(os.environ) == {'PYTHONHASHSEED': '0'}, os.environ\n  return 1", reward.Scored, ""},
+	{"socket", "import socket\n  socket.create_connection(('127.0.0.1', 80))", reward.GuestError, "Error"},
+	{"subprocess", "import subprocess\n  subprocess.run(['id'])", reward.GuestError, "Error"},
+	{"thread", "import threading\n  threading.Thread(target=print).start()", reward.GuestError, "Error"},
+	{"sleep", "import time\n  time.sleep(1e6)\n  return 1", reward.Scored, ""},
+	{"huge log", "while True: print('x' * 10000)", reward.OutputLimit, "log_kib"},
+	{"huge reason", "return {'score': 1, 'reason': 'x' * (2 << 20)}", reward.OutputLimit, "output_kib"},
+	{"huge traceback", "raise ValueError('x' * (2 << 20))", reward.GuestError, "ValueError"},
+	{"control bytes", "raise ValueError('\\x1b[31m\\u202e')", reward.GuestError, `\x1b[31m\u202e`},
+	{"forged answer", "os.write(1, b'forged')\n  return 1", reward.Scored, ""},
+	{"NaN", "return float('nan')", reward.ABIViolation, "finite"},
+	{"infinity", "return 1e309", reward.ABIViolation, "finite"},
+	{"nothing", "return None", reward.GuestError, "NoneType"},
+	{"text", "return 'good'", reward.GuestError, "return an EvaluateResult"},
+	{"no score", "return {'reason': 'x', 'score': None}", reward.ABIViolation, "missing"},
+	{"step that does not exist", "return {'score': 1, 'step_outputs': [{'step_index': 9, 'base_reward': 1}]}", reward.Unaligned, "step 9"},
+	{"step twice", "return {'score': 1, 'step_outputs': [{'step_index': 0, 'base_reward': 1}] * 2}", reward.ABIViolation, "twice"},
+	{"lone surrogate", "return {'score': 1, 'reason': '\\ud800'}", reward.ABIViolation, "UTF-8"},
+	{"broken answer slot", "import merit_reward._sandbox as s\n  s.ANSWER.clear()\n  return 1", reward.GuestError, ""},
+}
+
+// Promise: hostile Python ends in a typed outcome, with the same fuel every
+// time, and the next evaluation finds a fresh state.
+func TestHostilePython(t *testing.T) {
+	text := "import os, re, sys\ndef reward(messages, rollout): return cases.get(rollout.id, lambda: 0.5)()\ncases = {}\n"
+	for _, c := range hostilePython {
+		text += fmt.Sprintf("def case():\n  %s\ncases[%q] = case\n", c.body, c.name)
+	}
+	m, err := loadScript(t, oneWorker(t), "reward.py", text)
+	require.NoError(t, err)
+	for _, c := range hostilePython {
+		t.Run(c.name, func(t *testing.T) { hostileTwice(t, m, c) })
+	}
+}
+
+// oneWorker keeps native code, so that interpreters load fast.
+func oneWorker(t testing.TB) *sandbox.Runtime {
+	return newRuntime(t, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(t) })
+}
+
+var hostileJavaScript = []hostileScript{
+	{"infinite loop", "for (;;);", reward.OutOfFuel, ""},
+	{"catastrophic expression", "/(a*)*b/.test('a'.repeat(40))", reward.OutOfFuel, ""},
+	{"memory bomb", "const x = []; for (;;) x.push(new Uint8Array(1 << 20).fill(1))", reward.OutOfMemory, "memory"},
+	{"recursion", "const f = () => f() + 1; f()", reward.GuestError, "stack"},
+	{"throw a value", "throw { a: 1 }", reward.GuestError, `{"a":1}`},
+	{"network", "fetch('http://127.0.0.1')", reward.GuestError, "fetch"},
+	{"process", "process.exit(0)", reward.GuestError, "process"},
+	{"import", "return import('fs')", reward.GuestError, "async"},
+	{"NaN", "return NaN", reward.ABIViolation, "score"},
+	{"infinity", "return 1 / 0", reward.ABIViolation, "score"},
+	{"nothing", "", reward.GuestError, "undefined"},
+	{"promise", "return Promise.resolve(1)", reward.GuestError, "async"},
+	{"huge reason", "return { score: 1, reason: 'x'.repeat(2 << 20) }", reward.OutputLimit, "output_kib"},
+	{"huge log", "for (let i = 0; i < 10; i++) console.log('x'.repeat(10000)); return 1", reward.OutputLimit, "log_kib"},
+	{"control bytes", `throw new Error('\x1b[31m\u202e')`, reward.GuestError, `\x1b[31m\u202e`},
+	{"step twice", "return { score: 1, step_outputs: [{ step_index: 0, base_reward: 1 }, { step_index: 0, base_reward: 1 }] }", reward.ABIViolation, "twice"},
+	{"clock and chance", "return Date.now() + Math.random()", reward.Scored, ""},
+}
+
+// Promise: as above, for JavaScript.
+func TestHostileJavaScript(t *testing.T) {
+	text := "export default (rollout) => (cases[rollout.id] ?? (() => 0.5))();\nconst cases = {\n"
+	for _, c := range hostileJavaScript {
+		text += fmt.Sprintf("%q() {\n%s\n},\n", c.name, c.body)
+	}
+	m, err := loadScript(t, oneWorker(t), "reward.js", text+"};\n")
+	require.NoError(t, err)
+	for _, c := range hostileJavaScript {
+		t.Run(c.name, func(t *testing.T) { hostileTwice(t, m, c) })
+	}
+}
+
+func cacheDir(t testing.TB) string {
+	return filepath.Join(filepath.Dir(interpreter.Folder()), "test")
+}
+
+func hostileTwice(t *testing.T, m *sandbox.Module, c hostileScript) {
+	bad, fine := small(), small()
+	bad.ID, fine.ID = c.name, "fine"
+	var before reward.Evaluation
+	for range 2 {
+		e := m.Evaluate(context.Background(), bad)
+		e.Elapsed = 0
+		require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
+		require.Contains(t, e.Reason, c.reason)
+		require.Less(t, len(e.Reason), 20_000)
+		require.NotContains(t, e.Reason, "\x1b")
+		require.True(t, before.Fuel == 0 || before.Fuel == e.Fuel, "fuel %d, then %d", before.Fuel, e.Fuel)
+		require.True(t, before.Fuel == 0 || before.Result.Score == e.Result.Score)
+		before = e
+		e = m.Evaluate(context.Background(), fine)
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, 0.5, e.Result.Score)
+	}
+}
+
+// Promise: what one evaluation leaves behind no other sees, and any number of
+// workers gives the same bytes.
+func TestScriptsStartFresh(t *testing.T) {
+	for name, text := range map[string]string{
+		"reward.py": "import random\nseen = []\ndef reward(messages):\n  seen.append(1)\n  return {'score': len(seen), 'reason': f'{random.random()} {hash(\"x\")} {id(seen)}'}\n",
+		"reward.js": "const seen = [];\nexport default function () { seen.push(1); return { score: seen.length, reason: String(Math.random()) }; }\n",
+	} {
+		var want []reward.Evaluation
+		for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh} {
+			r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Isolation, c.CacheDir = 2, isolation, cacheDir(t) })
+			m, err := loadScript(t, r, name, text)
+			require.NoError(t, err)
+			for range 3 {
+				e := m.Evaluate(context.Background(), small())
+				e.Elapsed = 0
+				want = append(want, e)
+				require.Equal(t, want[0], e)
+			}
+		}
+	}
+}
+
+// Promise: an author reads the traceback of his own file, without ours.
+func TestScriptTracebacks(t *testing.T) {
+	r := oneWorker(t)
+	m, err := loadScript(t, r, "reward.py", "def helper(x):\n    return 1 / x\n\ndef reward(messages):\n    return helper(0)\n")
+	require.NoError(t, err)
+	e := m.Evaluate(context.Background(), small())
+	require.Equal(t, `Traceback (most recent call last):
+  File "/reward/reward.py", line 5, in reward
+    return helper(0)
+           ^^^^^^^^^
+  File "/reward/reward.py", line 2, in helper
+    return 1 / x
+           ~~^~~
+ZeroDivisionError: division by zero`, e.Reason)
+	for name, c := range map[string][2]string{
+		"reward.py": {"def reward(messages)\n  return 1\n", "SyntaxError"},
+		"other.py":  {"x = 1\n", "the module has no reward"},
+		"import.py": {"import numpy\n", "No module named 'numpy'"},
+		"odd.py":    {"__merit__ = {'color': 'red'}\ndef reward(messages): return 1\n", "color"},
+		"reward.js": {"export default function ( {\n", "SyntaxError"},
+		"other.js":  {"export const x = 1;\n", "exports no reward"},
+	} {
+		_, err := loadScript(t, r, name, c[0])
+		require.ErrorContains(t, err, c[1], name)
+		require.NotNil(t, fault.As(err), name)
+	}
+}
+
+// Promise: a folder brings its packages, and its data, and nothing outside of
+// it: links are refused.
+func TestScriptFolder(t *testing.T) {
+	r := oneWorker(t)
+	if _, err := loadScript(t, r, "reward.py", "def reward(messages): return 1\n"); err != nil {
+		t.Fatal(err)
+	}
+	dir := folder(t, map[string]string{
+		"reward.py":                             "from pkg.words import words\ndef reward(messages): return len(words())\n",
+		"pkg/__init__.py":                       "",
+		"pkg/words.py":                          "import os\ndef words():\n  with open(os.path.join(os.path.dirname(__file__), 'words.txt')) as f: return f.read().split()\n",
+		"pkg/words.txt":                         "one two three\n",
+		".git/config":                           "secret",
+		"node_modules/x.js":                     "secret",
+		"pkg/__pycache__/words.cpython-312.pyc": "what Python left behind",
+	})
+	m, err := r.LoadFile(context.Background(), dir)
+	require.NoError(t, err)
+	require.Equal(t, 3.0, m.Evaluate(context.Background(), small()).Result.Score)
+	digest := m.Info().Digest
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "pkg", "words.txt"), []byte("one\n"), 0o600))
+	m, err = r.LoadFile(context.Background(), dir)
+	require.NoError(t, err)
+	require.Equal(t, 1.0, m.Evaluate(context.Background(), small()).Result.Score)
+	require.NotEqual(t, digest, m.Info().Digest)
+	require.NoError(t, os.Symlink("/etc", filepath.Join(dir, "etc")))
+	_, err = r.LoadFile(context.Background(), dir)
+	require.ErrorContains(t, err, "not a regular file")
+}
+
+// Promise: without an interpreter the error names the command that gets it.
+func TestScriptWithoutInterpreter(t *testing.T) {
+	r := newRuntime(t, func(c *sandbox.Config) { c.InterpreterDir = t.TempDir() })
+	for ext, verb := range map[string]string{".py": "merit python install", ".js": "merit js install"} {
+		_, err := r.LoadFile(context.Background(), filepath.Join(folder(t, map[string]string{"a" + ext: ""}), "a"+ext))
+		require.True(t, strings.Contains(fault.As(err).Hint, verb), "%v", err)
+	}
+}
+
+// BenchmarkScripts evaluates with a full restore after every call.
+func BenchmarkScripts(b *testing.B) {
+	r := oneWorker(b)
+	for name, text := range map[string]string{
+		"reward.py": "def reward(messages): return len(messages[-1]['content'])\n",
+		"reward.js": "export default (r) => r.messages.at(-1).content.length;\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			m, err := loadScript(b, r, name, text)
+			require.NoError(b, err)
+			x := small()
+			for b.Loop() {
+				require.Equal(b, reward.Scored, m.Evaluate(context.Background(), x).Outcome)
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
+		})
+	}
+}
