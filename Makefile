@@ -39,7 +39,7 @@ lint:
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sdk/conformance ./examples/answer ./cmd/merit
-FIGURES  := InProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
+FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Pause|Wazero|Metering|Kill|Native|Quickstart
 bench: build
 	mkdir -p runs

@@ -51,7 +51,7 @@ func conversation(size int) *rl.Trajectory {
 
 // answers are the languages that have the same reward.
 func answers() []string {
-	names := []string{"go", "python"}
+	names := []string{"go", "js", "python"}
 	for _, c := range toolchains() {
 		names = append(names, c.language)
 	}
@@ -65,7 +65,10 @@ func answerFile(b *testing.B, language string) string {
 	switch language {
 	case "python":
 		testneeds.File(b, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
-		return filepath.Join(testneeds.Root(), "sdk/python/examples/answer.py")
+		return testneeds.File(b, "it is the example of sdk/python", filepath.Join(testneeds.Root(), "sdk/python/examples/answer.py"))
+	case "js":
+		testneeds.File(b, "run: merit js install", interpreter.JavaScript().Path(interpreter.Folder()))
+		return testneeds.File(b, "it is the example of sdk/js", filepath.Join(testneeds.Root(), "sdk/js/examples/answer.js"))
 	case "go":
 		path := filepath.Join(b.TempDir(), "answer.wasm")
 		require.NoError(b, os.WriteFile(path, buildGo(b, goPackages["answer"]), 0o600))

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// figures are the measured values: package.Benchmark/case, without the prefix
+// Benchmark and the number of processors, and then the unit as the benchmark
+// reported it.
+type figures struct {
+	values  map[string]map[string][]float64
+	machine string
+	unknown []string
+}
+
+// read takes the output of go test -bench. A benchmark that ran several times
+// has several values.
+func read(r io.Reader, name string) (*figures, error) {
+	f := &figures{values: map[string]map[string][]float64{}}
+	var wrong []error
+	for reader := benchfmt.NewReader(r, name); reader.Scan(); {
+		switch record := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			wrong = append(wrong, record)
+		case *benchfmt.Result:
+			f.add(record)
+		}
+	}
+	if len(f.values) == 0 {
+		wrong = append(wrong, fmt.Errorf("%s holds no benchmark", name))
+	}
+	return f, errors.Join(wrong...)
+}
+
+func (f *figures) add(r *benchfmt.Result) {
+	name := path.Base(r.GetConfig("pkg")) + "." + string(r.Name.Full())
+	if at := strings.LastIndexByte(name, '-'); at > 0 {
+		if _, err := strconv.Atoi(name[at+1:]); err == nil {
+			name = name[:at]
+		}
+	}
+	if f.values[name] == nil {
+		f.values[name] = map[string][]float64{}
+	}
+	for _, v := range r.Values {
+		value, unit := v.Value, v.Unit
+		if v.OrigUnit != "" {
+			value, unit = v.OrigValue, v.OrigUnit
+		}
+		f.values[name][unit] = append(f.values[name][unit], value)
+	}
+	f.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s", r.GetConfig("cpu"), runtime.NumCPU(), r.GetConfig("goos"), r.GetConfig("goarch"), runtime.Version())
+}
+
+// get returns the median, or NaN.
+func (f *figures) get(name, unit string) float64 {
+	values := slices.Sorted(slices.Values(f.values[name][unit]))
+	if len(values) == 0 {
+		if full := name + " " + unit; !slices.Contains(f.unknown, full) {
+			f.unknown = append(f.unknown, full)
+		}
+		return math.NaN()
+	}
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// functions are what the template has.
+func (f *figures) functions() template.FuncMap {
+	return template.FuncMap{
+		"machine": func() string { return f.machine },
+		"load":    load,
+		"n":       func(name, unit string) string { return format(f.get(name, unit)) },
+		"ratio": func(over, unit, under, unitUnder string) string {
+			return format(f.get(over, unit) / f.get(under, unitUnder))
+		},
+		"scale": func(name, unit string, by float64) string { return format(f.get(name, unit) * by) },
+		"least": func(name, unit string, target float64) string { return verdict(f.get(name, unit), target, 1) },
+		"most":  func(name, unit string, target float64) string { return verdict(f.get(name, unit), target, -1) },
+	}
+}
+
+// load is a warning if this machine has had much else to do, and nothing
+// otherwise: the benchmarks keep two cores busy at most.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	var one, five float64
+	if _, err := fmt.Sscan(string(text), &one, &five); err != nil || five < float64(runtime.NumCPU())+1.5 {
+		return ""
+	}
+	return fmt.Sprintf("\n**Other programs were running (load %.0f on %d cores): the times are too long, and verdicts on them mean nothing.**\n", five, runtime.NumCPU())
+}
+
+func verdict(value, target, sign float64) string {
+	switch {
+	case math.IsNaN(value):
+		return "not measured"
+	case sign*value >= sign*target:
+		return "met"
+	}
+	return "**missed**"
+}
+
+// format gives three significant digits, in groups of thousands.
+func format(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "–"
+	case v == 0:
+		return "0"
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(math.Abs(v)))-2)
+	v = math.Round(v/unit) * unit
+	if v < 100 {
+		return strconv.FormatFloat(v, 'f', max(0, 2-int(math.Floor(math.Log10(math.Abs(v))))), 64)
+	}
+	digits := strconv.FormatFloat(v, 'f', 0, 64)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
