@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
@@ -157,7 +158,7 @@ func tear(t *testing.T, path, tail string) {
 
 func ids(t *testing.T, path string) (all []string) {
 	t.Helper()
-	for e, err := range run.ReadTrajectories(path) {
+	for e, err := range jsonl.Trajectories(path) {
 		require.NoError(t, err)
 		all = append(all, e.ID)
 	}
@@ -215,7 +216,7 @@ func TestDamagedTrajectories(t *testing.T) {
 	cut := filepath.Join(path, "cut.jsonl.zst")
 	require.NoError(t, os.WriteFile(cut, data[:len(data)-7], 0o644))
 	var seen []string
-	for e, err := range run.ReadTrajectories(cut) {
+	for e, err := range jsonl.Trajectories(cut) {
 		if err != nil {
 			require.ErrorIs(t, err, fault.Of(fault.Data, fault.Corrupt))
 			seen = append(seen, "error")
@@ -224,7 +225,7 @@ func TestDamagedTrajectories(t *testing.T) {
 		seen = append(seen, e.ID)
 	}
 	require.Equal(t, []string{"a", "error"}, seen)
-	for _, err := range run.ReadTrajectories(filepath.Join(path, "none.jsonl")) {
+	for _, err := range jsonl.Trajectories(filepath.Join(path, "none.jsonl")) {
 		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Missing))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -85,7 +86,7 @@ func TestRunLearns(t *testing.T) {
 	require.Equal(t, summary.Best, best.Cursor.Iteration)
 	for _, file := range []string{"test-baseline", "test-trained"} {
 		n := 0
-		for e, err := range run.ReadTrajectories(filepath.Join(path, run.Trajectories, file+".jsonl.zst")) {
+		for e, err := range jsonl.Trajectories(filepath.Join(path, run.Trajectories, file+".jsonl.zst")) {
 			require.NoError(t, err)
 			require.Equal(t, "scored", e.Outcome)
 			n++
@@ -93,7 +94,7 @@ func TestRunLearns(t *testing.T) {
 		require.Equal(t, 60, n)
 	}
 	saved := 0
-	for e, err := range run.ReadTrajectories(filepath.Join(path, run.Trajectories, run.TrainTrajectories)) {
+	for e, err := range jsonl.Trajectories(filepath.Join(path, run.Trajectories, run.TrainTrajectories)) {
 		require.NoError(t, err)
 		require.NotNil(t, e.Steps[0].Credit)
 		saved++
@@ -174,7 +175,7 @@ func TestUnscored(t *testing.T) {
 	require.NoError(t, err)
 	require.Positive(t, summary.Outcomes["trap"])
 	failed := 0
-	for e, err := range run.ReadTrajectories(filepath.Join(path, run.Trajectories, run.TrainTrajectories)) {
+	for e, err := range jsonl.Trajectories(filepath.Join(path, run.Trajectories, run.TrainTrajectories)) {
 		require.NoError(t, err)
 		if e.Outcome == "trap" {
 			failed++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
@@ -98,7 +99,7 @@ func lastEpisodes(dir string) ([]episode, error) {
 // read returns the first trajectories of a file, none if it is missing. What stands
 // before a damage is enough for a report.
 func read(dir, name string, most int) (all []*rl.Trajectory, err error) {
-	for t, err := range run.ReadTrajectories(filepath.Join(dir, run.Trajectories, name+".jsonl.zst")) {
+	for t, err := range jsonl.Trajectories(filepath.Join(dir, run.Trajectories, name+".jsonl.zst")) {
 		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) || errors.Is(err, fault.Of(fault.Data, fault.Corrupt)) {
 			return all, nil
 		}

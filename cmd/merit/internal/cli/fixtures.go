@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
-	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -80,7 +80,7 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 	f := fixtureFile{path: path}
 	for {
-		t, err := scoring.Read(in)
+		t, err := in.NextTrajectory()
 		if errors.Is(err, io.EOF) {
 			return f, nil
 		} else if err != nil {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -83,8 +83,8 @@ func (o *viewOptions) file(cmd *cobra.Command, p *printer, path string, left *in
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		t := new(rl.Trajectory)
-		if err := r.Next(t); errors.Is(err, io.EOF) {
+		t, err := r.NextTrajectory()
+		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err

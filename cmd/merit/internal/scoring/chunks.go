@@ -6,11 +6,10 @@ import (
 	"io"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -66,7 +65,7 @@ func (c *chunks) block() (ts []*rl.Trajectory, ended bool, err error) {
 	}
 	ts = make([]*rl.Trajectory, len(lines))
 	err = each(len(lines), c.parallel, func(i int) (err error) {
-		ts[i], err = decode(c.in, lines[i])
+		ts[i], err = c.in.Trajectory(lines[i])
 		return err
 	})
 	return ts, ended, err
@@ -92,33 +91,6 @@ func (c *chunks) remember(chunk []*rl.Trajectory) error {
 		}
 	}
 	return nil
-}
-
-// Read reads the next trajectory of in: one that has messages, and an id if
-// only its line number. At the end it returns io.EOF.
-func Read(in *jsonl.Reader) (*rl.Trajectory, error) {
-	line, err := in.Line()
-	if err != nil {
-		return nil, err
-	}
-	return decode(in, line)
-}
-
-func decode(in *jsonl.Reader, line jsonl.Line) (*rl.Trajectory, error) {
-	t := new(rl.Trajectory)
-	if err := in.Decode(line, t); err != nil {
-		return nil, err
-	}
-	if len(t.Messages) == 0 && t.StopReason != rl.StopError {
-		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: in.At(line.Number), What: "the trajectory has no messages",
-			Hint: `each line needs "messages": [{"role": …, "content": …}, …]`,
-		}
-	}
-	if t.ID == "" {
-		t.ID = "line-" + strconv.Itoa(line.Number)
-	}
-	return t, nil
 }
 
 // each calls f for 0 … n−1 on up to parallel goroutines and returns the error

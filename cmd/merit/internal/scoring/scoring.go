@@ -11,9 +11,9 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/jsonl"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/stretchr/testify/require"
@@ -114,7 +114,7 @@ func TestScatteredGroup(t *testing.T) {
 // Promise: a line without a conversation is named.
 func TestLineWithoutMessages(t *testing.T) {
 	_, _, err := run(t, line("a", "", "x")+"{\"id\":\"b\"}\n", false, 1)
-	require.ErrorContains(t, err, "data.jsonl:2: the trajectory has no messages")
+	require.ErrorContains(t, err, "data.jsonl:2: messages is empty")
 	_, _, err = run(t, "\n", false, 1)
 	require.ErrorContains(t, err, "data.jsonl: there are no trajectories")
 }

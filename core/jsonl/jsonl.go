@@ -1,6 +1,7 @@
 // Package jsonl reads files of one JSON value a line, plain or compressed with
-// zstd or gzip, of any length in bounded memory. What is wrong is named by
-// file and line. It imports core/fault and compression libraries.
+// zstd or gzip, of any length in bounded memory: trajectories above all. What
+// is wrong is named by file and line. It imports core/rl, core/fault and
+// compression libraries.
 package jsonl
 
 import (
@@ -18,10 +19,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// MaxLine is the longest line that is read.
-const MaxLine = 256 << 20
+// MaxLine is the longest line in bytes that is read.
+const MaxLine = 64 << 20
 
-// Reader reads values one by one.
+// Reader reads lines one by one.
 type Reader struct {
 	name    string
 	line    int
@@ -104,6 +105,14 @@ type Line struct {
 	open   bool // the file ends without a line break after it
 }
 
+// cutShort reports whether the file ends in the middle of the JSON of l, or in
+// the zeros of a file system that lost the rest.
+func (l Line) cutShort() bool {
+	var raw json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(bytes.TrimRight(l.Text, "\x00"))).Decode(&raw)
+	return l.open && errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // Clone returns l with a text of its own.
 func (l Line) Clone() Line {
 	l.Text = bytes.Clone(l.Text)
@@ -118,33 +127,13 @@ func (r *Reader) Line() (Line, error) {
 			return Line{}, err
 		}
 		r.bytes += int64(len(text))
+		if r.line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
 			return Line{r.line, text, r.ended}, nil
 		}
 	}
-}
-
-// Decode decodes a line into v. It may be called from several goroutines at
-// once.
-func (r *Reader) Decode(l Line, v any) error {
-	err := json.Unmarshal(l.Text, v)
-	if err == nil {
-		return nil
-	}
-	var syntax *json.SyntaxError
-	if l.open && errors.As(err, &syntax) && syntax.Offset >= int64(len(l.Text)) {
-		return r.fault(l.Number, fault.Corrupt, "the file is truncated: its last line is half a JSON value", nil)
-	}
-	return r.fault(l.Number, fault.Invalid, "not what is expected here", err)
-}
-
-// Next decodes the next line that is not blank into v, or returns io.EOF.
-func (r *Reader) Next(v any) error {
-	l, err := r.Line()
-	if err != nil {
-		return err
-	}
-	return r.Decode(l, v)
 }
 
 // At names a line of the file.
@@ -190,6 +179,10 @@ func (r *Reader) read() ([]byte, error) {
 		return nil, r.fault(r.line, fault.Corrupt, "the compressed file is truncated", nil)
 	}
 	return nil, r.fault(r.line, fault.Corrupt, "cannot read", err)
+}
+
+func (r *Reader) truncated(l Line) error {
+	return r.fault(l.Number, fault.Corrupt, "the file is truncated: its last line is half a JSON value", nil)
 }
 
 func (r *Reader) fault(line int, kind fault.Kind, what string, err error) error {

@@ -1,0 +1,68 @@
+package rl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// DecodeTrajectory reads a trajectory from its JSON. Unknown fields are
+// ignored, but what the pipeline relies on is checked: see Trajectory.Check. A
+// trajectory without an id is called line-N after its number in the file.
+func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
+	t := new(Trajectory)
+	if err := json.Unmarshal(text, t); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) && wrong.Field != "" {
+			return nil, fmt.Errorf("%s must not be a %s", wrong.Field, wrong.Value)
+		}
+		return nil, fmt.Errorf("not a trajectory: %w", err)
+	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("the text is not UTF-8")
+	}
+	if t.ID == "" {
+		t.ID = fmt.Sprintf("line-%d", number)
+	}
+	return t, t.Check()
+}
+
+// Check reports everything in which t is not fit for the pipeline, as one
+// error: a conversation must be there (unless the episode was lost to a fault),
+// each message needs a role, and each step must point to the assistant message
+// that carries its action, in order.
+func (t *Trajectory) Check() error {
+	var problems []string
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if len(t.Messages) == 0 && t.StopReason != StopError {
+		wrong("messages is empty")
+	}
+	for i, m := range t.Messages {
+		if m.Role == "" {
+			wrong("messages[%d] has no role", i)
+		}
+	}
+	before := -1
+	for i, s := range t.Steps {
+		at := s.MessageCount
+		switch {
+		case s.Index != i:
+			wrong("steps[%d].index is %d", i, s.Index)
+		case at <= before || at >= len(t.Messages):
+			wrong("steps[%d].message_count is %d; expected above %d and below %d messages", i, at, before, len(t.Messages))
+		case t.Messages[at].Role != RoleAssistant:
+			wrong("steps[%d].message_count is %d, but messages[%d] is of role %q", i, at, at, t.Messages[at].Role)
+		}
+		before = max(before, at)
+	}
+	const most = 5
+	if n := len(problems); n > most {
+		problems = append(problems[:most], fmt.Sprintf("and %d more problems", n-most))
+	}
+	if len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}
