@@ -99,24 +99,18 @@ def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
 
 def find(module: "Any") -> Reward:
     """The reward of a module: the one that is decorated, or else has a usual name."""
-    own = [
-        f
-        for f in vars(module).values()
+    own = {
+        name: f
+        for name, f in vars(module).items()
         if hasattr(f, "_reward_function_mode") and getattr(f, "__module__", None) == module.__name__
-    ]
-    if len(own) > 1:
-        named = [f for f in own if getattr(f, "__name__", "") in NAMES]
-        own = named if len(named) == 1 else own
-    if not own:
-        own = [getattr(module, n) for n in NAMES if callable(getattr(module, n, None))][:1]
+    }
+    usual = [getattr(module, n) for n in NAMES if callable(getattr(module, n, None)) and (not own or n in own)]
     if len(own) == 1:
-        return Reward(own[0], module.__name__)
+        return Reward(next(iter(own.values())), module.__name__)
+    if usual:
+        return Reward(usual[0], module.__name__)
     if own:
-        raise LookupError(
-            "the module has several rewards: "
-            + ", ".join(f.__name__ for f in own)
-            + "; name the one that counts 'reward', or keep one a file"
-        )
+        raise LookupError(f"the module has several rewards: {', '.join(own)}; name the one that counts 'reward', or keep one a file")
     raise LookupError("the module has no reward: decorate a function with @reward_function, or name it 'reward'")
 
 

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: a path finds what is in the tree and nothing else: there is no way
+// above the root.
+func TestFilesWalk(t *testing.T) {
+	root := NewFiles(map[string][]byte{"a/b/c.txt": []byte("c"), "a/d.txt": []byte("d"), "e": nil}).root
+	for path, want := range map[string]uint64{
+		"a/b/c.txt": errnoSuccess, "/a/./b//c.txt": errnoSuccess, "a/b/../d.txt": errnoSuccess, "": errnoSuccess, ".": errnoSuccess,
+		"..": errnoNotcapable, "a/../..": errnoNotcapable, "a/b/../../../etc/passwd": errnoNotcapable,
+		"x": errnoNoent, "a/x/..": errnoNoent, "a/d.txt/x": errnoNotdir, "a/d.txt/..": errnoNotdir, "e/.": errnoSuccess, "a/b/c.txt\x00": errnoNoent,
+	} {
+		n, errno := root.walk(path)
+		require.Equal(t, want, errno, "%q", path)
+		require.Equal(t, want == errnoSuccess, n != nil, "%q", path)
+	}
+}
+
+// Promise: the tree, its numbers and its order are a function of the files.
+func TestFilesAreDeterministic(t *testing.T) {
+	content := map[string][]byte{"b": nil, "a/z": nil, "a/y": nil, "c/x/w": nil}
+	first := NewFiles(content)
+	for range 20 {
+		require.Equal(t, first, NewFiles(content))
+	}
+	require.Equal(t, "a", first.root.children[0].name)
+	require.Equal(t, []string{"y", "z"}, []string{first.root.children[0].children[0].name, first.root.children[0].children[1].name})
+}
+
+// Promise: snapshots do not share the descriptors of later calls.
+func TestSystemClone(t *testing.T) {
+	s := system{open: []handle{{offset: 1}}}
+	c := s.clone()
+	s.open[0].offset = 2
+	require.Equal(t, uint64(1), c.open[0].offset)
+}
