@@ -28,7 +28,7 @@ func BenchmarkPause(b *testing.B) {
 		wasm      []byte
 		isolation sandbox.Isolation
 	}{
-		{"none", nil, ""}, {"c", c, sandbox.Snapshot}, {"go", goGuest(b, "examples/answer"), sandbox.Snapshot},
+		{"none", nil, ""}, {"c", c, sandbox.Snapshot}, {"go", goGuest(b, "examples/gsm8k"), sandbox.Snapshot},
 		{"hostile", guest{evaluate: forever}.wasm(), sandbox.Snapshot}, {"hostile-in-process", guest{evaluate: forever}.wasm(), sandbox.Process},
 	} {
 		b.Run(m.name, func(b *testing.B) {

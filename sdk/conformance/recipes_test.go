@@ -130,7 +130,7 @@ func (c toolchain) build(t testing.TB, tool, program string) []byte {
 
 // goPackages are the guests in Go: too large to commit, and always at hand.
 var goPackages = map[string]string{
-	"answer": "examples/answer", "tools": "examples/tools", "ranking": "examples/ranking",
+	"answer": "examples/gsm8k", "tools": "examples/tools", "ranking": "examples/ranking",
 	"conformance": "sdk/conformance/guests/go/one", "conformance_group": "sdk/conformance/guests/go/group",
 }
 

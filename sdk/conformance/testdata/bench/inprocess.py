@@ -1,4 +1,4 @@
-"""Runs sdk/python/examples/answer.py in this interpreter, without a sandbox, and
+"""Runs sdk/python/examples/gsm8k.py in this interpreter, without a sandbox, and
 prints the nanoseconds of one call with the conversation at hand, and of one that
 parses it from JSON and writes its result as JSON. The argument is the
 conversation."""
