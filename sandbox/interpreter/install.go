@@ -48,7 +48,7 @@ func (i Interpreter) Install(ctx context.Context, folder string) error {
 	if err != nil {
 		return fail(fault.Invalid, "the file fetched cannot be read", "report it", err)
 	}
-	if err := os.MkdirAll(folder, 0o700); err == nil {
+	if err = os.MkdirAll(folder, 0o700); err == nil {
 		err = renameio.WriteFile(i.Path(folder), kept, 0o600)
 	}
 	if err != nil {
