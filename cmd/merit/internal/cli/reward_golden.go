@@ -3,9 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
@@ -110,8 +112,47 @@ func differences(f fixtureFile, got, want [][]byte) error {
 		case i >= len(got):
 			differs(i, "there is no such fixture any more")
 		case !sameJSON(got[i], want[i]):
-			differs(i, fmt.Sprintf("expected\n%s\ngot\n%s", want[i], got[i]))
+			differs(i, f.trajectories[i].ID+": "+difference(got[i], want[i]))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// difference says in which fields two results differ. What a reward that failed
+// has to say, such as a traceback, is shown as it was written.
+func difference(got, want []byte) string {
+	var g, w map[string]json.RawMessage
+	whole := fmt.Sprintf("expected\n%s\ngot\n%s", want, got)
+	if json.Unmarshal(got, &g) != nil || json.Unmarshal(want, &w) != nil {
+		return whole
+	}
+	if outcome := plain(g["outcome"]); outcome != plain(w["outcome"]) {
+		return fmt.Sprintf("expected outcome %s, got %s\n%s", plain(w["outcome"]), outcome, plain(g["reason"]))
+	}
+	var lines []string
+	for _, key := range []string{"id", "score", "reason", "metrics", "step_outputs"} {
+		if !sameJSON(orNull(g[key]), orNull(w[key])) {
+			lines = append(lines, fmt.Sprintf("%s: expected %s, got %s", key, orNull(w[key]), orNull(g[key])))
+		}
+	}
+	if len(lines) == 0 { // a field of another version
+		return whole
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plain is the text of a JSON string, or JSON that is none as it is.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return string(value)
+	}
+	return text
+}
+
+func orNull(value json.RawMessage) json.RawMessage {
+	if value == nil {
+		return json.RawMessage("null")
+	}
+	return value
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
@@ -83,7 +84,13 @@ func (h *Host) cacheFolder() string {
 // what its author can do about each.
 func teach(module string, limits sandbox.Limits, err error) error {
 	f := fault.As(err)
-	if f == nil || f.Kind != fault.Refused || sandbox.IsScript(module) {
+	if f == nil || f.Kind != fault.Refused {
+		return err
+	}
+	if sandbox.IsScript(module) {
+		if strings.Contains(err.Error(), "ModuleNotFoundError") {
+			f.Hint = "a reward has the standard library and the pure-Python packages that lie in the folder beside reward.py; C extensions, such as numpy, do not run in the sandbox"
+		}
 		return err
 	}
 	if problems := staticProblems(module, filepath.Dir(module), limits); problems != nil {
