@@ -71,7 +71,7 @@ func TestCommandsStandInScripts(t *testing.T) {
 		for _, m := range shell.FindAllStringSubmatch(text, -1) {
 			for line := range strings.Lines(m[1]) {
 				command, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "$ "), "  #")
-				command = strings.TrimPrefix(command, "bin/")
+				command = strings.TrimPrefix(strings.TrimSpace(command), "bin/")
 				if !strings.HasPrefix(command, "merit ") {
 					continue
 				}
