@@ -25,9 +25,9 @@ type Host struct {
 	Env            func(key string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	StdoutTerminal bool // Stdout is a terminal
-	StderrTerminal bool // Stderr is a terminal
-	StderrColumns  int  // its width; 0 if unknown
+	StdoutTerminal bool       // Stdout is a terminal
+	StderrTerminal bool       // Stderr is a terminal
+	StderrColumns  func() int // its width now; 0 if unknown
 	Now            func() time.Time
 	Executable     string           // path of the running binary; "" if unknown
 	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
@@ -52,8 +52,7 @@ func Main() int {
 	signal.Ignore(syscall.SIGXFSZ)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	self, _ := os.Executable()                         // unknown stays empty
-	columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
+	self, _ := os.Executable() // unknown stays empty
 	h := &Host{
 		Env:            os.Getenv,
 		Stdin:          os.Stdin,
@@ -61,11 +60,14 @@ func Main() int {
 		Stderr:         os.Stderr,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		StderrColumns:  columns,
-		Now:            time.Now,
-		Executable:     self,
-		Signals:        signals,
-		Exit:           os.Exit,
+		StderrColumns: func() int {
+			columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
+			return columns
+		},
+		Now:        time.Now,
+		Executable: self,
+		Signals:    signals,
+		Exit:       os.Exit,
 	}
 	return h.Run(context.Background(), os.Args[1:])
 }

@@ -55,13 +55,13 @@ func (p *trainProgress) Iterated(it run.Iteration, _ int) {
 	p.done, p.begun = it.Iteration, it.Iteration+1
 	p.note = ""
 	if it.Rollout != nil {
-		p.note = fmt.Sprintf("success %s return %.2f", percent(it.Rollout.Success), it.Rollout.Return)
+		p.note = fmt.Sprintf("success %s  return %.2f", percent(it.Rollout.Success), it.Rollout.Return)
 	}
 	if it.Update != nil {
-		p.note += fmt.Sprintf(" KL %.3f entropy %.2f", it.Update.KL, it.Update.Entropy)
+		p.note += fmt.Sprintf("  KL %.3f  entropy %.2f", it.Update.KL, it.Update.Entropy)
 	}
 	if it.Time.StepsPerSecond > 0 {
-		p.note += fmt.Sprintf(" %.1fk steps/s", it.Time.StepsPerSecond/1000)
+		p.note += fmt.Sprintf("  %.0fk steps/s", it.Time.StepsPerSecond/1000)
 	}
 	p.bar.Set(int64(p.done), p.note)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
 )
 
 type viewOptions struct {
@@ -70,7 +72,10 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	if left == o.limit && left > 0 {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "leave --id and --failed away to see what there is"}
 	}
-	return nil
+	if left == 0 && !o.host.global.quiet && !o.host.global.json && !cmd.Flags().Changed("limit") {
+		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.limit)
+	}
+	return err
 }
 
 func (o *viewOptions) file(cmd *cobra.Command, p *printer, path string, left *int) error {
@@ -145,6 +150,12 @@ func trajectoryFiles(path string) ([]string, error) {
 	if len(files) == 0 {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no trajectories", Hint: "the config's save section decides what a run keeps"}
 	}
-	sort.Strings(files)
+	sort.Slice(files, func(i, j int) bool {
+		a, b := filepath.Base(files[i]), filepath.Base(files[j])
+		if training := a == run.TrainTrajectories; training != (b == run.TrainTrajectories) {
+			return training // before the final evaluations
+		}
+		return a < b
+	})
 	return files, nil
 }

@@ -82,7 +82,7 @@ func (p *printer) steps(b *strings.Builder, t *rl.Trajectory) {
 			p.message(b, &m)
 		}
 		seen = s.MessageCount + 1 // the action's own message
-		fmt.Fprintf(b, "  %s %s\n", p.style.Bold(actionText(s)), p.numbers(s))
+		fmt.Fprintf(b, "  → %s  %s\n", p.style.Bold(actionText(s)), p.numbers(s))
 	}
 	if seen < len(t.Messages) {
 		b.WriteString(p.style.Dim("end") + "\n")

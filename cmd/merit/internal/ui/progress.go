@@ -14,7 +14,7 @@ import (
 type Progress struct {
 	out     io.Writer
 	now     func() time.Time
-	columns int
+	columns func() int
 	bar     *progressbar.ProgressBar
 	label   string
 	unit    string
@@ -28,9 +28,9 @@ const Interval = 2 * time.Second
 
 // Screen is where progress is shown.
 type Screen struct {
-	Out      io.Writer // nil shows nothing
-	Terminal bool      // Out is a terminal
-	Columns  int       // of the terminal; 0 if unknown
+	Out      io.Writer  // nil shows nothing
+	Terminal bool       // Out is a terminal
+	Columns  func() int // of the terminal now; 0 if unknown
 	Now      func() time.Time
 }
 
@@ -75,14 +75,14 @@ func (p *Progress) Set(done int64, note string) {
 // barColumns is what the bar itself takes beside its description.
 const barColumns = 44
 
-// fit cuts a description so that the bar stays on one line: a bar that wraps
-// cannot be drawn over.
+// fit leaves out the last parts of a description, which two spaces divide, so
+// that the bar stays on one line: a bar that wraps cannot be drawn over.
 func (p *Progress) fit(text string) string {
-	room := p.columns - barColumns
-	if p.columns == 0 || len(text) <= room {
-		return text
+	columns := p.columns()
+	for columns > 0 && len(text) > columns-barColumns && text != "" {
+		text = text[:max(strings.LastIndex(text, "  "), 0)]
 	}
-	return text[:max(room, 0)]
+	return text
 }
 
 // Line prints a line of its own without breaking the bar.
