@@ -42,8 +42,8 @@ func pythonSource(s *script, wasm []byte) source {
 	for name, data := range s.files {
 		files[path.Join(pythonReward, name)] = data
 	}
-	boot := fmt.Sprintf("import sys; sys.path[:0] = ['/%s', '/%s']\nfrom merit_reward import _sandbox; _sandbox.boot(%q, %q)",
-		pythonRoot, pythonReward, "/"+path.Join(pythonReward, s.entry), s.name)
+	boot := fmt.Sprintf("import sys; sys.path.insert(0, '/%s')\nfrom merit_reward import _sandbox; _sandbox.boot(%q)",
+		pythonRoot, "/"+path.Join(pythonReward, s.entry))
 	return source{
 		name: s.name, wasm: wasm, trusted: true,
 		profile: func(*fuel.Info) (profile, []string) { return python{s}, nil },

@@ -206,6 +206,14 @@ ZeroDivisionError: division by zero`, e.Reason)
 	}
 }
 
+// Promise: a reward may be called like a module of the standard library.
+func TestScriptNamedLikeAModule(t *testing.T) {
+	m, err := loadScript(t, oneWorker(t), "re.py", "import re, json, traceback\ndef reward(messages): return float(re.match('[0-9]+', '42').group())\n")
+	require.NoError(t, err)
+	require.Equal(t, "re", m.Info().Name)
+	require.Equal(t, 42.0, m.Evaluate(context.Background(), small()).Result.Score)
+}
+
 // Promise: a folder brings its packages, and its data, and nothing outside of
 // it: links are refused.
 func TestScriptFolder(t *testing.T) {

@@ -88,16 +88,24 @@ def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
     return _answer(lambda request: reward.results([runner.rollout(m) for m in request]))
 
 
-def boot(path: str, name: str) -> None:
-    """Loads the reward and tells the host what it is, or why it cannot be loaded."""
+def boot(path: str) -> None:
+    """Loads the reward and tells the host what it is, or why it cannot be loaded.
+
+    Its folder comes onto the path only now, and its module is called reward
+    whatever its file is called: a file named re.py must not stand in for re.
+    """
     global _serve  # it must live as long as the interpreter
     sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
     shims.install()
     try:
-        reward = runner.find(runner.load(path, name))
+        folder, _, file = path.rpartition("/")
+        if file == "reward.py":  # a folder with what it imports, or a file alone
+            sys.path.insert(0, folder)
+        module = runner.load(path, "reward")
+        reward = runner.find(module)
         whole = reward.group or reward.whole
         _serve = _whole(reward) if whole else _pointwise(reward)
-        about = getattr(sys.modules[name], "__merit__", {})
+        about = getattr(module, "__merit__", {})
         about = {str(k): str(v) for k, v in about.items()}
         runner.explain(_warm())  # loads what tracebacks need
         addresses = [id(_serve), id(()), id(BUFFER), id(ANSWER)]
