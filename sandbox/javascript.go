@@ -70,11 +70,7 @@ func (s *javascriptSession) start() *engine.Stop {
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
-		for _, name := range slices.Sorted(maps.Keys(s.script.files)) {
-			if ext := path.Ext(name); ext == ".js" || ext == ".mjs" {
-				s.eval(name, string(s.script.files[name]), evalModule|evalCompileOnly)
-			}
-		}
+		s.compile()
 		main := fmt.Sprintf("import * as reward from %q;\nimport { boot } from %q;\nboot(reward);\n", s.script.entry, moduleSandbox)
 		s.settle(s.eval(moduleMain, main, evalModule))
 		merit := s.property(s.call("qjs_get_global"), "__merit")
@@ -85,6 +81,30 @@ func (s *javascriptSession) start() *engine.Stop {
 		}
 		return nil
 	})
+}
+
+// compile compiles the script's files. A file whose imports are not there yet
+// waits for the next round, whatever the files are called; when a round brings
+// nothing, the first that waits says what is wrong.
+func (s *javascriptSession) compile() {
+	var waiting []string
+	for _, name := range slices.Sorted(maps.Keys(s.script.files)) {
+		if ext := path.Ext(name); ext == ".js" || ext == ".mjs" {
+			waiting = append(waiting, name)
+		}
+	}
+	for len(waiting) > 0 {
+		var later []string
+		for _, name := range waiting {
+			if !s.compiles(name, string(s.script.files[name])) {
+				later = append(later, name)
+			}
+		}
+		if len(later) == len(waiting) {
+			s.eval(later[0], string(s.script.files[later[0]]), evalModule|evalCompileOnly)
+		}
+		waiting = later
+	}
 }
 
 // describe implements describer.

@@ -76,9 +76,23 @@ func (q *quickjs) put(text string) uint32 {
 
 // eval compiles or runs a module.
 func (q *quickjs) eval(name, code string, flags uint32) uint32 {
+	value := q.try(name, code, flags)
+	q.check(value)
+	return value
+}
+
+// compiles compiles a module and reports whether it could be.
+func (q *quickjs) compiles(name, code string) bool {
+	if q.call("qjs_is_exception", q.try(name, code, evalModule|evalCompileOnly)) == 0 {
+		return true
+	}
+	q.call("qjs_free_value", q.call("qjs_get_exception"))
+	return false
+}
+
+func (q *quickjs) try(name, code string, flags uint32) uint32 {
 	at, file := q.put(code), q.put(name)
 	value := q.call("qjs_eval", at, uint32(len(code)), file, flags)
-	q.check(value)
 	q.call("wasm_free", at)
 	q.call("wasm_free", file)
 	return value

@@ -244,6 +244,23 @@ func TestScriptFolder(t *testing.T) {
 	require.ErrorContains(t, err, "not a regular file")
 }
 
+// Promise: the files of a JavaScript reward find one another whatever they are
+// called, and one that is missing is named.
+func TestJavaScriptFolder(t *testing.T) {
+	r := oneWorker(t)
+	files := map[string]string{
+		"reward.js":  "import { one } from './a/first.js';\nexport default () => one();\n",
+		"a/first.js": "import { two } from '../z/last.js';\nexport const one = () => two() - 1;\n",
+		"z/last.js":  "export const two = () => 3;\n",
+	}
+	m, err := r.LoadFile(context.Background(), folder(t, files))
+	require.NoError(t, err)
+	require.Equal(t, 2.0, m.Evaluate(context.Background(), small()).Result.Score)
+	delete(files, "z/last.js")
+	_, err = r.LoadFile(context.Background(), folder(t, files))
+	require.ErrorContains(t, err, "last.js")
+}
+
 // Promise: without an interpreter the error names the command that gets it.
 func TestScriptWithoutInterpreter(t *testing.T) {
 	r := newRuntime(t, func(c *sandbox.Config) { c.InterpreterDir = t.TempDir() })
