@@ -47,6 +47,17 @@ func TestSnippetsComeFromTestedFiles(t *testing.T) {
 	require.Positive(t, n)
 }
 
+var code = regexp.MustCompile("(?s)(<!-- file: \\S+ -->\n)?```(go|python|js|ts|rust|c|cpp)\n(.{0,60})")
+
+// Promise: no page shows code that no test has seen.
+func TestAllCodeComesFromFiles(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, m := range code.FindAllStringSubmatch(text, -1) {
+			require.NotEmpty(t, m[1], "%s shows %s code that names no file: %s", page, m[2], m[3])
+		}
+	}
+}
+
 var shell = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 // Promise: every merit command that a page shows stands in a script that the

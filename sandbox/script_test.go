@@ -261,6 +261,23 @@ func TestJavaScriptFolder(t *testing.T) {
 	require.ErrorContains(t, err, "last.js")
 }
 
+// Promise: the small rewards that the documentation shows work as they stand.
+func TestDocumentedScripts(t *testing.T) {
+	r := oneWorker(t)
+	for file, want := range map[string]float64{
+		"sdk/python/examples/length.py": 0.04, "sdk/python/examples/by_message.py": 1,
+		"sdk/js/examples/exact.js": 0, "sdk/js/examples/last.js": 0,
+	} {
+		text, err := os.ReadFile(filepath.Join(testneeds.Root(), file))
+		require.NoError(t, err)
+		m, err := loadScript(t, r, filepath.Base(file), string(text))
+		require.NoError(t, err, file)
+		e := m.Evaluate(context.Background(), small())
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", file, e.Reason)
+		require.Equal(t, want, e.Result.Score, file)
+	}
+}
+
 // Promise: without an interpreter the error names the command that gets it.
 func TestScriptWithoutInterpreter(t *testing.T) {
 	r := newRuntime(t, func(c *sandbox.Config) { c.InterpreterDir = t.TempDir() })
