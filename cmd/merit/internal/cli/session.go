@@ -63,13 +63,17 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*config.File, error) {
 	return config.Load(path, s.overrides(f))
 }
 
-// loadResumed reads the configuration with which the run in dir is to go on.
+// loadResumed reads the configuration with which the run in dir is to go on. A
+// run that was stopped before it wrote its own begins with that of -c.
 func (s *source) loadResumed(f *pflag.FlagSet, dir string) (*config.File, error) {
-	began, err := config.Load(filepath.Join(dir, run.ConfigFile), nil)
+	now, err := s.load(f, dir)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.load(f, dir)
+	began, err := config.Load(filepath.Join(dir, run.ConfigFile), nil)
+	if errors.Is(err, fault.Of("", fault.Missing)) {
+		return now, nil
+	}
 	if err != nil {
 		return nil, err
 	}
