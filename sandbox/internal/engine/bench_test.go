@@ -30,8 +30,12 @@ var languages = []string{"assemblyscript", "c", "cpp", "go", "rust"}
 func guest(b *testing.B, language, program string) []byte {
 	path := filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests", language, program+".wasm")
 	if language == "go" {
+		source := "./examples/" + program
+		if program == "answer" {
+			source = "./examples/gsm8k"
+		}
 		path = filepath.Join(b.TempDir(), "guest.wasm")
-		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", path, "./examples/"+program)
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", path, source)
 		cmd.Dir, cmd.Env = testneeds.Root(), append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 		text, err := cmd.CombinedOutput()
 		require.NoError(b, err, string(text))
