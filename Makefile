@@ -26,9 +26,9 @@ examples/sokoban/reward.wasm: bin/merit
 run: build
 	bin/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
 
+# The closing lines name every test that stood aside, and why.
 test: build
-	$(GO) vet ./...
-	$(GO) test ./...
+	$(GO) tool gotestsum --format pkgname -- ./...
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
