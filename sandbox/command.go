@@ -56,7 +56,9 @@ func (s *commandSession) start() *engine.Stop {
 	return stop
 }
 
-func (s *commandSession) lasting() bool { return false }
+func (s *commandSession) memo() []byte        { return nil }
+func (s *commandSession) resume([]byte) error { return nil }
+func (s *commandSession) lasting() bool       { return false }
 
 func (s *commandSession) input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 

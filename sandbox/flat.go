@@ -93,7 +93,9 @@ func (s *flatSession) start() *engine.Stop {
 	return nil
 }
 
-func (s *flatSession) lasting() bool { return true }
+func (s *flatSession) memo() []byte        { return nil }
+func (s *flatSession) resume([]byte) error { return nil }
+func (s *flatSession) lasting() bool       { return true }
 
 func (s *flatSession) input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 

@@ -37,10 +37,15 @@ type javascriptSession struct {
 	script    *script
 	collector *collector
 	encode    func([]*rl.Trajectory) ([]byte, error)
-	hello     javascriptHello
-	serve     uint32 // the function that answers requests
-	undefined uint32
-	cell      uint32 // room for one argument, and for a length
+	javascriptMemo
+}
+
+// javascriptMemo is what the start of a script brings to light.
+type javascriptMemo struct {
+	Hello     javascriptHello
+	Serve     uint32 // the function that answers requests
+	Undefined uint32
+	Cell      uint32 // room for one argument, and for a length
 }
 
 type javascriptHello struct {
@@ -66,7 +71,7 @@ func (s *javascriptSession) start() *engine.Stop {
 			return errors.New("the interpreter did not start as it should")
 		}
 		s.call("qjs_set_max_stack_size", quickjsStack)
-		s.cell = s.call("wasm_malloc", 8)
+		s.Cell = s.call("wasm_malloc", 8)
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
@@ -74,9 +79,9 @@ func (s *javascriptSession) start() *engine.Stop {
 		main := fmt.Sprintf("import * as reward from %q;\nimport { boot } from %q;\nboot(reward);\n", s.script.entry, moduleSandbox)
 		s.settle(s.eval(moduleMain, main, evalModule))
 		merit := s.property(s.call("qjs_get_global"), "__merit")
-		s.serve, s.undefined = s.property(merit, "serve"), s.call("qjs_get_undefined")
+		s.Serve, s.Undefined = s.property(merit, "serve"), s.call("qjs_get_undefined")
 		hello := s.text(s.property(merit, "hello"))
-		if err := json.Unmarshal([]byte(hello), &s.hello); err != nil {
+		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)
 		}
 		return nil
@@ -108,7 +113,14 @@ func (s *javascriptSession) compile() {
 }
 
 // describe implements describer.
-func (s *javascriptSession) describe() (map[string]string, bool) { return s.hello.About, s.hello.Group }
+func (s *javascriptSession) describe() (map[string]string, bool) { return s.Hello.About, s.Hello.Group }
+
+func (s *javascriptSession) memo() []byte {
+	memo, _ := json.Marshal(s.javascriptMemo) // numbers and strings
+	return memo
+}
+
+func (s *javascriptSession) resume(memo []byte) error { return json.Unmarshal(memo, &s.javascriptMemo) }
 
 func (s *javascriptSession) lasting() bool { return true }
 
@@ -119,11 +131,11 @@ func (s *javascriptSession) evaluate(input []byte) (*verdict, *engine.Stop) {
 	stop := s.guard(func() error {
 		text := s.put(string(input))
 		argument := s.call("qjs_new_string", text, uint32(len(input)))
-		s.store(s.cell, argument)
-		result := s.call("qjs_call", s.serve, s.undefined, 1, s.cell)
+		s.store(s.Cell, argument)
+		result := s.call("qjs_call", s.Serve, s.Undefined, 1, s.Cell)
 		s.check(result)
-		at := s.call("qjs_get_string_len", result, s.cell)
-		size := s.load(s.cell)
+		at := s.call("qjs_get_string_len", result, s.Cell)
+		size := s.load(s.Cell)
 		if int(size) > s.collector.limits.OutputKiB<<10+s.collector.limits.LogKiB<<10 {
 			return overOutput("output_kib")
 		}

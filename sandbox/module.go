@@ -24,6 +24,7 @@ type Module struct {
 	manifest Manifest
 	info     reward.Info
 	pool     *pool
+	origin   *origin // nil unless instances begin with a snapshot
 	cold     bool    // warming up failed: instances start without it
 	remote   *remote // with isolation: process, in place of program and pool
 	script   bool    // an interpreter runs it
@@ -189,7 +190,7 @@ func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 	w := &worker{module: m, instance: i, collector: newCollector(limits, m.info.StepIndexing)}
 	i.Host = w.collector
 	w.session = m.profile.open(i, w.collector, limits)
-	if err := w.prepare(ctx); err != nil {
+	if err := w.begin(ctx); err != nil {
 		i.Close()
 		return nil, err
 	}
@@ -213,11 +214,14 @@ func (m *Module) free(ctx context.Context) {
 		return
 	}
 	m.pool.free()
+	if m.origin != nil {
+		m.origin.state.Close()
+	}
 	m.program.Close(ctx)
 }
 
-// try makes the first worker, so that a module that cannot start is refused
-// when it is loaded.
+// try makes the first worker, and with it the origin of all others, so that a
+// module that cannot start is refused when it is loaded.
 func (m *Module) try(ctx context.Context) error {
 	w, err := m.pool.get(ctx)
 	if errors.Is(err, errCold) {

@@ -35,6 +35,10 @@ type encoder func(members []*rl.Trajectory) ([]byte, error)
 type session interface {
 	// start runs what a module needs once, before the snapshot.
 	start() *engine.Stop
+	// memo is what start has learned, for resume: a session of an instance that
+	// begins where another one had come to.
+	memo() []byte
+	resume(memo []byte) error
 	// input encodes the members; what it returns is valid until the next call.
 	input(members []*rl.Trajectory) ([]byte, error)
 	// evaluate hands input to the guest. What the guest says goes to the

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -67,6 +68,7 @@ type pythonSession struct {
 	collector *collector
 	limit     int
 	encoder   marshal.Encoder
+	said      []byte // hello as it came
 	hello     pythonHello
 	call      *engine.Func
 }
@@ -108,16 +110,25 @@ func (s *pythonSession) start() *engine.Stop {
 	case stop.Kind != engine.Exited || stop.Code != 0:
 		return stop
 	}
-	hello, ok := readHello(s.collector.stdout)
+	if err := s.resume(bytes.Clone(s.collector.stdout)); err != nil {
+		return &engine.Stop{Kind: engine.Refused, Err: err}
+	}
+	return nil
+}
+
+func (s *pythonSession) memo() []byte { return s.said }
+
+func (s *pythonSession) resume(said []byte) error {
+	hello, ok := readHello(said)
 	switch {
 	case !ok:
-		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+		return errHello
 	case hello.failed != "":
-		return &engine.Stop{Kind: engine.Refused, Err: &verdict{reward.GuestError, escape(hello.failed)}}
+		return &verdict{reward.GuestError, escape(hello.failed)}
 	}
-	s.hello = hello
+	s.said, s.hello = said, hello
 	if s.call = s.instance.TableFunc(s.word(s.word(hello.serve+objectType)+typeCall), callParams, callResults); s.call == nil {
-		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+		return errHello
 	}
 	return nil
 }

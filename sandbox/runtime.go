@@ -142,7 +142,7 @@ func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 	m.script = s.trusted
 	m.pool = &pool{module: m, tokens: r.tokens}
 	if err := m.try(ctx); err != nil {
-		program.Close(ctx)
+		m.free(ctx)
 		return nil, err
 	}
 	r.add(m)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
 // warmRounds evaluations of a built-in conversation come before the snapshot:
@@ -18,8 +19,36 @@ const warmRounds = 2
 // allowed; its instances then start without it.
 var errCold = errors.New("the module failed on the built-in conversation")
 
-// prepare starts the guest, warms it up and takes the snapshot. It does the
-// same in every isolation mode, so that results and fuel are the same.
+// origin is where every evaluation of a module begins: what its first instance
+// came to, and what its session learned on the way.
+type origin struct {
+	state *engine.State
+	memo  []byte
+}
+
+// begin brings the worker to where evaluations begin: to the module's origin,
+// or by starting the guest where there is none, because this is the first
+// worker or because the isolation wants it.
+func (w *worker) begin(ctx context.Context) error {
+	m := w.module
+	if o := m.origin; o != nil {
+		if err := w.instance.Adopt(o.state); err != nil {
+			return err
+		}
+		return w.session.resume(o.memo)
+	}
+	if err := w.prepare(ctx); err != nil || m.isolation() != Snapshot {
+		return err
+	}
+	state, err := w.instance.Snapshot()
+	if err == nil {
+		m.origin = &origin{state, w.session.memo()}
+	}
+	return err
+}
+
+// prepare starts the guest and warms it up. It does the same in every
+// isolation mode, so that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
 	w.collector.start(nil, false)
 	w.instance.Begin(ctx, w.module.startBudget())
@@ -36,15 +65,10 @@ func (w *worker) prepare(ctx context.Context) error {
 		}
 		w.collector.rule = w.module.info.StepIndexing
 	}
-	if !w.module.cold {
-		if err := w.warm(ctx); err != nil {
-			return err
-		}
-	}
-	if w.module.isolation() != Snapshot {
+	if w.module.cold {
 		return nil
 	}
-	return w.instance.Snapshot()
+	return w.warm(ctx)
 }
 
 func (w *worker) warm(ctx context.Context) error {

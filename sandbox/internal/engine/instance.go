@@ -32,13 +32,7 @@ type Instance struct {
 	hostFuel uint64
 	stop     *Stop // why a host function ended the call
 	system   system
-	saved    *saved
-}
-
-// saved is the state that Restore brings back, beside that of memory.
-type saved struct {
-	globals []uint64
-	system  system
+	origin   *State // what Restore brings back
 }
 
 // Instantiate makes an instance whose memory may hold up to memoryBytes. No
@@ -178,38 +172,6 @@ func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {
 	}
 	return i.memory.Read(ptr, size)
 }
-
-// Snapshot takes the state that Restore brings back.
-func (i *Instance) Snapshot() error {
-	i.saved = &saved{system: i.system.clone()}
-	for _, g := range i.globals {
-		i.saved.globals = append(i.saved.globals, g.Get())
-	}
-	if i.linear == nil {
-		return nil
-	}
-	return i.linear.snapshot()
-}
-
-// Restore brings memory, globals, clock and random numbers back to the
-// snapshot. After an error the instance must be closed.
-func (i *Instance) Restore() error {
-	i.system = i.saved.system.clone()
-	for n, g := range i.globals {
-		g.Set(i.saved.globals[n])
-	}
-	if i.linear == nil {
-		return nil
-	}
-	size, err := i.linear.restore()
-	if err != nil {
-		return err
-	}
-	return shrink(i.memory, size)
-}
-
-// Restorable reports whether memory and globals are the whole state.
-func (p *Program) Restorable() bool { return len(p.meta.Info.SnapshotBlockers()) == 0 }
 
 // callContext is the context of calls into guests: host functions find their
 // instance in it without a search or an allocation. Deadlines are the

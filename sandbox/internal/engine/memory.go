@@ -5,10 +5,13 @@ import "github.com/tetratelabs/wazero/experimental"
 // linear is the memory of one guest.
 type linear interface {
 	experimental.LinearMemory
-	// snapshot keeps the content.
-	snapshot() error
-	// restore brings the content of the snapshot back and returns its size.
-	// What lies behind it is zero when the guest grows into it again.
+	// bytes is the content.
+	bytes() []byte
+	// adopt makes an image the content, now and after restore. The memory is as
+	// large as the image at least.
+	adopt(*image) error
+	// restore brings the image back and returns its size. What lies behind it is
+	// zero when the guest grows into it again.
 	restore() (size uint32, err error)
 	// denied reports whether a growth was refused since forget.
 	denied() bool
@@ -36,7 +39,7 @@ func (s *sized) forget()      { s.refused = false }
 type copied struct {
 	sized
 	buf   []byte
-	image []byte
+	image *image
 }
 
 func newCopied(limit uint64) *copied { return &copied{sized: sized{limit: limit}} }
@@ -58,13 +61,15 @@ func (c *copied) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (c *copied) Free() { c.buf, c.image = nil, nil }
 
-func (c *copied) snapshot() error {
-	c.image = append([]byte(nil), c.buf...)
+func (c *copied) bytes() []byte { return c.buf }
+
+func (c *copied) adopt(i *image) error {
+	c.image = i
 	return nil
 }
 
 func (c *copied) restore() (uint32, error) {
-	copy(c.buf, c.image)
-	clear(c.buf[len(c.image):])
-	return uint32(len(c.image)), nil
+	n := copy(c.buf, c.image.data)
+	clear(c.buf[n:])
+	return uint32(n), nil
 }

@@ -29,14 +29,13 @@ const (
 	stickyRounds = 64
 )
 
-// mapped is a private mapping over the snapshot, which is a file in memory:
-// pages that were written are private, are found by PAGEMAP_SCAN and copied
+// mapped is a private mapping over an image, which is a file in memory: pages that were written are private, are found by PAGEMAP_SCAN and copied
 // back; they stay private, so that they do not fault again.
 type mapped struct {
 	sized
 	buf     []byte // the whole reservation
 	size    uint64
-	image   []byte // shared view of the snapshot
+	image   *image
 	regions [64]region
 	rounds  int
 }
@@ -61,60 +60,25 @@ func (m *mapped) Reallocate(size uint64) []byte {
 
 // Free implements experimental.LinearMemory.
 func (m *mapped) Free() {
-	if m.image != nil {
-		_ = unix.Munmap(m.image)
-	}
 	_ = unix.Munmap(m.buf)
 	m.image, m.buf = nil, nil
 }
 
-func (m *mapped) snapshot() error {
-	if m.size == 0 {
-		return nil
+func (m *mapped) bytes() []byte { return m.buf[:m.size] }
+
+func (m *mapped) adopt(i *image) error {
+	if i.size() > 0 {
+		_, err := unix.MmapPtr(i.file, 0, unsafe.Pointer(&m.buf[0]), uintptr(i.size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+		if err != nil {
+			return fmt.Errorf("snapshot: %w", err)
+		}
 	}
-	fd, err := unix.MemfdCreate("merit-snapshot", unix.MFD_CLOEXEC)
-	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	defer unix.Close(fd)
-	if err := unix.Ftruncate(fd, int64(m.size)); err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	image, err := unix.Mmap(fd, 0, int(m.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	copySparse(image, m.buf[:m.size])
-	_, err = unix.MmapPtr(fd, 0, unsafe.Pointer(&m.buf[0]), uintptr(m.size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
-	if err != nil {
-		_ = unix.Munmap(image)
-		return fmt.Errorf("snapshot: %w", err)
-	}
-	m.image = image
+	m.image = i
 	return nil
 }
 
-// copySparse copies the pages that are not zero, so that a snapshot of a
-// large, mostly empty memory stays small.
-func copySparse(dst, src []byte) {
-	for at := 0; at < len(src); at += 4096 {
-		if page := src[at:min(at+4096, len(src))]; !zero(page) {
-			copy(dst[at:], page)
-		}
-	}
-}
-
-func zero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (m *mapped) restore() (uint32, error) {
-	kept := uint64(len(m.image))
+	kept := uint64(m.image.size())
 	if m.size > kept {
 		if err := unix.Madvise(m.buf[kept:m.size], unix.MADV_DONTNEED); err != nil {
 			return 0, fmt.Errorf("restore: %w", err)
@@ -142,7 +106,7 @@ func (m *mapped) restore() (uint32, error) {
 // copyBack copies every private page from the image and counts them.
 func (m *mapped) copyBack() (dirty int, err error) {
 	base := uintptr(unsafe.Pointer(&m.buf[0]))
-	end := base + uintptr(len(m.image))
+	end := base + uintptr(m.image.size())
 	for from := base; from < end; {
 		n, next, err := pages().private(from, end, m.regions[:])
 		if err != nil {
@@ -150,7 +114,7 @@ func (m *mapped) copyBack() (dirty int, err error) {
 		}
 		for _, r := range m.regions[:n] {
 			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
-			copy(m.buf[lo:hi], m.image[lo:hi])
+			copy(m.buf[lo:hi], m.image.data[lo:hi])
 			dirty += int(hi-lo) / 4096
 		}
 		from = next

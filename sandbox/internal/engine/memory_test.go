@@ -16,6 +16,15 @@ func memories(limit uint64) map[string]linear {
 	return list
 }
 
+// keep takes an image of a memory and lets it begin there.
+func keep(t *testing.T, m linear) {
+	t.Helper()
+	i, err := newImage(m.bytes())
+	require.NoError(t, err)
+	t.Cleanup(i.close)
+	require.NoError(t, m.adopt(i))
+}
+
 func isMapped(l linear) bool {
 	_, portable := l.(*copied)
 	return !portable
@@ -35,7 +44,7 @@ func TestRestoreBringsEverythingBack(t *testing.T) {
 				buf[random.IntN(len(buf))] = byte(random.Uint32())
 			}
 			want := append([]byte(nil), buf...)
-			require.NoError(t, m.snapshot())
+			keep(t, m)
 			buf = m.Reallocate(snapshot)
 			require.Equal(t, want, buf)
 			for round := range 72 { // past the rounds after which pages are given back
@@ -85,10 +94,41 @@ func TestEmptyMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer m.Free()
 			m.Reallocate(0)
-			require.NoError(t, m.snapshot())
+			keep(t, m)
 			size, err := m.restore()
 			require.NoError(t, err)
 			require.Zero(t, size)
+		})
+	}
+}
+
+// Promise: memories that begin with one image do not see what the others
+// write, and the image stays as it was.
+func TestImageIsShared(t *testing.T) {
+	const size, most = 4 * pageBytes, 8 * pageBytes
+	for name, first := range memories(most) {
+		t.Run(name, func(t *testing.T) {
+			defer first.Free()
+			copy(first.Reallocate(size)[pageBytes:], "origin")
+			i, err := newImage(first.bytes())
+			require.NoError(t, err)
+			defer i.close()
+			require.NoError(t, first.adopt(i))
+			second := memories(most)[name]
+			defer second.Free()
+			second.Reallocate(size)
+			require.NoError(t, second.adopt(i))
+			_, err = second.restore()
+			require.NoError(t, err)
+			require.Equal(t, first.bytes(), second.bytes())
+			copy(first.bytes()[pageBytes:], "first")
+			copy(second.bytes()[pageBytes:], "second")
+			require.Equal(t, "first", string(first.bytes()[pageBytes:pageBytes+5]))
+			for _, m := range []linear{first, second} {
+				_, err = m.restore()
+				require.NoError(t, err)
+				require.Equal(t, "origin", string(m.bytes()[pageBytes:pageBytes+6]))
+			}
 		})
 	}
 }

@@ -73,7 +73,12 @@ func (p *pagemap) works() bool {
 	defer m.Free()
 	m.Reallocate(2 * pageBytes)
 	m.buf[5000] = 1
-	if m.snapshot() != nil {
+	i, err := newImage(m.bytes())
+	if err != nil {
+		return false
+	}
+	defer i.close()
+	if m.adopt(i) != nil {
 		return false
 	}
 	m.buf[0], m.buf[pageBytes] = 2, 2

@@ -1,0 +1,76 @@
+package engine
+
+import "errors"
+
+// State is what an instance holds between two calls: memory, globals, the
+// clock, the random numbers and the open files behind WASI. It never changes,
+// and every instance of its program may begin with it and share its memory
+// until it writes there, so that a module has to start only once.
+type State struct {
+	globals []uint64
+	system  system
+	memory  *image // nil if the module has none
+}
+
+var errState = errors.New("the memory cannot hold the state")
+
+// Snapshot takes the state that Restore brings back from now on.
+func (i *Instance) Snapshot() (*State, error) {
+	s := &State{system: i.system.clone()}
+	for _, g := range i.globals {
+		s.globals = append(s.globals, g.Get())
+	}
+	if i.linear != nil {
+		var err error
+		if s.memory, err = newImage(i.linear.bytes()); err != nil {
+			return nil, err
+		}
+	}
+	if err := i.Adopt(s); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Adopt brings a new instance to a state that was taken of another one. After
+// an error the instance must be closed.
+func (i *Instance) Adopt(s *State) error {
+	i.origin = s
+	if i.linear == nil {
+		return i.Restore()
+	}
+	if missing := s.memory.size() - int(i.memory.Size()); missing > 0 {
+		if _, ok := i.memory.Grow(uint32(missing / pageBytes)); !ok {
+			return errState
+		}
+	}
+	if err := i.linear.adopt(s.memory); err != nil {
+		return err
+	}
+	return i.Restore()
+}
+
+// Restore brings the instance back to its state. After an error the instance
+// must be closed.
+func (i *Instance) Restore() error {
+	i.system = i.origin.system.clone()
+	for n, g := range i.globals {
+		g.Set(i.origin.globals[n])
+	}
+	if i.linear == nil {
+		return nil
+	}
+	size, err := i.linear.restore()
+	if err != nil {
+		return err
+	}
+	return shrink(i.memory, size)
+}
+
+// Close frees the state; the instances that began with it must be closed
+// before.
+func (s *State) Close() { s.memory.close() }
+
+// Restorable reports whether memory and globals are the whole state.
+func (p *Program) Restorable() bool { return len(p.meta.Info.SnapshotBlockers()) == 0 }
