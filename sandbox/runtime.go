@@ -111,25 +111,15 @@ type source struct {
 
 func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 	name := s.name
-	meta, err := fuel.Instrument(s.wasm, fuel.Options{Limits: r.gate(s.trusted)})
+	var p profile
+	var manifest Manifest
+	check := func(info *fuel.Info) (err error) {
+		p, manifest, err = r.examine(s, info)
+		return err
+	}
+	program, err := r.engine.Compile(ctx, s.wasm, fuel.Options{Limits: r.gate(s.trusted)}, check)
 	if err != nil {
-		return nil, refusal(name, "the module was refused", gateHint(s.wasm), err)
-	}
-	p, problems := s.profile(meta.Info)
-	problems = append(problems, r.wrongImports(meta.Info)...)
-	manifest, err := readManifest(meta.Info)
-	if err != nil {
-		problems = append(problems, err.Error())
-	}
-	if len(problems) > 0 {
-		return nil, refusal(name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
-	}
-	program, err := r.engine.Compile(ctx, s.wasm, meta)
-	if errors.Is(err, engine.ErrInvalid) {
-		return nil, refusal(name, "the module was refused", "build it again; it may be damaged", err)
-	}
-	if err != nil {
-		return nil, refusal(name, "the module cannot be compiled", "report it: a valid module should compile", err)
+		return nil, refused(s, err)
 	}
 	program.Process = s.process
 	if manifest.Name != "" {
@@ -147,6 +137,35 @@ func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 	}
 	r.add(m)
 	return m, nil
+}
+
+// examine says what kind of reward the gate has let in, or every reason why it
+// is none.
+func (r *Runtime) examine(s source, info *fuel.Info) (profile, Manifest, error) {
+	p, problems := s.profile(info)
+	problems = append(problems, r.wrongImports(info)...)
+	manifest, err := readManifest(info)
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	if len(problems) > 0 {
+		return nil, manifest, refusal(s.name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
+	}
+	return p, manifest, nil
+}
+
+// refused says why a module was not compiled.
+func refused(s source, err error) error {
+	var gate *fuel.Refused
+	switch {
+	case fault.As(err) != nil:
+		return err
+	case errors.As(err, &gate):
+		return refusal(s.name, "the module was refused", gateHint(s.wasm), err)
+	case errors.Is(err, engine.ErrInvalid):
+		return refusal(s.name, "the module was refused", "build it again; it may be damaged", err)
+	}
+	return refusal(s.name, "the module cannot be compiled", "report it: a valid module should compile", err)
 }
 
 func (r *Runtime) add(m *Module) {

@@ -195,11 +195,8 @@ func (r *Runtime) Precompile(ctx context.Context, i interpreter.Interpreter, fol
 	if err != nil {
 		return err
 	}
-	meta, err := fuel.Instrument(wasm, fuel.Options{Limits: r.gate(true)})
-	if err != nil {
-		return refusal(i.Title, "the interpreter was refused", "report it", err)
-	}
-	program, err := r.engine.Compile(ctx, wasm, meta)
+	anything := func(*fuel.Info) error { return nil }
+	program, err := r.engine.Compile(ctx, wasm, fuel.Options{Limits: r.gate(true)}, anything)
 	if err != nil {
 		return refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
 	}

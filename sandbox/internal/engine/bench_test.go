@@ -226,12 +226,10 @@ func BenchmarkKill(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			wasm := wt.Module{Memory: &wt.Memory{Export: "memory", Size: wt.Size{Min: 65}}, Funcs: c.body}.Bytes()
-			meta, err := fuel.Instrument(wasm, fuel.Options{})
-			require.NoError(b, err)
 			e, err := engine.New(engine.Options{})
 			require.NoError(b, err)
 			defer e.Close()
-			p, err := e.Compile(b.Context(), wasm, meta)
+			p, err := e.Compile(b.Context(), wasm, fuel.Options{}, func(*fuel.Info) error { return nil })
 			require.NoError(b, err)
 			defer p.Close(b.Context())
 			i, err := p.Instantiate(b.Context(), 64<<20)

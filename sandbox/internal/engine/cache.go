@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// cache keeps native code on disk, one folder per metered module, named by its
-// digest. Nobody else may be able to write here: the folder and everything in
+// cache keeps programs and states on disk, one folder for each, named by what
+// it came from. Nobody else may be able to write here: the folder and everything in
 // it must belong to this user and be closed to others, and every entry carries
 // a keyed digest over its content and its name, so that an entry that was
 // damaged, exchanged or put there by another program is compiled anew.
@@ -89,35 +89,37 @@ func (c *cache) makeKey(path string, replace bool) error {
 	return nil
 }
 
-// use builds a module with the entry called name as wazero's cache folder: the
-// existing one if it is sound, and then build is told that the module is
-// known, else a new one that is sealed and put in place afterwards. What goes
-// wrong with the cache costs time only.
-func (c *cache) use(name string, build func(dir string, known bool) error) (hit bool, err error) {
+// find returns the folder of a sound entry, and remembers that it was used.
+func (c *cache) find(name string) (dir string, ok bool) {
+	dir = filepath.Join(c.dir, name)
+	if !c.sound(dir, name) {
+		return "", false
+	}
+	now := time.Now()
+	_ = os.Chtimes(dir, now, now)
+	return dir, true
+}
+
+// scratch makes a folder for a new entry, or returns "" if it cannot.
+func (c *cache) scratch() string {
+	dir, err := os.MkdirTemp(c.dir, "new-entry-")
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// keep seals a scratch folder and puts it in the place of the entry. What goes
+// wrong costs time only: the entry will not be there.
+func (c *cache) keep(name, scratch string) {
 	entry := filepath.Join(c.dir, name)
-	if c.sound(entry, name) {
-		if err := build(entry, true); err == nil {
-			now := time.Now()
-			_ = os.Chtimes(entry, now, now)
-			return true, nil
-		}
+	sum, err := c.sum(scratch, name)
+	if err != nil || os.WriteFile(filepath.Join(scratch, sealName), sum, 0o600) != nil {
+		return
 	}
 	_ = os.RemoveAll(entry)
-	fresh, err := os.MkdirTemp(c.dir, "new-entry-")
-	if err != nil {
-		return false, build("", false)
-	}
-	defer os.RemoveAll(fresh)
-	if err := build(fresh, false); err != nil {
-		return false, err
-	}
-	if sum, err := c.sum(fresh, name); err == nil {
-		if os.WriteFile(filepath.Join(fresh, sealName), sum, 0o600) == nil {
-			_ = os.Rename(fresh, entry)
-		}
-	}
+	_ = os.Rename(scratch, entry)
 	c.evict(entry)
-	return false, nil
 }
 
 func (c *cache) sound(entry, name string) bool {

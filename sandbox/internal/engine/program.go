@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+
+	"github.com/merit-rl/merit/sandbox/fuel"
+)
+
+// Program is a compiled module, ready to be instantiated.
+type Program struct {
+	engine   *Engine
+	key      string
+	meta     *fuel.Instrumented // without its bytes
+	runtime  wazero.Runtime
+	cache    wazero.CompilationCache
+	compiled wazero.CompiledModule
+	// Cached says that the native code came from the disk.
+	Cached bool
+	// Process is what every instance finds around it.
+	Process Process
+}
+
+// ErrInvalid says that a module is not valid WebAssembly 2.0.
+var ErrInvalid = errors.New("not valid WebAssembly 2.0")
+
+// Compile takes a module through gate, meter, validation and compiler, all but
+// the last of which are known to have been passed where the cache has the
+// program. Check looks at what the gate has found before anything dear is
+// done. The error is a *fuel.Refused, check's own, ErrInvalid or the
+// compiler's. A program has a wazero runtime of its own, so closing it frees
+// everything.
+func (e *Engine) Compile(ctx context.Context, module []byte, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
+	p := &Program{engine: e}
+	if e.cache != nil {
+		p.key = programKey(module, o)
+		if known, err := p.recall(ctx, o, check); known || err != nil {
+			return p, err
+		}
+	}
+	meta, err := fuel.Instrument(module, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(meta.Info); err != nil {
+		return nil, err
+	}
+	if err := validate(ctx, module); err != nil {
+		return nil, err
+	}
+	p.meta = meta
+	if err := p.build(ctx); err != nil {
+		p.Close(ctx)
+		return nil, err
+	}
+	meta.Wasm = nil
+	return p, nil
+}
+
+// build compiles what the meter wrote, and files it if there is a cache.
+func (p *Program) build(ctx context.Context) error {
+	dir := ""
+	if p.engine.cache != nil {
+		dir = p.engine.cache.scratch()
+		defer os.RemoveAll(dir)
+	}
+	if err := p.open(ctx, p.meta.Wasm, dir); err != nil {
+		return err
+	}
+	if dir != "" && p.file(ctx, dir) == nil {
+		p.engine.cache.keep(p.key, dir)
+	}
+	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
+}
+
+// open compiles a module in a runtime of its own, with a folder for wazero's
+// cache if dir is not empty.
+func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error) {
+	c := wazero.NewRuntimeConfigInterpreter()
+	if !p.engine.options.Interpreter {
+		c = wazero.NewRuntimeConfig()
+	}
+	if dir != "" {
+		if p.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return err
+		}
+		c = c.WithCompilationCache(p.cache)
+	}
+	p.runtime = wazero.NewRuntimeWithConfig(ctx, config(c))
+	p.compiled, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), wasm)
+	return err
+}
+
+// validate checks the original of a module without running or compiling it:
+// the metered form of an invalid module may be valid.
+func validate(ctx context.Context, wasm []byte) error {
+	r := wazero.NewRuntimeWithConfig(ctx, config(wazero.NewRuntimeConfigInterpreter()))
+	defer r.Close(ctx)
+	if _, err := r.CompileModule(ctx, wasm); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return nil
+}
+
+func config(c wazero.RuntimeConfig) wazero.RuntimeConfig {
+	return c.WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false).WithCloseOnContextDone(false)
+}
+
+// Info is what the gate found.
+func (p *Program) Info() *fuel.Info { return p.meta.Info }
+
+// Close frees the program; its instances must be closed before.
+func (p *Program) Close(ctx context.Context) {
+	if p.runtime != nil {
+		_ = p.runtime.Close(ctx)
+	}
+	if p.cache != nil {
+		_ = p.cache.Close(ctx)
+	}
+	p.runtime, p.cache, p.compiled = nil, nil, nil
+}

@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/sandbox/fuel"
+	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
+)
+
+func anything(*fuel.Info) error { return nil }
+
+// adder is a module whose f(x) is x + 35 with a table, a global and data.
+func adder() []byte {
+	return wt.Module{
+		Memory:  &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}},
+		Tables:  []wt.Table{{Size: wt.Size{Min: 2}}},
+		Types:   []wt.Func{{Params: wt.I32, Results: wt.I32}},
+		Elems:   []wt.Elem{{Funcs: []uint32{1}}},
+		Globals: []wt.Global{{Type: wt.I32, Mutable: true}},
+		Customs: []wt.Custom{{Name: "note", Content: "text"}},
+		Funcs: []wt.Func{
+			{Export: "f", Params: wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.I32Const(0) + wt.CallIndirect(0, 0)},
+			{Params: wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.I32Const(35) + wt.I32Add},
+		},
+	}.Bytes()
+}
+
+func run(t *testing.T, p *Program) (result, used uint64) {
+	i, err := p.Instantiate(t.Context(), 1<<20)
+	require.NoError(t, err)
+	defer i.Close()
+	i.Begin(t.Context(), Budget{Fuel: 1000, Depth: 100, Wall: time.Minute})
+	result, stop := i.Call(i.Func("f"), 7)
+	require.Nil(t, stop)
+	used, stop = i.End()
+	require.Nil(t, stop)
+	return result, used
+}
+
+// Promise: a program from the cache is the same program: what the gate found,
+// results and fuel.
+func TestProgramFromCache(t *testing.T) {
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache"), CacheBytes: 1 << 30})
+	require.NoError(t, err)
+	defer e.Close()
+	var infos []*fuel.Info
+	for _, cached := range []bool{false, true, true} {
+		p, err := e.Compile(t.Context(), adder(), fuel.Options{}, anything)
+		require.NoError(t, err)
+		require.Equal(t, cached, p.Cached)
+		result, used := run(t, p)
+		require.EqualValues(t, 42, result)
+		require.EqualValues(t, 6, used)
+		infos = append(infos, p.Info())
+		p.Close(t.Context())
+	}
+	require.Equal(t, infos[0], infos[1])
+	// Other limits are another program, and what is not allowed now is refused.
+	p, err := e.Compile(t.Context(), adder(), fuel.Options{Limits: fuel.Limits{MemoryPages: 2}}, anything)
+	require.NoError(t, err)
+	require.False(t, p.Cached)
+	p.Close(t.Context())
+	wrong := errors.New("wrong")
+	_, err = e.Compile(t.Context(), adder(), fuel.Options{}, func(*fuel.Info) error { return wrong })
+	require.ErrorIs(t, err, wrong)
+}
+
+// Promise: if wazero does not take the native code from the cache, the empty
+// skeleton is never run in its place.
+func TestSkeletonNeverRuns(t *testing.T) {
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache"), CacheBytes: 1 << 30})
+	require.NoError(t, err)
+	defer e.Close()
+	key := programKey(adder(), fuel.Options{})
+	for name, harm := range map[string]func(t *testing.T, dir, code string){
+		"other name": func(t *testing.T, _, code string) {
+			require.NoError(t, os.Rename(code, code+"0"))
+		},
+		"stale": func(t *testing.T, _, code string) {
+			content, err := os.ReadFile(code)
+			require.NoError(t, err)
+			content[7] ^= 1 // the version of wazero
+			require.NoError(t, os.WriteFile(code, content, 0o600))
+		},
+		"no meta": func(t *testing.T, dir, _ string) {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, metaFile), []byte("{}"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := e.Compile(t.Context(), adder(), fuel.Options{}, anything)
+			require.NoError(t, err)
+			p.Close(t.Context())
+			dir, ok := e.cache.find(key)
+			require.True(t, ok)
+			code, err := codeFile(dir)
+			require.NoError(t, err)
+			harm(t, dir, code)
+			sum, err := e.cache.sum(dir, key) // sealed as if it were good
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, sealName), sum, 0o600))
+			for _, cached := range []bool{false, true} {
+				p, err := e.Compile(t.Context(), adder(), fuel.Options{}, anything)
+				require.NoError(t, err)
+				require.Equal(t, cached, p.Cached)
+				result, _ := run(t, p)
+				require.EqualValues(t, 42, result)
+				p.Close(t.Context())
+			}
+		})
+	}
+}
