@@ -10,10 +10,20 @@ import (
 // with: a file in memory that they map, and a view of it to copy from.
 type image struct {
 	data []byte
-	file int
+	file int // or -1: on the heap, for memories that are copied as a whole
 }
 
+// newImage makes a file in memory. Where there can be none, as under ulimit -f,
+// openPagemap has found that out and memories are copied.
 func newImage(content []byte) (*image, error) {
+	i, err := newFileImage(content)
+	if err != nil && pages() == nil {
+		return &image{append([]byte(nil), content...), -1}, nil
+	}
+	return i, err
+}
+
+func newFileImage(content []byte) (*image, error) {
 	file, err := unix.MemfdCreate("merit-snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
@@ -36,7 +46,7 @@ func newImage(content []byte) (*image, error) {
 func (i *image) size() int { return len(i.data) }
 
 func (i *image) close() {
-	if i == nil {
+	if i == nil || i.file < 0 {
 		return
 	}
 	if i.data != nil {
