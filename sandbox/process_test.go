@@ -204,6 +204,16 @@ func TestWorkerMemory(t *testing.T) {
 	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
 }
 
+// Promise: one worker holds many modules at one time.
+func TestProcessHoldsManyModules(t *testing.T) {
+	r := newRuntime(t, inProcesses(1))
+	for n := range 100 {
+		e := load(t, r, guest{evaluate: score(float64(n)) + scored}.wasm()).Evaluate(context.Background(), small())
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, float64(n), e.Result.Score)
+	}
+}
+
 // Promise: modules that are closed leave the workers, and a runtime that is
 // closed leaves no process and no goroutine.
 func TestProcessCloseLeavesNothing(t *testing.T) {

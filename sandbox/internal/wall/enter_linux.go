@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxFiles is enough for the runtime's own, the pipes, the page map and one
-// snapshot being made.
-const maxFiles = 32
+// maxFiles is enough for the runtime's own, the pipes, the page map and the
+// snapshots of some 250 modules. Times FileBytes, it bounds what files in
+// memory can take that are not mapped.
+const maxFiles = 256
 
 // Enter puts this process behind the wall for good. What the process needs of
 // files must be open.
