@@ -66,13 +66,14 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 	if l := scriptLanguage(path); l != nil {
 		return r.loadScript(ctx, l, path)
 	}
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > int64(r.config.ModuleMiB)<<20 {
-		return nil, refusal(path, fmt.Sprintf("it has %d bytes", info.Size()), "raise module_mib if you trust it", nil)
-	}
 	var wasm []byte
+	f, err := os.Open(path)
 	if err == nil {
-		wasm, err = os.ReadFile(path)
+		wasm, err = readFile(f, int64(r.config.ModuleMiB)<<20)
+		_ = f.Close() // it was only read
+	}
+	if errors.Is(err, errTooLarge) {
+		return nil, refusal(path, fmt.Sprintf("it has more than %d bytes", r.config.ModuleMiB<<20), "raise module_mib if you trust it", nil)
 	}
 	if err != nil {
 		kind := fault.Invalid

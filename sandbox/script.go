@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -143,7 +144,15 @@ func readScript(l *language, at string, most int64) (*script, error) {
 	s := &script{language: l, name: strings.TrimSuffix(filepath.Base(at), l.extension), entry: "reward" + l.extension, files: map[string][]byte{}}
 	if only != "" {
 		s.entry = only
-		if s.files[only], err = fs.ReadFile(root.FS(), only); err != nil {
+		f, err := root.Open(only)
+		if err == nil {
+			s.files[only], err = readFile(f, most)
+			_ = f.Close() // it was only read
+		}
+		switch {
+		case errors.Is(err, errTooLarge):
+			return nil, fail(fault.Refused, at, "the file is larger than module_mib", "raise module_mib if you trust it", nil)
+		case err != nil:
 			return nil, fail(fault.Missing, at, "the reward cannot be read", "check the path", err)
 		}
 		return s, nil
@@ -157,16 +166,22 @@ func readScript(l *language, at string, most int64) (*script, error) {
 			return fs.SkipDir
 		case d.IsDir(), testFile(base):
 			return nil
-		case !d.Type().IsRegular():
-			return fail(fault.Refused, path.Join(at, name), "it is not a regular file", "copy what it stands for into the folder: links are not followed", nil)
 		}
-		data, err := fs.ReadFile(root.FS(), name)
-		if err != nil || stale(name, data) {
+		data := []byte(nil)
+		if err = errNotRegular; d.Type().IsRegular() {
+			data, err = readRegular(root, name, most-total)
+		}
+		switch {
+		case errors.Is(err, errNotRegular):
+			return fail(fault.Refused, path.Join(at, name), err.Error(), "copy what it stands for into the folder: links are not followed", nil)
+		case errors.Is(err, errChanged):
+			return fail(fault.Refused, path.Join(at, name), err.Error(), "try again when nothing writes to the folder", nil)
+		case errors.Is(err, errTooLarge):
+			return fail(fault.Refused, at, "the folder is larger than module_mib", "leave out what the reward does not import, or raise module_mib", nil)
+		case err != nil || stale(name, data):
 			return err
 		}
-		if total += int64(len(data)); total > most {
-			return fail(fault.Refused, at, "the folder is larger than module_mib", "leave out what the reward does not import, or raise module_mib", nil)
-		}
+		total += int64(len(data))
 		s.files[name] = data
 		return nil
 	})
