@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -18,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// meanwhile repeats changes of the file at path, one after another, until the
+// meanwhile repeats changes, one after another and a moment apart, until the
 // test ends.
 func meanwhile(t *testing.T, changes ...func() error) {
 	var stop sync.WaitGroup
@@ -34,9 +35,18 @@ func meanwhile(t *testing.T, changes ...func() error) {
 				t.Error(err)
 				return
 			}
+			time.Sleep(50 * time.Microsecond)
 		}
 	})
 	t.Cleanup(func() { close(done); stop.Wait() })
+}
+
+// often repeats try forty times, and on until it was enough.
+func often(try func(), enough func() bool) {
+	start := time.Now()
+	for n := 0; n < 40 || !enough() && time.Since(start) < suiteTime; n++ {
+		try()
+	}
 }
 
 // replace puts content where path is, in one step.
@@ -82,11 +92,11 @@ func TestFileChangedBetweenCheckAndLoad(t *testing.T) {
 				r := newRuntime(t, suiteLimits, suiteModes[mode].change)
 				meanwhile(t, change(path, contents[1]), change(path, contents[0]))
 				seen := map[string]int{}
-				for n := 0; n < 40 || len(seen) < len(rewards) && n < 4000; n++ {
+				often(func() {
 					m, err := r.LoadFile(context.Background(), path)
 					if err != nil { // half of it was written
 						require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
-						continue
+						return
 					}
 					e := m.Evaluate(context.Background(), small())
 					require.Equal(t, reward.Scored, e.Outcome, e.Reason)
@@ -95,7 +105,7 @@ func TestFileChangedBetweenCheckAndLoad(t *testing.T) {
 					require.Equal(t, want, e.Result.Score)
 					seen[m.Info().Digest]++
 					m.Close(context.Background())
-				}
+				}, func() bool { return len(seen) == len(rewards) })
 				require.Len(t, seen, len(rewards), "both were loaded")
 			})
 		}
@@ -131,18 +141,18 @@ func TestLinkSwappedIntoAFolder(t *testing.T) {
 	plain := move(replace(elsewhere, "export const value = 1;\n"))
 	meanwhile(t, move(link(elsewhere, secret)), plain, move(link(elsewhere, ".git/secret")), plain)
 	loaded, refused := 0, 0
-	for n := 0; n < 40 || (loaded == 0 || refused == 0) && n < 4000; n++ {
+	often(func() {
 		m, err := r.LoadFile(context.Background(), dir)
 		if err != nil {
 			require.Contains(t, []fault.Kind{fault.Refused, fault.Missing}, fault.As(err).Kind, "%v", err)
 			require.NotContains(t, err.Error(), "666")
 			refused++
-			continue
+			return
 		}
 		require.Equal(t, 1.0, m.Evaluate(context.Background(), small()).Result.Score)
 		m.Close(context.Background())
 		loaded++
-	}
+	}, func() bool { return loaded > 0 && refused > 0 })
 	require.Positive(t, loaded)
 	require.Positive(t, refused)
 }
