@@ -15,6 +15,19 @@ type describer interface {
 	describe() (about map[string]string, group bool)
 }
 
+// describe lets the first session of a script say what it is.
+func (w *worker) describe() error {
+	d, ok := w.session.(describer)
+	if !ok || w.module.described {
+		return nil
+	}
+	if err := w.module.describe(d); err != nil {
+		return err
+	}
+	w.collector.rule = w.module.info.StepIndexing
+	return nil
+}
+
 // describe takes over what the first instance says, before anybody else can
 // see the module.
 func (m *Module) describe(d describer) error {

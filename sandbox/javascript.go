@@ -21,8 +21,8 @@ import (
 // the host drives through its exports; requests and answers are JSON.
 type javascript struct{ script *script }
 
-func javascriptSource(s *script, wasm []byte) source {
-	return source{name: s.name, wasm: wasm, trusted: true, profile: func(*fuel.Info) (profile, []string) { return javascript{s}, nil }}
+func javascriptSource(s *script) source {
+	return source{name: s.name, trusted: true, profile: func(*fuel.Info) (profile, []string) { return javascript{s}, nil }}
 }
 
 func (javascript) name() string { return "js" }

@@ -32,7 +32,7 @@ const (
 
 // pythonSource lays out the files: the module that the sandbox provides, and
 // the reward with its packages.
-func pythonSource(s *script, wasm []byte) source {
+func pythonSource(s *script) source {
 	files := map[string][]byte{}
 	_ = fs.WalkDir(sdk.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -46,7 +46,7 @@ func pythonSource(s *script, wasm []byte) source {
 	boot := fmt.Sprintf("import sys; sys.path.insert(0, '/%s')\nfrom merit_reward import _sandbox; _sandbox.boot(%q)",
 		pythonRoot, "/"+path.Join(pythonReward, s.entry))
 	return source{
-		name: s.name, wasm: wasm, trusted: true,
+		name: s.name, trusted: true,
 		profile: func(*fuel.Info) (profile, []string) { return python{s}, nil },
 		process: engine.Process{
 			Args:  []string{"python", "-S", "-P", "-B", "-c", boot},

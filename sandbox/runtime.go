@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -93,17 +92,18 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 // conversation. Name is used where the module's manifest has none. A module
 // that must not run is refused with a *fault.Error that lists every problem.
 func (r *Runtime) Load(ctx context.Context, name string, wasm []byte) (*Module, error) {
-	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))
+	module := engine.Bytes(wasm)
+	digest := "sha256:" + module.Digest
 	if r.fleet != nil {
 		return r.loadRemote(ctx, wire.Module{Name: name, Wasm: wasm}, digest)
 	}
-	return r.load(ctx, source{name: name, wasm: wasm, digest: digest, profile: detect})
+	return r.load(ctx, source{name: name, module: module, digest: digest, profile: detect})
 }
 
 // source is a module on its way in.
 type source struct {
 	name    string
-	wasm    []byte
+	module  engine.Module
 	digest  string // of all that decides about results
 	profile func(*fuel.Info) (profile, []string)
 	process engine.Process
@@ -118,7 +118,7 @@ func (r *Runtime) load(ctx context.Context, s source) (*Module, error) {
 		p, manifest, err = r.examine(s, info)
 		return err
 	}
-	program, err := r.engine.Compile(ctx, s.wasm, fuel.Options{Limits: r.gate(s.trusted)}, check)
+	program, err := r.engine.Compile(ctx, s.module, fuel.Options{Limits: r.gate(s.trusted)}, check)
 	if err != nil {
 		return nil, refused(s, err)
 	}
@@ -162,7 +162,8 @@ func refused(s source, err error) error {
 	case fault.As(err) != nil:
 		return err
 	case errors.As(err, &gate):
-		return refusal(s.name, "the module was refused", gateHint(s.wasm), err)
+		wasm, _ := s.module.Read()
+		return refusal(s.name, "the module was refused", gateHint(wasm), err)
 	case errors.Is(err, engine.ErrInvalid):
 		return refusal(s.name, "the module was refused", "build it again; it may be damaged", err)
 	}

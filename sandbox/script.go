@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
@@ -31,8 +32,8 @@ type script struct {
 type language struct {
 	extension   string // of the file; a folder has reward with this extension
 	interpreter interpreter.Interpreter
-	// source gives the module that runs s, and with it what it finds around it.
-	source func(s *script, wasm []byte) source
+	// source gives what runs s, but for the module of the interpreter.
+	source func(s *script) source
 }
 
 func languages() []*language {
@@ -78,15 +79,15 @@ func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Mo
 	if folder == "" {
 		folder = interpreter.Folder()
 	}
-	wasm, err := l.interpreter.Load(folder)
-	if err != nil {
-		return nil, err
-	}
 	if r.fleet != nil {
+		wasm, err := l.interpreter.Load(folder)
+		if err != nil {
+			return nil, err
+		}
 		return r.loadRemote(ctx, s.remote(wasm), s.digest(l.interpreter))
 	}
-	src := l.source(s, wasm)
-	src.digest = s.digest(l.interpreter)
+	src := l.source(s)
+	src.module, src.digest = interpreterModule(l.interpreter, folder), s.digest(l.interpreter)
 	return r.load(ctx, src)
 }
 
@@ -204,15 +205,20 @@ func (s *script) digest(i interpreter.Interpreter) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
+// interpreterModule is an interpreter in a folder; its digest is known without
+// reading it.
+func interpreterModule(i interpreter.Interpreter, folder string) engine.Module {
+	return engine.Module{Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(folder) }}
+}
+
 // Precompile compiles an interpreter into the cache, as the first script would.
 func (r *Runtime) Precompile(ctx context.Context, i interpreter.Interpreter, folder string) error {
-	wasm, err := i.Load(folder)
-	if err != nil {
-		return err
-	}
 	anything := func(*fuel.Info) error { return nil }
-	program, err := r.engine.Compile(ctx, wasm, fuel.Options{Limits: r.gate(true)}, anything)
-	if err != nil {
+	program, err := r.engine.Compile(ctx, interpreterModule(i, folder), fuel.Options{Limits: r.gate(true)}, anything)
+	switch {
+	case fault.As(err) != nil:
+		return err
+	case err != nil:
 		return refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
 	}
 	program.Close(ctx)

@@ -178,6 +178,37 @@ func TestScriptsStartFresh(t *testing.T) {
 	}
 }
 
+// Promise: a script that an earlier process has started is not started again,
+// and is the same: what it says of itself, results, fuel. Another text is
+// another script.
+func TestOriginsAreKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	entries := func() int {
+		found, err := filepath.Glob(filepath.Join(dir, "v*", "*", "content"))
+		require.NoError(t, err)
+		return len(found)
+	}
+	text := "export const merit = { name: 'kept', step_index: 'message' };\nconst born = Math.random();\n" +
+		"export default function reward(rollout) { return { score: %d, reason: String(born) + rollout.id }; }\n"
+	var want reward.Evaluation
+	for i, score := range []int{1, 1, 2, 1} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.CacheDir = dir })
+		m, err := loadScript(t, r, "reward.js", fmt.Sprintf(text, score))
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 1, 2, 2}[i], entries())
+		require.Equal(t, i > 0, m.Cached())
+		require.Equal(t, "kept", m.Info().Name)
+		require.Equal(t, reward.ByMessage, m.Info().StepIndexing)
+		e := m.Evaluate(context.Background(), small())
+		e.Elapsed = 0
+		if i == 0 {
+			want = e
+		}
+		want.Result.Score = float64(score)
+		require.Equal(t, want, e)
+	}
+}
+
 // Promise: an author reads the traceback of his own file, without ours.
 func TestScriptTracebacks(t *testing.T) {
 	r := oneWorker(t)

@@ -174,7 +174,9 @@ func (s *server) loadModule(ctx context.Context, m wire.Module) (*Module, error)
 			for _, f := range m.Files {
 				files[f.Name] = slices.Clone(f.Data)
 			}
-			return s.runtime.load(ctx, l.source(&script{language: l, name: m.Name, entry: m.Entry, files: files}, slices.Clone(m.Wasm)))
+			src := l.source(&script{language: l, name: m.Name, entry: m.Entry, files: files})
+			src.module = engine.Bytes(slices.Clone(m.Wasm))
+			return s.runtime.load(ctx, src)
 		}
 	}
 	return nil, wire.ErrMessage

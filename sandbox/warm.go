@@ -8,7 +8,6 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
 // warmRounds evaluations of a built-in conversation come before the snapshot:
@@ -18,34 +17,6 @@ const warmRounds = 2
 // errCold says that the module failed on the built-in conversation. That is
 // allowed; its instances then start without it.
 var errCold = errors.New("the module failed on the built-in conversation")
-
-// origin is where every evaluation of a module begins: what its first instance
-// came to, and what its session learned on the way.
-type origin struct {
-	state *engine.State
-	memo  []byte
-}
-
-// begin brings the worker to where evaluations begin: to the module's origin,
-// or by starting the guest where there is none, because this is the first
-// worker or because the isolation wants it.
-func (w *worker) begin(ctx context.Context) error {
-	m := w.module
-	if o := m.origin; o != nil {
-		if err := w.instance.Adopt(o.state); err != nil {
-			return err
-		}
-		return w.session.resume(o.memo)
-	}
-	if err := w.prepare(ctx); err != nil || m.isolation() != Snapshot {
-		return err
-	}
-	state, err := w.instance.Snapshot()
-	if err == nil {
-		m.origin = &origin{state, w.session.memo()}
-	}
-	return err
-}
 
 // prepare starts the guest and warms it up. It does the same in every
 // isolation mode, so that results and fuel are the same.
@@ -59,14 +30,8 @@ func (w *worker) prepare(ctx context.Context) error {
 	if stop != nil {
 		return fmt.Errorf("%s%s", stopped(stop, w.instance.MemoryDenied()).reason, w.lastLog())
 	}
-	if d, ok := w.session.(describer); ok && !w.module.described {
-		if err := w.module.describe(d); err != nil {
-			return err
-		}
-		w.collector.rule = w.module.info.StepIndexing
-	}
-	if w.module.cold {
-		return nil
+	if err := w.describe(); err != nil || w.module.cold {
+		return err
 	}
 	return w.warm(ctx)
 }

@@ -229,7 +229,7 @@ func BenchmarkKill(b *testing.B) {
 			e, err := engine.New(engine.Options{})
 			require.NoError(b, err)
 			defer e.Close()
-			p, err := e.Compile(b.Context(), wasm, fuel.Options{}, func(*fuel.Info) error { return nil })
+			p, err := e.Compile(b.Context(), engine.Bytes(wasm), fuel.Options{}, func(*fuel.Info) error { return nil })
 			require.NoError(b, err)
 			defer p.Close(b.Context())
 			i, err := p.Instantiate(b.Context(), 64<<20)

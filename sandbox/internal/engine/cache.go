@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // cache keeps programs and states on disk, one folder for each, named by what
@@ -26,7 +29,7 @@ type cache struct {
 }
 
 const (
-	cacheVersion = "v1"
+	cacheVersion = "v2"
 	sealName     = "seal"
 	keyName      = "key"
 )
@@ -147,19 +150,38 @@ func (c *cache) sum(entry, name string) ([]byte, error) {
 		if err != nil || d.IsDir() || rel == sealName {
 			return err
 		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		one := sha256.New()
-		if _, err := io.Copy(one, f); err != nil {
-			return err
-		}
-		fmt.Fprintf(mac, "%q %x\n", rel, one.Sum(nil))
-		return nil
+		parts, err := digests(path)
+		fmt.Fprintf(mac, "%q %x\n", rel, parts)
+		return err
 	})
 	return mac.Sum(nil), err
+}
+
+// digests returns the digest of every sealPart bytes of a file: native code is
+// tens of megabytes, and so all processors share the work.
+func digests(path string) ([][sha256.Size]byte, error) {
+	const sealPart = 1 << 20
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][sha256.Size]byte, info.Size()/sealPart+1)
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range parts {
+		work.Go(func() error {
+			h := sha256.New()
+			_, err := io.Copy(h, io.NewSectionReader(f, int64(i)*sealPart, sealPart))
+			h.Sum(parts[i][:0])
+			return err
+		})
+	}
+	return parts, work.Wait()
 }
 
 // evict removes what was not used for longest until the rest fits, but not

@@ -28,9 +28,9 @@ const (
 
 // programKey names what a module becomes under these options. The options'
 // function is not part of it: it is asked again.
-func programKey(module []byte, o fuel.Options) string {
+func programKey(digest string, o fuel.Options) string {
 	o.AllowImport = nil
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "program %d %+v %x", fuel.Version, o, sha256.Sum256(module))))
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "program %d %+v %s", fuel.Version, o, digest)))
 }
 
 // file completes the folder of a program whose code is there.

@@ -13,33 +13,33 @@ type image struct {
 	file int // or -1: on the heap, for memories that are copied as a whole
 }
 
-// newImage makes a file in memory. Where there can be none, as under ulimit -f,
-// openPagemap has found that out and memories are copied.
-func newImage(content []byte) (*image, error) {
-	i, err := newFileImage(content)
+// newImage returns an image of zeros, in a file in memory. Where there can be
+// none, as under ulimit -f, openPagemap has found that out and memories are
+// copied.
+func newImage(size int) (*image, error) {
+	i, err := newFileImage(size)
 	if err != nil && pages() == nil {
-		return &image{append([]byte(nil), content...), -1}, nil
+		return &image{make([]byte, size), -1}, nil
 	}
 	return i, err
 }
 
-func newFileImage(content []byte) (*image, error) {
+func newFileImage(size int) (*image, error) {
 	file, err := unix.MemfdCreate("merit-snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	i := &image{file: file}
-	if len(content) == 0 {
+	if size == 0 {
 		return i, nil
 	}
-	if err = unix.Ftruncate(file, int64(len(content))); err == nil {
-		i.data, err = unix.Mmap(file, 0, len(content), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err = unix.Ftruncate(file, int64(size)); err == nil {
+		i.data, err = unix.Mmap(file, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	}
 	if err != nil {
 		i.close()
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	copySparse(i.data, content)
 	return i, nil
 }
 
@@ -53,23 +53,4 @@ func (i *image) close() {
 		_ = unix.Munmap(i.data)
 	}
 	_ = unix.Close(i.file)
-}
-
-// copySparse copies the pages that are not zero, so that a snapshot of a
-// large, mostly empty memory stays small.
-func copySparse(dst, src []byte) {
-	for at := 0; at < len(src); at += 4096 {
-		if page := src[at:min(at+4096, len(src))]; !zero(page) {
-			copy(dst[at:], page)
-		}
-	}
-}
-
-func zero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }

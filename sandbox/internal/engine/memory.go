@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/tetratelabs/wazero/experimental"
+import (
+	"bytes"
+	"iter"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
 
 // linear is the memory of one guest.
 type linear interface {
@@ -73,3 +78,33 @@ func (c *copied) restore() (uint32, error) {
 	clear(c.buf[n:])
 	return uint32(n), nil
 }
+
+// takeImage copies a memory; pages of zeros, of which a large memory has many,
+// take no room.
+func takeImage(content []byte) (*image, error) {
+	i, err := newImage(len(content))
+	if err != nil {
+		return nil, err
+	}
+	for n, page := range written(content) {
+		copy(i.data[n*statePage:], page)
+	}
+	return i, nil
+}
+
+// statePage is the grain in which memory is kept.
+const statePage = 4096
+
+// written yields the pages that are not zero, with their numbers.
+func written(content []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for n := range len(content) / statePage {
+			page := content[n*statePage : (n+1)*statePage]
+			if !bytes.Equal(page, zeros[:]) && !yield(n, page) {
+				return
+			}
+		}
+	}
+}
+
+var zeros [statePage]byte

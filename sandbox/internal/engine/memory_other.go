@@ -8,7 +8,8 @@ func newLinear(limit uint64) linear { return newCopied(limit) }
 // with.
 type image struct{ data []byte }
 
-func newImage(content []byte) (*image, error) { return &image{append([]byte(nil), content...)}, nil }
+// newImage returns an image of zeros.
+func newImage(size int) (*image, error) { return &image{make([]byte, size)}, nil }
 
 func (i *image) size() int { return len(i.data) }
 

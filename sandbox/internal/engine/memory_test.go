@@ -19,7 +19,7 @@ func memories(limit uint64) map[string]linear {
 // keep takes an image of a memory and lets it begin there.
 func keep(t *testing.T, m linear) {
 	t.Helper()
-	i, err := newImage(m.bytes())
+	i, err := takeImage(m.bytes())
 	require.NoError(t, err)
 	t.Cleanup(i.close)
 	require.NoError(t, m.adopt(i))
@@ -110,7 +110,7 @@ func TestImageIsShared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer first.Free()
 			copy(first.Reallocate(size)[pageBytes:], "origin")
-			i, err := newImage(first.bytes())
+			i, err := takeImage(first.bytes())
 			require.NoError(t, err)
 			defer i.close()
 			require.NoError(t, first.adopt(i))

@@ -73,7 +73,7 @@ func (p *pagemap) works() bool {
 	defer m.Free()
 	m.Reallocate(2 * pageBytes)
 	m.buf[5000] = 1
-	i, err := newFileImage(m.bytes())
+	i, err := newFileImage(len(m.bytes()))
 	if err != nil {
 		return false
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -28,31 +29,47 @@ type Program struct {
 	Process Process
 }
 
+// Module is what Compile takes: WebAssembly that is read only if the cache has
+// nothing of it.
+type Module struct {
+	Digest string // SHA-256 in hex; not needed without a cache
+	Read   func() ([]byte, error)
+}
+
+// Bytes is a module in memory.
+func Bytes(wasm []byte) Module {
+	return Module{fmt.Sprintf("%x", sha256.Sum256(wasm)), func() ([]byte, error) { return wasm, nil }}
+}
+
 // ErrInvalid says that a module is not valid WebAssembly 2.0.
 var ErrInvalid = errors.New("not valid WebAssembly 2.0")
 
 // Compile takes a module through gate, meter, validation and compiler, all but
 // the last of which are known to have been passed where the cache has the
 // program. Check looks at what the gate has found before anything dear is
-// done. The error is a *fuel.Refused, check's own, ErrInvalid or the
-// compiler's. A program has a wazero runtime of its own, so closing it frees
+// done. The error is a *fuel.Refused, ErrInvalid, the compiler's, or what Read
+// or check returned. A program has a wazero runtime of its own, so closing it frees
 // everything.
-func (e *Engine) Compile(ctx context.Context, module []byte, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
+func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
 	p := &Program{engine: e}
 	if e.cache != nil {
-		p.key = programKey(module, o)
+		p.key = programKey(m.Digest, o)
 		if known, err := p.recall(ctx, o, check); known || err != nil {
 			return p, err
 		}
 	}
-	meta, err := fuel.Instrument(module, o)
+	wasm, err := m.Read()
+	if err != nil {
+		return nil, err
+	}
+	meta, err := fuel.Instrument(wasm, o)
 	if err != nil {
 		return nil, err
 	}
 	if err := check(meta.Info); err != nil {
 		return nil, err
 	}
-	if err := validate(ctx, module); err != nil {
+	if err := validate(ctx, wasm); err != nil {
 		return nil, err
 	}
 	p.meta = meta
@@ -112,6 +129,9 @@ func validate(ctx context.Context, wasm []byte) error {
 func config(c wazero.RuntimeConfig) wazero.RuntimeConfig {
 	return c.WithCoreFeatures(api.CoreFeaturesV2).WithDebugInfoEnabled(false).WithCloseOnContextDone(false)
 }
+
+// Key names what the module and the options made; empty without a cache.
+func (p *Program) Key() string { return p.key }
 
 // Info is what the gate found.
 func (p *Program) Info() *fuel.Info { return p.meta.Info }

@@ -16,8 +16,8 @@ import (
 func anything(*fuel.Info) error { return nil }
 
 // adder is a module whose f(x) is x + 35 with a table, a global and data.
-func adder() []byte {
-	return wt.Module{
+func adder() Module {
+	return Bytes(wt.Module{
 		Memory:  &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}},
 		Tables:  []wt.Table{{Size: wt.Size{Min: 2}}},
 		Types:   []wt.Func{{Params: wt.I32, Results: wt.I32}},
@@ -28,7 +28,7 @@ func adder() []byte {
 			{Export: "f", Params: wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.I32Const(0) + wt.CallIndirect(0, 0)},
 			{Params: wt.I32, Results: wt.I32, Body: wt.LocalGet(0) + wt.I32Const(35) + wt.I32Add},
 		},
-	}.Bytes()
+	}.Bytes())
 }
 
 func run(t *testing.T, p *Program) (result, used uint64) {
@@ -77,7 +77,7 @@ func TestSkeletonNeverRuns(t *testing.T) {
 	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache"), CacheBytes: 1 << 30})
 	require.NoError(t, err)
 	defer e.Close()
-	key := programKey(adder(), fuel.Options{})
+	key := programKey(adder().Digest, fuel.Options{})
 	for name, harm := range map[string]func(t *testing.T, dir, code string){
 		"other name": func(t *testing.T, _, code string) {
 			require.NoError(t, os.Rename(code, code+"0"))

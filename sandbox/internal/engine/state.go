@@ -22,7 +22,7 @@ func (i *Instance) Snapshot() (*State, error) {
 	}
 	if i.linear != nil {
 		var err error
-		if s.memory, err = newImage(i.linear.bytes()); err != nil {
+		if s.memory, err = takeImage(i.linear.bytes()); err != nil {
 			return nil, err
 		}
 	}
