@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -39,16 +40,39 @@ func Shared(t testing.TB, elem ...string) string {
 	return path
 }
 
+// trials are how a compiler shows that it has the library and the linker for
+// WebAssembly, which many installations lack: it must build an empty program.
+var trials = map[string][]string{
+	"rustc":   {"--target", "wasm32-unknown-unknown", "--crate-type", "cdylib", "-o", "trial.wasm", "-"},
+	"clang":   {"--target=wasm32", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c", "-"},
+	"clang++": {"--target=wasm32", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c++", "-"},
+}
+
 // Tool returns the path of a program, found by the first of names that is
-// installed. Hint says how to get it.
+// installed and, if it is a compiler, builds for WebAssembly. Hint says how to
+// get it.
 func Tool(t testing.TB, hint string, names ...string) string {
 	t.Helper()
+	why := names[0] + " is not installed"
 	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		trial := trials[filepath.Base(name)]
+		if trial == nil {
 			return path
 		}
+		cmd := exec.Command(path, trial...)
+		cmd.Dir = t.TempDir()
+		text, err := cmd.CombinedOutput()
+		if err == nil {
+			return path
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		why = path + " does not build for WebAssembly (" + first + ")"
 	}
-	missing(t, names[0]+" is not installed; "+hint)
+	missing(t, why+"; "+hint)
 	return ""
 }
 

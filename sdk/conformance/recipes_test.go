@@ -37,6 +37,12 @@ func source(language, program, ext string) (string, bool) {
 
 const debian = "on Debian: apt-get install clang lld wasi-libc libclang-rt-14-dev-wasm32 libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 rustc libstd-rust-dev-wasm32"
 
+// What heap is built with, beside what the other guests need.
+const (
+	rustWASI   = "wasm32-wasi"
+	cppHeaders = "/usr/lib/llvm-14/include/wasm32-wasi/c++/v1"
+)
+
 // with adds to the programs of every language: the READMEs' minimal one, and
 // heap, which takes memory from a C library.
 func with(extra ...string) []string { return append(append([]string{}, programs...), extra...) }
@@ -52,7 +58,7 @@ func toolchains() []toolchain {
 			if program == "answer" {
 				src = "sdk/c/examples/answer.cpp"
 			}
-			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", "/usr/lib/llvm-14/include/wasm32-wasi/c++/v1"}
+			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", cppHeaders}
 			return clang("clang++", scratch, out, src, group, compile, "-mexec-model=reactor")
 		}},
 		{"rust", debian, []string{"/usr/bin/rustc", "rustc"}, with("minimal", "heap"), func(program, scratch, out string) [][]string {
@@ -60,7 +66,7 @@ func toolchains() []toolchain {
 			lib := filepath.Join(scratch, "libmerit_reward.rlib")
 			target := "wasm32-unknown-unknown"
 			if program == "heap" {
-				target = "wasm32-wasi"
+				target = rustWASI
 			}
 			common := []string{"--edition", "2021", "--target", target, "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
 			guest := append([]string{"rustc"}, common...)
@@ -100,10 +106,13 @@ func clang(program, scratch, out, src string, group bool, compile []string, link
 // find returns the program of c, or lets the test stand aside.
 func (c toolchain) find(t testing.TB) string {
 	program := testneeds.Tool(t, c.hint, c.names...)
-	if c.language == "rust" {
-		dir, err := exec.Command(program, "--print", "target-libdir", "--target", "wasm32-unknown-unknown").Output()
+	switch c.language {
+	case "rust":
+		dir, err := exec.Command(program, "--print", "target-libdir", "--target", rustWASI).Output()
 		require.NoError(t, err)
 		testneeds.File(t, c.hint, strings.TrimSpace(string(dir)))
+	case "cpp":
+		testneeds.File(t, c.hint, cppHeaders)
 	}
 	return program
 }
