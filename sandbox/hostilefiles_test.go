@@ -13,9 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )
 
@@ -116,9 +114,7 @@ func TestFileChangedBetweenCheckAndLoad(t *testing.T) {
 // is left out of it, over and over, is read as it was or refused, and no link
 // is followed.
 func TestLinkSwappedIntoAFolder(t *testing.T) {
-	for _, i := range interpreter.All() {
-		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
-	}
+	needInterpreters(t)
 	secret := filepath.Join(folder(t, map[string]string{"secret": "export const value = 666;\n"}), "secret")
 	files := map[string]string{
 		"reward.js": "import { value } from './value.js';\nexport default () => value;\n", "value.js": "export const value = 1;\n",

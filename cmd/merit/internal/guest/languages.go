@@ -16,7 +16,7 @@ func Languages() []Language {
 // Debian names the packages that hold a toolchain.
 const (
 	debianC    = "on Debian: apt-get install clang lld"
-	debianRust = "on Debian: apt-get install rustc libstd-rust-dev-wasm32; with rustup: rustup target add wasm32-unknown-unknown"
+	debianRust = "on Debian: apt-get install rustc libstd-rust-dev-wasm32 lld; with rustup: rustup target add wasm32-unknown-unknown"
 	npmAS      = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
 )
 
