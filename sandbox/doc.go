@@ -22,7 +22,9 @@
 // that it held; it is replaced, after a pause that grows with crashes in a row.
 // Results and fuel are those of snapshot mode. The collector of the host never
 // waits for a guest. It costs about 50 µs an evaluation, and every worker
-// compiles a module for itself: there is no cache on disk behind the wall.
+// compiles a module for itself, since there is no cache on disk behind the wall;
+// only the interpreters, which are known by their digests, are taken from it
+// before the wall goes up.
 //
 // A program that offers it calls WorkerMain first in main if IsWorker(os.Args).
 //

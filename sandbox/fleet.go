@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ type fleet struct {
 
 	mu      sync.Mutex
 	idle    []*link
+	scripts []string            // extensions of the scripts that were loaded; it only grows
 	modules map[int]wire.Module // what may be loaded
 	last    int                 // number given to a module
 	removed int                 // modules removed
@@ -36,8 +39,20 @@ type fleet struct {
 func newFleet(ctx context.Context, cfg Config) (*fleet, error) {
 	f := &fleet{config: cfg, tokens: make(chan struct{}, cfg.Workers), modules: map[int]wire.Module{}}
 	// What a worker does inside is what isolation: snapshot does.
-	f.config.Isolation, f.config.Workers, f.config.CacheDir = Snapshot, 1, ""
-	l, measures, err := dial(ctx, f.config)
+	f.config.Isolation, f.config.Workers = Snapshot, 1
+	// It has neither our environment nor our working directory.
+	f.config.InterpreterDir = interpreters(cfg)
+	for _, path := range []*string{&f.config.CacheDir, &f.config.InterpreterDir} {
+		if *path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*path)
+		if err != nil {
+			return nil, crashed(err)
+		}
+		*path = abs
+	}
+	l, measures, err := dial(ctx, f.hello())
 	if err != nil {
 		return nil, crashed(err)
 	}
@@ -45,8 +60,9 @@ func newFleet(ctx context.Context, cfg Config) (*fleet, error) {
 	return f, nil
 }
 
-// get waits for a worker, or starts one.
-func (f *fleet) get(ctx context.Context) (*link, error) {
+// get waits for a worker that can run what needs this interpreter, if any, or
+// starts one.
+func (f *fleet) get(ctx context.Context, script string) (*link, error) {
 	select {
 	case f.tokens <- struct{}{}:
 	default:
@@ -56,7 +72,7 @@ func (f *fleet) get(ctx context.Context) (*link, error) {
 			return nil, ctx.Err()
 		}
 	}
-	if l := f.pop(); l != nil {
+	if l := f.pop(script); l != nil {
 		return l, nil
 	}
 	l, err := f.start(ctx)
@@ -66,14 +82,18 @@ func (f *fleet) get(ctx context.Context) (*link, error) {
 	return l, err
 }
 
-// pop returns an idle worker that lives, or nil.
-func (f *fleet) pop() *link {
+// pop returns an idle worker that lives and has the interpreter, or nil. One
+// without makes room for one with it.
+func (f *fleet) pop(script string) *link {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if script != "" && !slices.Contains(f.scripts, script) {
+		f.scripts = append(f.scripts, script)
+	}
 	for n := len(f.idle); n > 0; n = len(f.idle) {
 		l := f.idle[n-1]
 		f.idle = f.idle[:n-1]
-		if l.alive() {
+		if l.alive() && (script == "" || slices.Contains(l.scripts, script)) {
 			return l
 		}
 		l.cut()
@@ -81,10 +101,20 @@ func (f *fleet) pop() *link {
 	return nil
 }
 
+// hello is what the next worker is told. Without scripts it has no use for the
+// cache.
+func (f *fleet) hello() workerHello {
+	h := workerHello{f.config, slices.Clone(f.scripts)}
+	if len(h.Languages) == 0 {
+		h.CacheDir = ""
+	}
+	return h
+}
+
 // start starts a worker; after crashes in a row it waits before.
 func (f *fleet) start(ctx context.Context) (*link, error) {
 	f.mu.Lock()
-	crashes := f.crashes
+	crashes, hello := f.crashes, f.hello()
 	f.mu.Unlock()
 	if crashes > 0 {
 		select {
@@ -93,7 +123,7 @@ func (f *fleet) start(ctx context.Context) (*link, error) {
 			return nil, ctx.Err()
 		}
 	}
-	l, _, err := dial(ctx, f.config)
+	l, _, err := dial(ctx, hello)
 	if err != nil {
 		f.count(false)
 		return nil, crashed(err)

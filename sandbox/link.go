@@ -32,6 +32,7 @@ type link struct {
 	out     []byte // the frame being written
 	buf     []byte // the payload being read
 	loaded  map[int]encoder
+	scripts []string      // what it has interpreters for
 	swept   int           // the fleet's count of modules removed, when unloading was last seen to
 	busy    time.Duration // since the process started
 
@@ -40,13 +41,13 @@ type link struct {
 }
 
 // dial starts a worker process.
-func dial(ctx context.Context, cfg Config) (*link, wall.Measures, error) {
+func dial(ctx context.Context, told workerHello) (*link, wall.Measures, error) {
 	process, err := wall.Start(WorkerArgument)
 	if err != nil {
 		return nil, wall.Measures{}, err
 	}
-	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]encoder{}}
-	hello, err := json.Marshal(cfg)
+	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]encoder{}, scripts: told.Languages}
+	hello, err := json.Marshal(told)
 	if err != nil {
 		l.cut()
 		return nil, wall.Measures{}, err

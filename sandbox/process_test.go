@@ -214,6 +214,27 @@ func TestProcessHoldsManyModules(t *testing.T) {
 	}
 }
 
+// Promise: a worker takes interpreters from the cache before the wall goes up,
+// and what untrusted modules become never comes near the cache.
+func TestProcessCachesInterpretersOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "cache")
+	for range 2 {
+		r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.CacheDir = dir })
+		flat := load(t, r, guest{}.wasm()) // its worker has no interpreter and makes room
+		script, err := loadScript(t, r, "reward.js", "export default () => 0.5;")
+		require.NoError(t, err)
+		for _, m := range []*sandbox.Module{flat, script, flat} {
+			e := m.Evaluate(context.Background(), small())
+			require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		}
+		require.Len(t, workers(t), 1)
+		entries, err := filepath.Glob(filepath.Join(dir, "v*", "*", "seal"))
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+		require.NoError(t, r.Close(context.Background()))
+	}
+}
+
 // Promise: modules that are closed leave the workers, and a runtime that is
 // closed leaves no process and no goroutine.
 func TestProcessCloseLeavesNothing(t *testing.T) {

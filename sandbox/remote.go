@@ -19,6 +19,7 @@ import (
 type remote struct {
 	fleet   *fleet
 	number  int
+	script  string   // its extension, if it is one
 	profile detached // nil for a script
 	info    reward.Info
 }
@@ -62,7 +63,7 @@ func (r *Runtime) loadRemote(ctx context.Context, m wire.Module, digest string) 
 	if len(m.Wasm) > r.config.ModuleMiB<<20 && m.Language == "" {
 		return nil, refusal(m.Name, fmt.Sprintf("it has %d bytes", len(m.Wasm)), "raise module_mib if you trust it", nil)
 	}
-	l, err := r.fleet.get(ctx)
+	l, err := r.fleet.get(ctx, m.Language)
 	if err != nil {
 		return nil, interruptedOr(ctx, m.Name, err)
 	}
@@ -85,7 +86,7 @@ func (r *Runtime) loadRemote(ctx context.Context, m wire.Module, digest string) 
 	if said.Manifest.Name != "" {
 		info.Name = said.Manifest.Name
 	}
-	module := &Module{runtime: r, manifest: said.Manifest, info: info, remote: &remote{fleet: r.fleet, number: number, profile: p, info: info}}
+	module := &Module{runtime: r, manifest: said.Manifest, info: info, remote: &remote{fleet: r.fleet, number: number, script: m.Language, profile: p, info: info}}
 	if p != nil {
 		module.profile = p
 	}
@@ -166,7 +167,7 @@ func (r *remote) evaluate(ctx context.Context, members []*rl.Trajectory, input [
 }
 
 func (r *remote) try(ctx context.Context, members []*rl.Trajectory, input []byte) (results []reward.Evaluation, fuel uint64, v *verdict) {
-	l, err := r.fleet.get(ctx)
+	l, err := r.fleet.get(ctx, r.script)
 	if err != nil {
 		return nil, 0, infrastructure(err)
 	}

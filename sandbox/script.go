@@ -75,25 +75,21 @@ func (r *Runtime) loadScript(ctx context.Context, l *language, path string) (*Mo
 	if err != nil {
 		return nil, err
 	}
-	folder := r.config.InterpreterDir
-	if folder == "" {
-		folder = interpreter.Folder()
-	}
+	folder := interpreters(r.config)
 	if r.fleet != nil {
-		wasm, err := l.interpreter.Load(folder)
-		if err != nil {
+		if _, err := l.interpreter.Load(folder); err != nil {
 			return nil, err
 		}
-		return r.loadRemote(ctx, s.remote(wasm), s.digest(l.interpreter))
+		return r.loadRemote(ctx, s.remote(), s.digest(l.interpreter))
 	}
 	src := l.source(s)
 	src.module, src.digest = interpreterModule(l.interpreter, folder), s.digest(l.interpreter)
 	return r.load(ctx, src)
 }
 
-// remote is the script with its interpreter, on its way to a worker process.
-func (s *script) remote(wasm []byte) wire.Module {
-	m := wire.Module{Name: s.name, Wasm: wasm, Language: s.language.extension, Entry: s.entry}
+// remote is the script on its way to a worker process.
+func (s *script) remote() wire.Module {
+	m := wire.Module{Name: s.name, Language: s.language.extension, Entry: s.entry}
 	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		m.Files = append(m.Files, wire.File{Name: name, Data: s.files[name]})
 	}
@@ -205,10 +201,23 @@ func (s *script) digest(i interpreter.Interpreter) string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
+// interpreters is the folder of the interpreters.
+func interpreters(cfg Config) string {
+	if cfg.InterpreterDir != "" {
+		return cfg.InterpreterDir
+	}
+	return interpreter.Folder()
+}
+
 // interpreterModule is an interpreter in a folder; its digest is known without
 // reading it.
 func interpreterModule(i interpreter.Interpreter, folder string) engine.Module {
 	return engine.Module{Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(folder) }}
+}
+
+// preload compiles an interpreter for all scripts to come.
+func (r *Runtime) preload(ctx context.Context, i interpreter.Interpreter) error {
+	return r.engine.Preload(ctx, interpreterModule(i, r.config.InterpreterDir), fuel.Options{Limits: r.gate(true)})
 }
 
 // Precompile compiles an interpreter into the cache, as the first script would.

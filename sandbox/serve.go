@@ -14,7 +14,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
@@ -41,8 +40,16 @@ func WorkerMain() int {
 	return 0
 }
 
-// frameRoom is what a question may be longer than its module or input: an
-// interpreter, JSON.
+// workerHello is what a worker process is told at its start.
+type workerHello struct {
+	Config
+	// Languages are the extensions of the scripts that may come. Their
+	// interpreters, which are known by their digests, are taken from the disk
+	// before the wall goes up.
+	Languages []string `json:"languages"`
+}
+
+// frameRoom is what a question may be longer than its module or input: JSON.
 const frameRoom = 128 << 20
 
 // server is the worker's side of a link.
@@ -65,16 +72,24 @@ func serve(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var cfg Config
-	if err := json.Unmarshal(hello.Payload, &cfg); err != nil {
+	var told workerHello
+	if err := json.Unmarshal(hello.Payload, &told); err != nil {
 		return err
 	}
+	cfg := told.Config
 	memory := int64(cfg.WorkerMiB) << 20
 	debug.SetMemoryLimit(memory / 2) // guests have the rest
-	engine.Ready()
 	if s.runtime, err = New(context.Background(), cfg); err != nil {
 		return err
 	}
+	for _, l := range languages() {
+		if slices.Contains(told.Languages, l.extension) {
+			if err := s.runtime.preload(context.Background(), l.interpreter); err != nil {
+				return err
+			}
+		}
+	}
+	s.runtime.engine.Detach()
 	measures, err := wall.Enter(wall.Limits{MemoryBytes: uint64(memory), FileBytes: uint64(cfg.MemoryMiB) << 20, CPU: workerCPU})
 	if err != nil {
 		return err
@@ -175,7 +190,7 @@ func (s *server) loadModule(ctx context.Context, m wire.Module) (*Module, error)
 				files[f.Name] = slices.Clone(f.Data)
 			}
 			src := l.source(&script{language: l, name: m.Name, entry: m.Entry, files: files})
-			src.module = engine.Bytes(slices.Clone(m.Wasm))
+			src.module = interpreterModule(l.interpreter, s.runtime.config.InterpreterDir)
 			return s.runtime.load(ctx, src)
 		}
 	}

@@ -1,5 +1,11 @@
 package engine
 
+import (
+	"context"
+
+	"github.com/merit-rl/merit/sandbox/fuel"
+)
+
 // Options configure an Engine.
 type Options struct {
 	CacheDir    string // empty: no cache on disk
@@ -11,9 +17,10 @@ type Options struct {
 
 // Engine compiles modules. It is safe for concurrent use.
 type Engine struct {
-	options Options
-	cache   *cache
-	watch   *watchdog
+	options   Options
+	cache     *cache
+	watch     *watchdog
+	preloaded map[string]*Program
 }
 
 // New returns an engine. The error says why the cache cannot be used.
@@ -30,5 +37,32 @@ func New(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Close ends the engine's goroutine. Programs are closed on their own.
-func (e *Engine) Close() { e.watch.close() }
+// Close ends the engine's goroutine and frees what was preloaded. Programs are
+// closed on their own.
+func (e *Engine) Close() {
+	for _, p := range e.preloaded {
+		p.Close(context.Background())
+	}
+	e.watch.close()
+}
+
+// Preload compiles a module for every Compile of it to come. It is not safe for
+// concurrent use.
+func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
+	p, err := e.Compile(ctx, m, o, func(*fuel.Info) error { return nil })
+	if err != nil {
+		return err
+	}
+	if e.preloaded == nil {
+		e.preloaded = map[string]*Program{}
+	}
+	e.preloaded[programKey(m.Digest, o)] = p
+	return nil
+}
+
+// Detach readies the engine for a process that soon can open nothing: what
+// memories need of the system is open, and the cache is let go of.
+func (e *Engine) Detach() {
+	newLinear(pageBytes).Free()
+	e.cache = nil
+}

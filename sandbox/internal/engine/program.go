@@ -23,6 +23,7 @@ type Program struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache
 	compiled wazero.CompiledModule
+	shared   bool // with the one that was preloaded, which frees it
 	// Cached says that the native code came from the disk.
 	Cached bool
 	// Process is what every instance finds around it.
@@ -51,6 +52,11 @@ var ErrInvalid = errors.New("not valid WebAssembly 2.0")
 // or check returned. A program has a wazero runtime of its own, so closing it frees
 // everything.
 func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check func(*fuel.Info) error) (*Program, error) {
+	if shared, ok := e.preloaded[programKey(m.Digest, o)]; ok {
+		p := *shared
+		p.shared = true
+		return &p, check(p.meta.Info)
+	}
 	p := &Program{engine: e}
 	if e.cache != nil {
 		p.key = programKey(m.Digest, o)
@@ -138,6 +144,9 @@ func (p *Program) Info() *fuel.Info { return p.meta.Info }
 
 // Close frees the program; its instances must be closed before.
 func (p *Program) Close(ctx context.Context) {
+	if p.shared {
+		return
+	}
 	if p.runtime != nil {
 		_ = p.runtime.Close(ctx)
 	}

@@ -2,8 +2,8 @@ package wire
 
 import "github.com/merit-rl/merit/core/rl"
 
-// Module is a module to load, under a number of the host's choice. That of a
-// script is its interpreter, and comes with the script's files.
+// Module is a module to load, under a number of the host's choice: bytes, or a
+// script's files; the worker has the interpreter.
 type Module struct {
 	Number          int
 	Name            string
