@@ -64,6 +64,12 @@ const (
 	moduleMain    = "merit/main"
 )
 
+const javascriptMain = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward);\n"
+
+func javascriptBrings() map[string][]byte {
+	return map[string][]byte{moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(javascriptMain)}
+}
+
 func (s *javascriptSession) start() *engine.Stop {
 	return s.guard(func() error {
 		s.call(initialize)
@@ -76,7 +82,7 @@ func (s *javascriptSession) start() *engine.Stop {
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
 		s.compile()
-		main := fmt.Sprintf("import * as reward from %q;\nimport { boot } from %q;\nboot(reward);\n", s.script.entry, moduleSandbox)
+		main := fmt.Sprintf(javascriptMain, s.script.entry)
 		s.settle(s.eval(moduleMain, main, evalModule))
 		merit := s.property(s.call("qjs_get_global"), "__merit")
 		s.Serve, s.Undefined = s.property(merit, "serve"), s.call("qjs_get_undefined")

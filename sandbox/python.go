@@ -28,11 +28,11 @@ type python struct{ script *script }
 const (
 	pythonRoot   = "merit" // where merit_reward lies, below "/"
 	pythonReward = "reward"
+	pythonBoot   = "import sys; sys.path.insert(0, '/" + pythonRoot + "')\nfrom merit_reward import _sandbox; _sandbox.boot(%q)"
 )
 
-// pythonSource lays out the files: the module that the sandbox provides, and
-// the reward with its packages.
-func pythonSource(s *script) source {
+// pythonSDK is the module that the sandbox provides.
+func pythonSDK() map[string][]byte {
 	files := map[string][]byte{}
 	_ = fs.WalkDir(sdk.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -40,11 +40,23 @@ func pythonSource(s *script) source {
 		}
 		return nil
 	})
+	return files
+}
+
+func pythonBrings() map[string][]byte {
+	files := pythonSDK()
+	files["boot"] = []byte(pythonBoot)
+	return files
+}
+
+// pythonSource lays out the files: the module that the sandbox provides, and
+// the reward with its packages.
+func pythonSource(s *script) source {
+	files := pythonSDK()
 	for name, data := range s.files {
 		files[path.Join(pythonReward, name)] = data
 	}
-	boot := fmt.Sprintf("import sys; sys.path.insert(0, '/%s')\nfrom merit_reward import _sandbox; _sandbox.boot(%q)",
-		pythonRoot, "/"+path.Join(pythonReward, s.entry))
+	boot := fmt.Sprintf(pythonBoot, "/"+path.Join(pythonReward, s.entry))
 	return source{
 		name: s.name, trusted: true,
 		profile: func(*fuel.Info) (profile, []string) { return python{s}, nil },

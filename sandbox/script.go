@@ -34,12 +34,14 @@ type language struct {
 	interpreter interpreter.Interpreter
 	// source gives what runs s, but for the module of the interpreter.
 	source func(s *script) source
+	// brings gives what of Merit's own runs with every script.
+	brings func() map[string][]byte
 }
 
 func languages() []*language {
 	return []*language{
-		{extension: ".py", interpreter: interpreter.Python(), source: pythonSource},
-		{extension: ".js", interpreter: interpreter.JavaScript(), source: javascriptSource},
+		{extension: ".py", interpreter: interpreter.Python(), source: pythonSource, brings: pythonBrings},
+		{extension: ".js", interpreter: interpreter.JavaScript(), source: javascriptSource, brings: javascriptBrings},
 	}
 }
 
@@ -191,12 +193,16 @@ func readScript(l *language, at string, most int64) (*script, error) {
 	return s, nil
 }
 
-// digest covers every file and the interpreter.
+// digest covers every file, those that Merit runs with the script, and the
+// interpreter.
 func (s *script) digest(i interpreter.Interpreter) string {
 	h := sha256.New()
-	fmt.Fprintln(h, "merit script 1", i.Digest, s.entry)
-	for _, name := range slices.Sorted(maps.Keys(s.files)) {
-		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(s.files[name]))
+	fmt.Fprintln(h, "merit script 2", i.Digest, s.entry)
+	for _, files := range []map[string][]byte{s.language.brings(), s.files} {
+		fmt.Fprintln(h, len(files))
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(files[name]))
+		}
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
