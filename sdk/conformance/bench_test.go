@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -186,6 +187,32 @@ func BenchmarkLoad(b *testing.B) {
 				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/load")
 			})
 		}
+	}
+}
+
+// Loading a script that was changed: the interpreter comes from the cache, and
+// the script is started for the first time.
+func BenchmarkLoadChanged(b *testing.B) {
+	for _, language := range []string{"python", "js"} {
+		b.Run(language, func(b *testing.B) {
+			path, dir := answerFile(b, language), b.TempDir()
+			text, err := os.ReadFile(path)
+			require.NoError(b, err)
+			comment := map[string]string{"python": "#", "js": "//"}[language]
+			path = filepath.Join(b.TempDir(), filepath.Base(path))
+			r := newRuntime(b, func(c *sandbox.Config) { c.CacheDir = dir })
+			get := func(n int) {
+				require.NoError(b, os.WriteFile(path, fmt.Appendf(text, "\n%s %d\n", comment, n), 0o600))
+				m, err := r.LoadFile(b.Context(), path)
+				require.NoError(b, err)
+				m.Close(b.Context())
+			}
+			get(-1)
+			for n := 0; b.Loop(); n++ {
+				get(n)
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/load")
+		})
 	}
 }
 

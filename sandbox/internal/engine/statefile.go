@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // contentFile is the only file of an entry that Keep makes.
@@ -73,6 +74,7 @@ func (s *State) Append(out []byte) ([]byte, bool) {
 		return out, true
 	}
 	put(uint64(s.memory.size()))
+	out = slices.Grow(out, s.memory.size()/statePage*(8+statePage)) // what is not written to is not there
 	for n, page := range written(s.memory.data) {
 		put(uint64(n))
 		out = append(out, page...)
