@@ -40,7 +40,7 @@ lint:
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sdk/conformance ./examples/gsm8k ./cmd/merit
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
-            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Pause|Wazero|Metering|Kill|Native|Quickstart
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|Quickstart
 bench: build
 	mkdir -p runs
 	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
