@@ -40,125 +40,13 @@ func loadScript(t testing.TB, r *sandbox.Runtime, name, text string) (*sandbox.M
 	return r.LoadFile(context.Background(), filepath.Join(folder(t, map[string]string{name: text}), name))
 }
 
-// hostileScript is the body of a function and what becomes of it.
-type hostileScript struct {
-	name, body string
-	want       reward.Outcome
-	reason     string
-}
-
-var hostilePython = []hostileScript{
-	{"infinite loop", "while True: pass", reward.OutOfFuel, "limits.fuel"},
-	{"catastrophic expression", "re.match('(a*)*b', 'a' * 40)", reward.OutOfFuel, ""},
-	{"loop that catches everything", "while True:\n    try:\n      while True: pass\n    except BaseException: pass", reward.OutOfFuel, ""},
-	{"memory bomb", "x = []\n  while True: x.append(bytearray(1 << 20))", reward.OutOfMemory, "MemoryError"},
-	{"one huge string", "'x' * (1 << 30)", reward.OutOfMemory, "MemoryError"},
-	{"recursion", "f = lambda: f()\n  f()", reward.GuestError, "RecursionError"},
-	{"recursion in C", "x = []\n  for i in range(5000): x = [x]\n  repr(x)", reward.GuestError, "RecursionError"},
-	{"sys.exit", "sys.exit(3)", reward.GuestError, "SystemExit: 3"},
-	{"os._exit", "os._exit(0)", reward.ABIViolation, "exited"},
-	{"os._exit with a status", "os._exit(7)", reward.Trap, "status 7"},
-	{"abort", "os.abort()", reward.Trap, ""},
-	{"open", "open('/etc/passwd')", reward.GuestError, "FileNotFoundError"},
-	{"open by os", "os.open('/etc/passwd', os.O_RDONLY)", reward.GuestError, "FileNotFoundError"},
-	{"leave the root", "os.listdir('/../../..')", reward.GuestError, "Error"},
-	{"write", "open('/reward/x', 'w')", reward.GuestError, "OSError"},
-	{"remove", "os.remove(__file__)", reward.GuestError, "OSError"},
-	{"environment", "assert dict(os.environ) == {'PYTHONHASHSEED': '0'}, os.environ\n  return 1", reward.Scored, ""},
-	{"socket", "import socket\n  socket.create_connection(('127.0.0.1', 80))", reward.GuestError, "Error"},
-	{"subprocess", "import subprocess\n  subprocess.run(['id'])", reward.GuestError, "Error"},
-	{"thread", "import threading\n  threading.Thread(target=print).start()", reward.GuestError, "Error"},
-	{"sleep", "import time\n  time.sleep(1e6)\n  return 1", reward.Scored, ""},
-	{"huge log", "while True: print('x' * 10000)", reward.OutputLimit, "log_kib"},
-	{"huge reason", "return {'score': 1, 'reason': 'x' * (2 << 20)}", reward.OutputLimit, "output_kib"},
-	{"huge traceback", "raise ValueError('x' * (2 << 20))", reward.GuestError, "ValueError"},
-	{"control bytes", "raise ValueError('\\x1b[31m\\u202e')", reward.GuestError, `\x1b[31m\u202e`},
-	{"forged answer", "os.write(1, b'forged')\n  return 1", reward.Scored, ""},
-	{"NaN", "return float('nan')", reward.ABIViolation, "finite"},
-	{"infinity", "return 1e309", reward.ABIViolation, "finite"},
-	{"nothing", "return None", reward.GuestError, "NoneType"},
-	{"text", "return 'good'", reward.GuestError, "return an EvaluateResult"},
-	{"no score", "return {'reason': 'x', 'score': None}", reward.ABIViolation, "missing"},
-	{"step that does not exist", "return {'score': 1, 'step_outputs': [{'step_index': 9, 'base_reward': 1}]}", reward.Unaligned, "step 9"},
-	{"step twice", "return {'score': 1, 'step_outputs': [{'step_index': 0, 'base_reward': 1}] * 2}", reward.ABIViolation, "twice"},
-	{"lone surrogate", "return {'score': 1, 'reason': '\\ud800'}", reward.ABIViolation, "UTF-8"},
-	{"broken answer slot", "import merit_reward._sandbox as s\n  s.ANSWER.clear()\n  return 1", reward.GuestError, ""},
-}
-
-// Promise: hostile Python ends in a typed outcome, with the same fuel every
-// time, and the next evaluation finds a fresh state.
-func TestHostilePython(t *testing.T) {
-	text := "import os, re, sys\ndef reward(messages, rollout): return cases.get(rollout.id, lambda: 0.5)()\ncases = {}\n"
-	for _, c := range hostilePython {
-		text += fmt.Sprintf("def case():\n  %s\ncases[%q] = case\n", c.body, c.name)
-	}
-	m, err := loadScript(t, oneWorker(t), "reward.py", text)
-	require.NoError(t, err)
-	for _, c := range hostilePython {
-		t.Run(c.name, func(t *testing.T) { hostileTwice(t, m, c) })
-	}
-}
-
 // oneWorker keeps native code, so that interpreters load fast.
 func oneWorker(t testing.TB) *sandbox.Runtime {
 	return newRuntime(t, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(t) })
 }
 
-var hostileJavaScript = []hostileScript{
-	{"infinite loop", "for (;;);", reward.OutOfFuel, ""},
-	{"catastrophic expression", "/(a*)*b/.test('a'.repeat(40))", reward.OutOfFuel, ""},
-	{"memory bomb", "const x = []; for (;;) x.push(new Uint8Array(1 << 20).fill(1))", reward.OutOfMemory, "memory"},
-	{"recursion", "const f = () => f() + 1; f()", reward.GuestError, "stack"},
-	{"throw a value", "throw { a: 1 }", reward.GuestError, `{"a":1}`},
-	{"network", "fetch('http://127.0.0.1')", reward.GuestError, "fetch"},
-	{"process", "process.exit(0)", reward.GuestError, "process"},
-	{"import", "return import('fs')", reward.GuestError, "async"},
-	{"NaN", "return NaN", reward.ABIViolation, "score"},
-	{"infinity", "return 1 / 0", reward.ABIViolation, "score"},
-	{"nothing", "", reward.GuestError, "undefined"},
-	{"promise", "return Promise.resolve(1)", reward.GuestError, "async"},
-	{"huge reason", "return { score: 1, reason: 'x'.repeat(2 << 20) }", reward.OutputLimit, "output_kib"},
-	{"huge log", "for (let i = 0; i < 10; i++) console.log('x'.repeat(10000)); return 1", reward.OutputLimit, "log_kib"},
-	{"control bytes", `throw new Error('\x1b[31m\u202e')`, reward.GuestError, `\x1b[31m\u202e`},
-	{"step twice", "return { score: 1, step_outputs: [{ step_index: 0, base_reward: 1 }, { step_index: 0, base_reward: 1 }] }", reward.ABIViolation, "twice"},
-	{"clock and chance", "return Date.now() + Math.random()", reward.Scored, ""},
-}
-
-// Promise: as above, for JavaScript.
-func TestHostileJavaScript(t *testing.T) {
-	text := "export default (rollout) => (cases[rollout.id] ?? (() => 0.5))();\nconst cases = {\n"
-	for _, c := range hostileJavaScript {
-		text += fmt.Sprintf("%q() {\n%s\n},\n", c.name, c.body)
-	}
-	m, err := loadScript(t, oneWorker(t), "reward.js", text+"};\n")
-	require.NoError(t, err)
-	for _, c := range hostileJavaScript {
-		t.Run(c.name, func(t *testing.T) { hostileTwice(t, m, c) })
-	}
-}
-
 func cacheDir(t testing.TB) string {
 	return filepath.Join(filepath.Dir(interpreter.Folder()), "test")
-}
-
-func hostileTwice(t *testing.T, m *sandbox.Module, c hostileScript) {
-	bad, fine := small(), small()
-	bad.ID, fine.ID = c.name, "fine"
-	var before reward.Evaluation
-	for range 2 {
-		e := m.Evaluate(context.Background(), bad)
-		e.Elapsed = 0
-		require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
-		require.Contains(t, e.Reason, c.reason)
-		require.Less(t, len(e.Reason), 20_000)
-		require.NotContains(t, e.Reason, "\x1b")
-		require.True(t, before.Fuel == 0 || before.Fuel == e.Fuel, "fuel %d, then %d", before.Fuel, e.Fuel)
-		require.True(t, before.Fuel == 0 || before.Result.Score == e.Result.Score)
-		before = e
-		e = m.Evaluate(context.Background(), fine)
-		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
-		require.Equal(t, 0.5, e.Result.Score)
-	}
 }
 
 // Promise: what one evaluation leaves behind no other sees, and any number of
