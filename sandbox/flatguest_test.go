@@ -25,6 +25,7 @@ const (
 	fdRead
 	fdPrestatGet
 	environSizesGet
+	argsSizesGet
 	sockSend
 	firstOwn // index of merit_abi_1, the first function of the module's own
 )
@@ -50,6 +51,7 @@ var flatImports = []wt.Import{
 	{Module: wasi, Name: "fd_read", Params: wt.I32 + wt.I32 + wt.I32 + wt.I32, Results: wt.I32},
 	{Module: wasi, Name: "fd_prestat_get", Params: wt.I32 + wt.I32, Results: wt.I32},
 	{Module: wasi, Name: "environ_sizes_get", Params: wt.I32 + wt.I32, Results: wt.I32},
+	{Module: wasi, Name: "args_sizes_get", Params: wt.I32 + wt.I32, Results: wt.I32},
 	{Module: wasi, Name: "sock_send", Params: wt.I32 + wt.I32 + wt.I32 + wt.I32 + wt.I32, Results: wt.I32},
 }
 

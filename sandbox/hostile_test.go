@@ -128,14 +128,16 @@ func TestFuelBoundaryIsExact(t *testing.T) {
 func TestNoAuthority(t *testing.T) {
 	badf := func(call wt.Code) wt.Code { return call + wt.I32Const(8) + wt.I32Ne + wt.If(wt.Unreachable) }
 	zeros := func(n int) wt.Code { return wt.Repeat(n, wt.I32Const(0)) }
+	none := func(sizes uint32) wt.Code { // how many there are, and how many bytes they take
+		return wt.I32Const(64) + wt.I64Const(-1) + wt.I64Store(0) + wt.I32Const(64) + wt.I32Const(68) + wt.Call(sizes) + wt.Drop +
+			wt.I32Const(64) + wt.I32Load(0) + wt.If(wt.Unreachable) + wt.I32Const(68) + wt.I32Load(0) + wt.If(wt.Unreachable)
+	}
 	wasm := guest{evaluate: badf(wt.I32Const(3)+zeros(4)+wt.Repeat(2, wt.I64Const(0))+zeros(2)+wt.Call(pathOpen)) +
 		badf(wt.I32Const(3)+zeros(1)+wt.Call(fdPrestatGet)) +
 		badf(wt.I32Const(3)+zeros(3)+wt.Call(fdRead)) +
 		badf(zeros(5)+wt.Call(sockSend)) +
 		badf(wt.I32Const(3)+zeros(3)+wt.Call(fdWrite)) +
-		// no environment: both counts are zero
-		wt.I32Const(64) + wt.I32Const(-1) + wt.I32Store(0) + wt.I32Const(64) + wt.I32Const(68) + wt.Call(environSizesGet) + wt.Drop +
-		wt.I32Const(64) + wt.I32Load(0) + wt.If(wt.Unreachable) +
+		none(environSizesGet) + none(argsSizesGet) +
 		// standard input is at its end
 		wt.I32Const(72) + wt.I32Const(-1) + wt.I32Store(0) + wt.I32Const(0) + wt.I32Const(80) + wt.I32Const(1) + wt.I32Const(72) + wt.Call(fdRead) + wt.Drop +
 		wt.I32Const(72) + wt.I32Load(0) + wt.If(wt.Unreachable) +
