@@ -48,6 +48,11 @@ var deeds = map[string]func() error{
 			}
 		}
 	},
+	"much time": func() error {
+		for start := time.Now(); time.Since(start) < time.Minute; {
+		}
+		return nil
+	},
 	"large file": func() error {
 		fd, err := unix.MemfdCreate("x", 0)
 		if err != nil {
@@ -84,7 +89,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) != 2 || len(os.Args[1]) <= len(trial) || os.Args[1][:len(trial)] != trial {
 		os.Exit(m.Run())
 	}
-	measures, err := wall.Enter(wall.Limits{MemoryBytes: 512 << 20, FileBytes: 1 << 20, CPU: time.Minute})
+	deed, limits := os.Args[1][len(trial):], wall.Limits{MemoryBytes: 512 << 20, FileBytes: 1 << 20, CPU: time.Minute}
+	if deed == "much time" {
+		limits.CPU = time.Second
+	}
+	measures, err := wall.Enter(limits)
 	result := struct {
 		Measures wall.Measures
 		Enter    string
@@ -93,7 +102,7 @@ func TestMain(m *testing.M) {
 	}{Measures: measures}
 	if err != nil {
 		result.Enter = err.Error()
-	} else if err := deeds[os.Args[1][len(trial):]](); err != nil {
+	} else if err := deeds[deed](); err != nil {
 		result.Deed = err.Error()
 		errors.As(err, &result.Number)
 	}
@@ -141,6 +150,19 @@ func TestNothingGetsOverTheWall(t *testing.T) {
 			require.Equal(t, want == 0, got.Deed == "", got.Deed)
 		})
 	}
+}
+
+// Promise: a process that has used up its processor time is ended by the
+// system, without a word.
+func TestProcessorTimeIsLimited(t *testing.T) {
+	p, err := wall.Start(trial + "much time")
+	require.NoError(t, err)
+	out, err := io.ReadAll(p.Out)
+	require.NoError(t, err)
+	require.Empty(t, string(out), "it ended by itself")
+	death := p.Death(10 * time.Second)
+	require.False(t, death.OutOfMemory || death.Forbidden, death.Text)
+	require.Contains(t, death.Text, "signal: killed")
 }
 
 // Promise: killing a process that spins takes no time, and says what happened.
