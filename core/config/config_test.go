@@ -145,15 +145,6 @@ func TestUnreadable(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 }
 
-// Promise: editors get a schema that knows the sections and their keys.
-func TestSchema(t *testing.T) {
-	text, err := config.Schema()
-	require.NoError(t, err)
-	for _, key := range []string{`"step_deadline"`, `"clip_low"`, `"additionalProperties": false`, `"memory_mib"`} {
-		require.Contains(t, string(text), key)
-	}
-}
-
 // FuzzParse: no bytes make the reader panic.
 func FuzzParse(f *testing.F) {
 	files, _ := filepath.Glob("testdata/bad/*.yaml")

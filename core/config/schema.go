@@ -15,7 +15,13 @@ import (
 func Schema() ([]byte, error) {
 	r := &jsonschema.Reflector{
 		FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
-		Namer: func(t reflect.Type) string { return path.Base(t.PkgPath()) + "." + t.Name() },
+		Anonymous: true,
+		Namer: func(t reflect.Type) string {
+			if t.Name() == "" {
+				return "" // lists and maps stand where they are used
+			}
+			return path.Base(t.PkgPath()) + "." + t.Name()
+		},
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			if t == reflect.TypeFor[time.Duration]() {
 				return &jsonschema.Schema{Type: "string", Description: "a duration such as 30s or 5m", Pattern: `^([0-9.]+(ns|us|µs|ms|s|m|h))+$|^0$`}

@@ -10,6 +10,7 @@ func verbs(h *Host) []*cobra.Command {
 		newAdvantagesCmd(h),
 		newRolloutCmd(h),
 		newValidateCmd(h),
+		newSchemaCmd(h),
 		newViewCmd(h),
 		newCompareCmd(h),
 		newRewardCmd(h),

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/config"
+)
+
+func newSchemaCmd(h *Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of a configuration, for editors",
+		Long: `Schema prints what a configuration may hold, as a JSON Schema. An editor that
+knows YAML completes and checks keys when the file begins with
+
+  # yaml-language-server: $schema=train.schema.json`,
+		Example: "  merit schema > train.schema.json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := config.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(h.Stdout, string(text))
+			return err
+		},
+	}
+}

@@ -1,0 +1,98 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/config"
+)
+
+// schema is the part of JSON Schema that ours is written in.
+type schema struct {
+	Ref        string            `json:"$ref"`
+	Defs       map[string]schema `json:"$defs"`
+	Type       string            `json:"type"`
+	Properties map[string]schema `json:"properties"`
+	Items      *schema           `json:"items"`
+	Additional any               `json:"additionalProperties"`
+}
+
+// problems lists where v is not what the schema says.
+func (s schema) problems(defs map[string]schema, at string, v any) (list []string) {
+	if name, ok := strings.CutPrefix(s.Ref, "#/$defs/"); ok {
+		def, found := defs[name]
+		if !found {
+			return []string{at + ": no definition of " + name}
+		}
+		return def.problems(defs, at, v)
+	}
+	kind := "string"
+	switch v := v.(type) {
+	case map[string]any:
+		kind = "object"
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if p, ok := s.Properties[key]; ok {
+				list = append(list, p.problems(defs, at+"."+key, v[key])...)
+			} else if s.Additional == false {
+				list = append(list, at+"."+key+": unknown")
+			}
+		}
+	case []any:
+		kind = "array"
+		for n, item := range v {
+			if s.Items != nil {
+				list = append(list, s.Items.problems(defs, fmt.Sprintf("%s[%d]", at, n), item)...)
+			}
+		}
+	case bool:
+		kind = "boolean"
+	case float64:
+		kind = "number"
+	case string: // what 5e-3 is left as without a type
+		if _, err := strconv.ParseFloat(v, 64); err == nil {
+			kind = "number"
+		}
+	case int64, uint64:
+		kind = "integer"
+	}
+	if s.Type != "" && s.Type != kind && (s.Type != "number" || kind != "integer") {
+		list = append(list, at+": "+kind+", not "+s.Type)
+	}
+	return list
+}
+
+// Promise: editors get a schema that takes the configurations that Merit takes,
+// in every part, and no key that Merit does not know.
+func TestSchema(t *testing.T) {
+	text, err := config.Schema()
+	require.NoError(t, err)
+	var s schema
+	require.NoError(t, json.Unmarshal(text, &s))
+	read := func(path string) map[string]any {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		var v map[string]any
+		require.NoError(t, yaml.Unmarshal(data, &v))
+		return v
+	}
+	for _, path := range []string{"../../examples/sokoban/train.yaml", "../../cmd/merit/testdata/tiny.yaml"} {
+		v := read(path)
+		require.Empty(t, s.problems(s.Defs, "", v), path)
+		v["environment"].(map[string]any)["plugins"] = "misspelt"
+		v["policy"] = map[string]any{"hidden": []any{"many"}}
+		v["sandbox"] = map[string]any{"fuel": "much", "isolation": uint64(1)}
+		require.Equal(t, []string{
+			".environment.plugins: unknown", ".policy.hidden[0]: string, not integer",
+			".sandbox.fuel: string, not integer", ".sandbox.isolation: integer, not string",
+		}, s.problems(s.Defs, "", v), path)
+	}
+}
