@@ -32,7 +32,8 @@ func newRewardCheckCmd(h *Host) *cobra.Command {
 		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
 twice, in reverse order and without the compiler, and demands the same results
 and the same fuel each time. It reports every problem at once. With --isolation
-shared, it shows whether a reward remembers what it should not.
+shared, it shows whether a reward remembers what it should not. It ends with the
+digest of what was checked: a reward with another one was not.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
@@ -103,6 +104,7 @@ func (o *rewardCheckOptions) conform(ctx context.Context, module string) error {
 // checkRun is one way to score the fixtures.
 type checkRun struct {
 	name        string
+	reward      reward.Info
 	evaluations [][]reward.Evaluation // by file and trajectory
 }
 
@@ -116,6 +118,12 @@ func (o *rewardCheckOptions) runs(ctx context.Context, module string, files []fi
 	cfg := o.sandbox
 	cfg.Interpreter = true
 	more, err := o.passes(ctx, cfg, module, files, pass{"without the compiler", false})
+	if err == nil && more[0].reward.Digest != all[0].reward.Digest {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: module, What: "it was replaced while it was checked: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
+			Hint: "check it again when nothing writes to it",
+		}
+	}
 	return append(all, more...), err
 }
 
@@ -133,7 +141,7 @@ func (o *rewardCheckOptions) passes(ctx context.Context, cfg sandbox.Config, mod
 	defer j.close(ctx)
 	var runs []checkRun
 	for _, p := range passes {
-		run := checkRun{name: p.name}
+		run := checkRun{name: p.name, reward: j.modules[0].Info()}
 		for _, f := range files {
 			evaluations, err := f.evaluate(ctx, j, p.reverse)
 			if err != nil {
@@ -208,5 +216,9 @@ func (o *rewardCheckOptions) report(files []fixtureFile, runs []checkRun) error 
 			t.Add(ui.Clean(trajectory.ID), string(e.Outcome), score, fmt.Sprint(e.Fuel), fmt.Sprintf("%.3f %%", 100*float64(e.Fuel)/float64(o.sandbox.Fuel)))
 		}
 	}
-	return t.Write(o.host.Stdout)
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(o.host.Stdout, "\nchecked", ui.Clean(runs[0].reward.Name), runs[0].reward.Digest)
+	return err
 }
