@@ -131,42 +131,49 @@ func TestHostilePython(t *testing.T) {
 }
 
 // hostileScripts runs every case between two evaluations that are not hostile,
-// and all of it twice.
+// and all of it twice, here and in a worker process: all must be the same.
 func hostileScripts(t *testing.T, name, text string, cases []hostileScript) {
-	r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Steps, c.CacheDir = 1, 1000, cacheDir(t) })
-	m, err := loadScript(t, r, name, text)
-	require.NoError(t, err)
-	before := resident("self")
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			members := []*rl.Trajectory{small(), small(), small()}
-			members[0].ID, members[1].ID, members[2].ID = "fine", c.name, "fine"
-			ctx, cancel := context.WithTimeout(context.Background(), suiteTime)
-			defer cancel()
-			var first []reward.Evaluation
-			for range 2 {
-				list := m.EvaluateGroup(ctx, members)
-				for i := range list {
-					list[i].Elapsed = 0
+	want := map[string][]reward.Evaluation{}
+	for _, mode := range []int{0, 3} {
+		r := newRuntime(t, suiteModes[mode].change, func(c *sandbox.Config) { c.Workers, c.Steps, c.CacheDir = 1, 1000, cacheDir(t) })
+		m, err := loadScript(t, r, name, text)
+		require.NoError(t, err)
+		before := resident("self")
+		for _, c := range cases {
+			t.Run(suiteModes[mode].name+"/"+c.name, func(t *testing.T) {
+				members := []*rl.Trajectory{small(), small(), small()}
+				members[0].ID, members[1].ID, members[2].ID = "fine", c.name, "fine"
+				ctx, cancel := context.WithTimeout(context.Background(), suiteTime)
+				defer cancel()
+				for range 2 {
+					list := m.EvaluateGroup(ctx, members)
+					for i := range list {
+						list[i].Elapsed = 0
+					}
+					c.check(t, list)
+					if want[c.name] == nil {
+						want[c.name] = list
+					}
+					require.Equal(t, want[c.name], list)
 				}
-				for _, i := range []int{0, 2} {
-					require.Equal(t, reward.Scored, list[i].Outcome, list[i].Reason)
-					require.Equal(t, 0.5, list[i].Result.Score)
-				}
-				e := list[1]
-				require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
-				require.Equal(t, c.want == reward.Scored, e.Result.IsScoreValid)
-				require.Contains(t, e.Reason, c.reason)
-				require.Less(t, len(e.Reason), 20_000)
-				require.NotContains(t, e.Reason, "\x1b")
-				if first == nil {
-					first = list
-				}
-				require.Equal(t, first, list)
-			}
-		})
+			})
+		}
+		require.Less(t, resident("self")-before, suiteMemory)
 	}
-	require.Less(t, resident("self")-before, suiteMemory)
+}
+
+// check holds a list of evaluations against the case, which is the second.
+func (c hostileScript) check(t *testing.T, list []reward.Evaluation) {
+	for _, i := range []int{0, 2} {
+		require.Equal(t, reward.Scored, list[i].Outcome, list[i].Reason)
+		require.Equal(t, 0.5, list[i].Result.Score)
+	}
+	e := list[1]
+	require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
+	require.Equal(t, c.want == reward.Scored, e.Result.IsScoreValid)
+	require.Contains(t, e.Reason, c.reason)
+	require.Less(t, len(e.Reason), 20_000)
+	require.NotContains(t, e.Reason, "\x1b")
 }
 
 // Promise: a script that does harm while it is loaded, or lies about what it
