@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -65,24 +64,9 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 	if l := scriptLanguage(path); l != nil {
 		return r.loadScript(ctx, l, path)
 	}
-	var wasm []byte
-	f, err := os.Open(path)
-	if err == nil {
-		wasm, err = readFile(f, int64(r.config.ModuleMiB)<<20)
-		_ = f.Close() // it was only read
-	}
-	if errors.Is(err, errTooLarge) {
-		return nil, refusal(path, fmt.Sprintf("it has more than %d bytes", r.config.ModuleMiB<<20), "raise module_mib if you trust it", nil)
-	}
+	wasm, err := ReadModule(path, r.config.Limits)
 	if err != nil {
-		kind := fault.Invalid
-		if errors.Is(err, os.ErrNotExist) {
-			kind = fault.Missing
-		}
-		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
-			Hint: "build it with: merit reward build",
-		}
+		return nil, err
 	}
 	name := filepath.Base(path)
 	return r.Load(ctx, strings.TrimSuffix(name, filepath.Ext(name)), wasm)

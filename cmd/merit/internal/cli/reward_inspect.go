@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,9 +74,9 @@ func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func inspect(path string) (*inspection, error) {
-	wasm, err := os.ReadFile(path)
+	wasm, err := sandbox.ReadModule(path, sandbox.DefaultConfig().Limits)
 	if err != nil {
-		return nil, cannotRead(err)
+		return nil, err
 	}
 	info, err := fuel.Inspect(wasm, fuel.DefaultLimits())
 	var refused *fuel.Refused
