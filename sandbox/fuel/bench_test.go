@@ -57,13 +57,16 @@ func buildGo(t testing.TB) []byte {
 	return wasm
 }
 
+// benchSlice is the sandbox's.
+const benchSlice = 32 << 10
+
 // runGo runs the guest in a fresh instance and returns its output, the fuel it took and the time after compilation.
-func runGo(t testing.TB, config wazero.RuntimeConfig, wasm []byte, metered bool, input string) (string, int64, time.Duration) {
+func runGo(t testing.TB, config wazero.RuntimeConfig, m *fuel.Instrumented, input string) (string, int64, time.Duration) {
 	ctx := context.Background()
 	runtime := wazero.NewRuntimeWithConfig(ctx, config)
 	defer runtime.Close(ctx)
 	wasi_snapshot_preview1.MustInstantiate(ctx, runtime)
-	compiled, err := runtime.CompileModule(ctx, wasm)
+	compiled, err := runtime.CompileModule(ctx, m.Wasm)
 	require.NoError(t, err)
 	var out bytes.Buffer
 	begin := time.Now()
@@ -71,8 +74,8 @@ func runGo(t testing.TB, config wazero.RuntimeConfig, wasm []byte, metered bool,
 		wazero.NewModuleConfig().WithStartFunctions().WithStdin(strings.NewReader(input)).WithStdout(&out))
 	require.NoError(t, err)
 	g := &guest{t: t, mod: mod}
-	if metered {
-		g.metered = &fuel.Instrumented{}
+	if m.Info != nil {
+		g.metered = m
 	}
 	const tank = 1 << 40
 	boot := g.call(tank, "_initialize")
@@ -86,8 +89,8 @@ func names(n int) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(`"zeta","alpha","müller","beta",`, n), ",") + "]"
 }
 
-// A real Go guest of three megabytes passes the gate, prints the same metered and plain, and costs on both engines, and every time,
-// exactly what its instructions do.
+// A real Go guest of three megabytes passes the gate, prints the same metered and plain, and costs on both engines, in slices, and every
+// time, exactly what its instructions do.
 func TestGoGuestAgrees(t *testing.T) {
 	wasm := buildGo(t)
 	metered, err := fuel.Instrument(wasm, fuel.Options{})
@@ -95,18 +98,22 @@ func TestGoGuestAgrees(t *testing.T) {
 	require.Empty(t, metered.Info.SnapshotBlockers())
 	naive, err := fuel.InstrumentNaive(wasm, fuel.Options{})
 	require.NoError(t, err)
-	plain, _, _ := runGo(t, wazero.NewRuntimeConfigCompiler(), wasm, false, names(50))
+	sliced, err := fuel.Instrument(wasm, fuel.Options{Slice: 1000})
+	require.NoError(t, err)
+	plain, _, _ := runGo(t, wazero.NewRuntimeConfigCompiler(), &fuel.Instrumented{Wasm: wasm}, names(50))
 	require.Contains(t, plain, "alpha")
 	var spent []int64
-	for _, config := range []wazero.RuntimeConfig{
-		wazero.NewRuntimeConfigCompiler(), wazero.NewRuntimeConfigCompiler(), wazero.NewRuntimeConfigInterpreter(),
-	} {
-		out, cost, _ := runGo(t, config, metered.Wasm, true, names(50))
+	compiler, interpreter := wazero.NewRuntimeConfigCompiler(), wazero.NewRuntimeConfigInterpreter()
+	for _, run := range []struct {
+		config wazero.RuntimeConfig
+		m      *fuel.Instrumented
+	}{{compiler, metered}, {compiler, metered}, {interpreter, metered}, {compiler, sliced}} {
+		out, cost, _ := runGo(t, run.config, run.m, names(50))
 		require.Equal(t, plain, out)
 		spent = append(spent, cost)
 	}
-	_, counted, _ := runGo(t, wazero.NewRuntimeConfigInterpreter(), naive.Wasm, true, names(50))
-	require.Equal(t, []int64{counted, counted, counted}, spent)
+	_, counted, _ := runGo(t, interpreter, naive, names(50))
+	require.Equal(t, []int64{counted, counted, counted, counted}, spent)
 }
 
 func BenchmarkInstrument(b *testing.B) {
@@ -160,22 +167,23 @@ func down(body Code) Code {
 	return Loop(body + LocalGet(0) + I32Const(1) + I32Sub + LocalTee(0) + BrIf(0))
 }
 
-// BenchmarkMetered reports the time of a metered run over that of a plain one, in turns.
+// BenchmarkMetered reports the time of a metered run over that of a plain one, whole and in slices, in turns.
 func BenchmarkMetered(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(programs)) {
 		b.Run(name, func(b *testing.B) {
 			wasm := Module{Memory: &Memory{Size: Size{Min: 2}}, Funcs: programs[name]}.Bytes()
-			plain, metered := start(b, 0, wasm), meter(b, 0, wasm, fuel.Options{})
+			guests := []*guest{start(b, 0, wasm), meter(b, 0, wasm, fuel.Options{}), meter(b, 0, wasm, fuel.Options{Slice: benchSlice})}
 			const rounds = 100_000
-			best := [2]time.Duration{time.Hour, time.Hour}
+			best := [3]time.Duration{time.Hour, time.Hour, time.Hour}
 			for b.Loop() {
-				for i, g := range []*guest{plain, metered} {
+				for i, g := range guests {
 					begin := time.Now()
 					require.False(b, g.call(1<<40, "f", rounds).failed)
 					best[i] = min(best[i], time.Since(begin))
 				}
 			}
 			b.ReportMetric(float64(best[1])/float64(best[0]), "ratio")
+			b.ReportMetric(float64(best[2])/float64(best[0]), "sliced-ratio")
 			b.ReportMetric(float64(best[0].Nanoseconds())/rounds, "plain-ns/round")
 		})
 	}
@@ -183,16 +191,19 @@ func BenchmarkMetered(b *testing.B) {
 		wasm := buildGo(b)
 		metered, err := fuel.Instrument(wasm, fuel.Options{})
 		require.NoError(b, err)
+		sliced, err := fuel.Instrument(wasm, fuel.Options{Slice: benchSlice})
+		require.NoError(b, err)
 		cache := wazero.NewCompilationCache()
 		config := wazero.NewRuntimeConfigCompiler().WithCompilationCache(cache)
-		best := [2]time.Duration{time.Hour, time.Hour}
+		best := [3]time.Duration{time.Hour, time.Hour, time.Hour}
 		for b.Loop() {
-			for i, w := range [][]byte{wasm, metered.Wasm} {
-				_, _, took := runGo(b, config, w, i == 1, names(10_000))
+			for i, m := range []*fuel.Instrumented{{Wasm: wasm}, metered, sliced} {
+				_, _, took := runGo(b, config, m, names(10_000))
 				best[i] = min(best[i], took)
 			}
 		}
 		b.ReportMetric(float64(best[1])/float64(best[0]), "ratio")
+		b.ReportMetric(float64(best[2])/float64(best[0]), "sliced-ratio")
 		b.ReportMetric(best[0].Seconds()*1e3, "plain-ms")
 	})
 }

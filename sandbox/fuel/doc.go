@@ -11,7 +11,7 @@
 //
 // # The meter
 //
-// Instrument appends two mutable i64 globals, fuel and depth, and never renumbers anything. Fuel is exact: a metered block is a set
+// Instrument appends three mutable i64 globals, fuel, reserve and depth, and never renumbers anything but labels. Fuel is exact: a metered block is a set
 // of instructions that run equally often, and its price is charged where it begins, so that a run that ends without a trap costs
 // precisely the sum of its instructions. Fuel is checked lazily: at loop heads, at the entry of functions that call, at bulk
 // instructions, and after 2,048 units without a check on any path (so exhaustion is noticed that late at most, times the frames that
@@ -20,10 +20,21 @@
 //
 // Calls of functions that call take depth, weighed by their locals and operands, and give it back when they return.
 //
-// Out of fuel and too deep are traps (unreachable). The host tells them from the guest's own: fuel or depth is below zero.
-// A charge never exceeds 2^33 (2^48 with imported memories or tables) and is checked at once, so that the counter cannot wrap as
-// long as the host sets it within ±2^62; a watchdog sets it to −1, again and again until the call returns, because a charge under
-// way may overwrite it.
+// Out of fuel and too deep are traps (unreachable). The host tells them from the guest's own: the sum of fuel and reserve, or depth, is
+// below zero. A charge never exceeds 2^33 (2^48 with imported memories or tables) and is checked at once, so that the counters cannot
+// wrap as long as the host sets them within ±2^61.
+//
+// # Slices
+//
+// A module never runs for long without passing through Go, where the scheduler can take the processor away: Go's garbage collector
+// waits for code that it cannot preempt. What is left lies in two counters: fuel holds a slice, reserve the rest. A check that finds
+// fuel below zero calls the helper refill, an appended function, which traps if the sum is below zero too, and else moves a slice and
+// grows the memory by nothing: that goes through Go. Size of slices and place of refills change nothing but time; a price list and a
+// limit speak of the sum. A watchdog sets the reserve far below zero and fuel to −1, again and again until the call returns, because
+// what the guest is about to write may overwrite it.
+//
+// A bulk memory instruction is one step however much it moves: helpers do it in chunks of what a slice pays for, with the bounds
+// checked before the first. A module without a memory gets an empty one to grow.
 //
 // # Price table
 //

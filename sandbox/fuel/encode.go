@@ -27,6 +27,13 @@ func (e *encoder) name(s string) {
 	e.raw([]byte(s)...)
 }
 
+func (e *encoder) types(list []ValueType) {
+	e.u32(uint32(len(list)))
+	for _, v := range list {
+		e.raw(byte(v))
+	}
+}
+
 func (e *encoder) size(r Range) {
 	if !r.HasMax {
 		e.raw(0)

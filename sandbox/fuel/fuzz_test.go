@@ -64,16 +64,21 @@ func FuzzInstrument(f *testing.F) {
 		ctx := context.Background()
 		runtime := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter().WithMemoryLimitPages(4))
 		defer runtime.Close(ctx)
+		sliced, err := fuel.Instrument(wasm, fuel.Options{Limits: fuzzLimits, Slice: 1})
+		require.NoError(t, err)
 		_, before := runtime.CompileModule(ctx, wasm)
 		_, after := runtime.CompileModule(ctx, metered.Wasm)
+		_, slicedAfter := runtime.CompileModule(ctx, sliced.Wasm)
 		if before != nil && strings.Contains(before.Error(), "custom section") {
 			return // wazero 1.12 cannot read an empty custom section at the very end of a module
 		}
 		if before != nil {
 			require.Error(t, after, "the original: %v", before)
+			require.Error(t, slicedAfter, "the original: %v", before)
 			return
 		}
 		require.NoError(t, after)
+		require.NoError(t, slicedAfter)
 		if m := metered.Info.Memory; m == nil || m.HasMax && m.Max <= 4 { // else growth differs
 			agree(t, wasm, fuzzLimits)
 		}

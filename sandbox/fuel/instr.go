@@ -23,6 +23,15 @@ func (in *instr) isBulk() bool {
 	return false
 }
 
+// bulk is the edit of such an instruction.
+func (in *instr) bulk() edit {
+	index := in.a
+	if in.op == opTableInit {
+		index = in.b
+	}
+	return edit{pos: in.pos, end: in.end, kind: bulk, op: in.op, index: index}
+}
+
 // decoder reads instructions from a function body.
 type decoder struct {
 	reader

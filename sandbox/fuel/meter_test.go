@@ -55,8 +55,8 @@ func TestFuelEndsWhatNeverEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			const tank = 1_000_000
 			var got []outcome
-			for engine := range engines {
-				g := meter(t, engine, c.module.Bytes(), fuel.Options{})
+			for _, v := range variants {
+				g := meter(t, v.engine, c.module.Bytes(), fuel.Options{Slice: v.slice})
 				for range 2 { // an instance is as good after a trap
 					got = append(got, g.call(tank, "f"))
 				}
@@ -88,12 +88,14 @@ func TestDepthEndsRecursion(t *testing.T) {
 		{"50 kB frames", Module{Funcs: []Func{{Export: "f", Locals: fat, Body: Call(0)}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for engine := range engines {
-				o := meter(t, engine, c.module.Bytes(), fuel.Options{}).call(1<<40, "f")
-				require.True(t, o.failed)
-				require.Negative(t, o.deep)
-				require.Positive(t, o.left)
+			var got []outcome
+			for _, v := range variants {
+				got = append(got, meter(t, v.engine, c.module.Bytes(), fuel.Options{Slice: v.slice}).call(1<<40, "f"))
+				require.Equal(t, got[0], got[len(got)-1])
 			}
+			require.True(t, got[0].failed)
+			require.Negative(t, got[0].deep)
+			require.Positive(t, got[0].left)
 		})
 	}
 	shallow := meter(t, 0, Module{Funcs: []Func{{Export: "f", Locals: fat, Body: Call(0)}}}.Bytes(), fuel.Options{}).call(1<<40, "f")
@@ -114,8 +116,10 @@ func TestDepthIsGivenBack(t *testing.T) {
 		"br_table": Call(1) + "\x02\x7f" + LocalGet(0) + LocalGet(0) + BrTable(0, 1, 1) + End,
 	} {
 		m := Module{Funcs: []Func{{Export: "f", Params: I32, Results: I32, Body: way}, {Body: Nop}}}
-		o := meter(t, 0, m.Bytes(), fuel.Options{}).call(1000, "f", 1)
-		require.Equal(t, outcome{results: []uint64{1}, left: o.left, deep: depth}, o, name)
+		for _, v := range variants {
+			o := meter(t, v.engine, m.Bytes(), fuel.Options{Slice: v.slice}).call(1000, "f", 1)
+			require.Equal(t, outcome{results: []uint64{1}, left: o.left, deep: depth}, o, name)
+		}
 	}
 }
 
@@ -123,10 +127,12 @@ func TestDepthIsGivenBack(t *testing.T) {
 func TestTrapsAreToldApart(t *testing.T) {
 	for _, body := range []Code{Unreachable, I32Const(1) + I32Const(0) + I32DivU + Drop, I32Const(-1) + I32Load(0) + Drop} {
 		m := Module{Memory: &Memory{}, Funcs: []Func{{Export: "f", Body: Call(1)}, {Body: body}}}
-		o := meter(t, 0, m.Bytes(), fuel.Options{}).call(1000, "f")
-		require.True(t, o.failed)
-		require.Positive(t, o.left)
-		require.Positive(t, o.deep)
+		for _, v := range variants {
+			o := meter(t, v.engine, m.Bytes(), fuel.Options{Slice: v.slice}).call(1000, "f")
+			require.True(t, o.failed)
+			require.Positive(t, o.left)
+			require.Positive(t, o.deep)
+		}
 	}
 }
 
@@ -135,18 +141,21 @@ func TestTrapsAreToldApart(t *testing.T) {
 func TestBudgetIsExact(t *testing.T) {
 	loop := Module{Funcs: []Func{{Export: "f", Locals: I32 + I32, Body: I32Const(100) + LocalSet(0) +
 		Loop(LocalGet(0)+I32Const(1)+I32Sub+LocalTee(0)+BrIf(0)) + Nop}}}
-	g := meter(t, 0, loop.Bytes(), fuel.Options{})
+	leaf := Module{Funcs: []Func{{Export: "f", Body: Nop + Nop}}}
 	const cost = 2 + 100*5 + 1
-	for _, left := range []int64{1, 0} {
-		require.Equal(t, outcome{results: []uint64{}, left: left, deep: depth}, g.call(cost+left, "f"))
+	for _, v := range variants {
+		g := meter(t, v.engine, loop.Bytes(), fuel.Options{Slice: v.slice})
+		for _, left := range []int64{1, 0} {
+			require.Equal(t, outcome{results: []uint64{}, left: left, deep: depth}, g.call(cost+left, "f"))
+		}
+		for _, left := range []int64{-1, -cost} {
+			o := g.call(cost+left, "f")
+			require.True(t, o.failed)
+			require.Negative(t, o.left)
+		}
+		g = meter(t, v.engine, leaf.Bytes(), fuel.Options{Slice: v.slice})
+		require.Equal(t, outcome{results: []uint64{}, left: -1, deep: depth}, g.call(1, "f"))
 	}
-	for _, left := range []int64{-1, -cost} {
-		o := g.call(cost+left, "f")
-		require.True(t, o.failed)
-		require.Negative(t, o.left)
-	}
-	leaf := meter(t, 0, Module{Funcs: []Func{{Export: "f", Body: Nop + Nop}}}.Bytes(), fuel.Options{})
-	require.Equal(t, outcome{results: []uint64{}, left: -1, deep: depth}, leaf.call(1, "f"))
 }
 
 // The price of bulk instructions and growth is that of the table in the package comment.
@@ -174,13 +183,13 @@ func TestPrices(t *testing.T) {
 		{"structure", Block(Loop(n + If(Nop))), 0, 2},
 		{"SIMD", V128Const(1, 2) + V128Const(3, 4) + "\xfd\x6e" + Drop, 0, 4},
 	} {
-		for engine := range engines {
+		for _, v := range variants {
 			m := Module{
 				Memory: &Memory{Size: Size{Min: 1}}, Tables: []Table{{Size: Size{Min: 10}}},
 				Elems: []Elem{{Passive: true, Funcs: []uint32{0}}}, Data: []Data{{Passive: true}},
 				Funcs: []Func{{Export: "f", Params: I32, Body: c.code}},
 			}
-			g := meter(t, engine, m.Bytes(), fuel.Options{Limits: fuel.Limits{MemoryPages: 4, TableEntries: 100}})
+			g := meter(t, v.engine, m.Bytes(), fuel.Options{Limits: fuel.Limits{MemoryPages: 4, TableEntries: 100}, Slice: v.slice})
 			o := g.call(1_000_000, "f", c.arg)
 			require.False(t, o.failed, c.name)
 			require.Equal(t, c.cost, 1_000_000-o.left, c.name)
@@ -193,9 +202,11 @@ func TestChargesDoNotWrap(t *testing.T) {
 	huge := I32Const(0) + I32Const(0) + I32Const(-1) + MemoryFill
 	m := Module{Memory: &Memory{Size: Size{Min: 1}}, Funcs: []Func{{Export: "f", Body: huge}}}
 	for _, tank := range []int64{-1, -1 << 62, 1, 1 << 20} {
-		o := meter(t, 0, m.Bytes(), fuel.Options{}).call(tank, "f")
-		require.True(t, o.failed)
-		require.Negative(t, o.left)
+		for _, v := range variants {
+			o := meter(t, v.engine, m.Bytes(), fuel.Options{Slice: v.slice}).call(tank, "f")
+			require.True(t, o.failed)
+			require.Negative(t, o.left)
+		}
 	}
 }
 

@@ -72,6 +72,8 @@ type module struct {
 	elements   int
 	dataCount  int // from the data count section, or -1
 	dataActual int // from the data section
+	// dataSizes holds the bytes of every data segment.
+	dataSizes []uint32
 	// customBytes adds up the custom sections that are kept.
 	customBytes int
 	// partial is set once a section could not be read to its end: indices cannot be judged any more.

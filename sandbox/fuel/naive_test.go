@@ -7,19 +7,19 @@ func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
 	if len(m.refused.Problems) > 0 {
 		return nil, &m.refused
 	}
-	return m.rewrite(m.naive), nil
+	return m.rewrite(m.naive, options.slice()), nil
 }
 
 func (m *module) naive(i int) *plan {
 	exact := m.plan(i)
-	p := &plan{code: exact.code, results: exact.results, calls: exact.calls, weight: exact.weight, wrap: true, left: exact.left}
+	p := &plan{code: exact.code, results: exact.results, calls: exact.calls, weight: exact.weight, checks: true, left: exact.left}
 	t, _ := m.signature(uint32(m.importedF + i))
 	p.edits = []edit{{pos: p.code.start, cost: uint64((int(exact.left) - len(t.Params)) / localsPerFuel), check: true}}
 	d := decoder{reader: reader{buf: m.wasm, pos: p.code.start, end: p.code.end}}
-	for nest := 0; d.next(); {
+	for nest := uint32(0); d.next(); {
 		in := &d.in
 		if cost := price(in.op); cost > 0 {
-			p.edits = append(p.edits, edit{pos: in.pos, nest: nest, cost: cost, check: true})
+			p.edits = append(p.edits, edit{pos: in.pos, cost: cost, check: true})
 		}
 		switch in.op {
 		case opBlock, opLoop, opIf:
@@ -27,12 +27,10 @@ func (m *module) naive(i int) *plan {
 		case opEnd:
 			nest--
 		case opReturn:
-			p.edits = append(p.edits, edit{pos: in.pos, kind: leave, nest: nest})
-		case opTableInit:
-			p.edits = append(p.edits, edit{pos: in.pos, kind: bulk, nest: nest, op: in.op, table: in.b})
+			p.edits = append(p.edits, edit{pos: in.pos, end: in.end, kind: leave, labels: []uint32{nest}})
 		default:
 			if in.isBulk() {
-				p.edits = append(p.edits, edit{pos: in.pos, kind: bulk, nest: nest, op: in.op, table: in.a})
+				p.edits = append(p.edits, in.bulk())
 			}
 		}
 	}

@@ -5,6 +5,7 @@ type opcode uint16
 
 const (
 	opUnreachable  opcode = 0x00
+	opNop          opcode = 0x01
 	opBlock        opcode = 0x02
 	opLoop         opcode = 0x03
 	opIf           opcode = 0x04
@@ -16,8 +17,10 @@ const (
 	opReturn       opcode = 0x0f
 	opCall         opcode = 0x10
 	opCallIndirect opcode = 0x11
+	opDrop         opcode = 0x1a
 	opSelect       opcode = 0x1b
 	opLocalGet     opcode = 0x20
+	opLocalSet     opcode = 0x21
 	opLocalTee     opcode = 0x22
 	opGlobalGet    opcode = 0x23
 	opGlobalSet    opcode = 0x24
@@ -28,13 +31,17 @@ const (
 	opI64Const     opcode = 0x42
 	opF32Const     opcode = 0x43
 	opF64Const     opcode = 0x44
+	opI32GtU       opcode = 0x4b
 	opI32LeU       opcode = 0x4d
 	opI64LtS       opcode = 0x53
+	opI64GtU       opcode = 0x56
+	opI32Add       opcode = 0x6a
 	opI32Sub       opcode = 0x6b
 	opI64Add       opcode = 0x7c
 	opI64Sub       opcode = 0x7d
 	opI64Mul       opcode = 0x7e
 	opI64Or        opcode = 0x84
+	opI64Shl       opcode = 0x86
 	opI64ShrU      opcode = 0x88
 	opI64ExtendU   opcode = 0xad
 	opRefNull      opcode = 0xd0

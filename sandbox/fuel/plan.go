@@ -1,5 +1,7 @@
 package fuel
 
+import "slices"
+
 const (
 	// maxStretch bounds the fuel that a path within one function spends between two checks, and maxLeaf what a function without
 	// any check may spend: they bound how late exhaustion is noticed, whatever the shape of the code.
@@ -15,30 +17,42 @@ const (
 	charge editKind = iota
 	// bulk inserts the charge by operand and a check before a bulk instruction.
 	bulk
-	// leave replaces a return by a branch to the end of the wrapped body.
+	// leave replaces a return by a branch to the end of the body.
 	leave
+	// openLoop and closeLoop wrap a loop for its refill.
+	openLoop
+	closeLoop
+	// relabel replaces a branch whose labels have moved because it leaves wrapped loops.
+	relabel
 )
+
+// loopBlocks is the number of blocks that wrap a loop.
+const loopBlocks = 3
 
 // edit is one change to a body. Edits are ordered by position; the first is the charge at the entry.
 type edit struct {
-	pos  int
-	kind editKind
-	// nest counts the blocks open at pos, the body itself not counted.
-	nest  int
-	cost  uint64
-	check bool
-	// op and table describe a bulk instruction.
-	op    opcode
-	table uint32
+	// pos is the place; instructions that are replaced or wrapped end at end.
+	pos, end int
+	kind     editKind
+	cost     uint64
+	check    bool
+	// wrapped is set if the check is that of a wrapped loop.
+	wrapped bool
+	// op is a bulk instruction or a branch, index the table or the data segment of the former, labels those of the latter or of leave.
+	op     opcode
+	index  uint32
+	labels []uint32
+	// head is the edit at the head of the loop that is closed.
+	head int
 }
 
 // plan is what the meter does to one function.
 type plan struct {
 	edits []edit
 	calls bool
-	// wrap is set if the body needs the shared trap: it has a check. Then it has two more locals: left, an i64, and an i32 behind it.
-	wrap bool
-	left uint32
+	// checks is set if the body has a check. Then it has two more locals: left, an i64, and an i32 behind it.
+	checks bool
+	left   uint32
 	// weight is the depth that a call of this function takes.
 	weight uint64
 	// code is the span of the instructions after the declarations.
@@ -54,6 +68,11 @@ type frame struct {
 	outermost int
 	kind      opcode
 	dead      bool
+	// wrapped is set for a loop that is wrapped; wraps counts those open here, this one included.
+	wrapped bool
+	wraps   int
+	// head is the edit at the head of a loop.
+	head int
 	// entry and exit are the longest unchecked stretches on entry and over all branches to the end.
 	entry, exit uint64
 	// height is the operand stack below the frame; in and out the arity of its type.
@@ -95,7 +114,7 @@ func (m *module) plan(i int) *plan {
 // begin opens a metered block at pos for what follows in the frame on top.
 func (w *planner) begin(f *frame, pos int, check bool) {
 	f.block = len(w.p.edits)
-	w.p.edits = append(w.p.edits, edit{pos: pos, kind: charge, nest: len(w.frames) - 1, check: check})
+	w.p.edits = append(w.p.edits, edit{pos: pos, kind: charge, check: check})
 	if check {
 		w.stretch = 0
 	}
@@ -107,7 +126,7 @@ func (w *planner) finish(locals int) {
 	p.edits[0].check = p.calls || w.peak > maxLeaf
 	for i := range p.edits {
 		e := &p.edits[i]
-		p.wrap = p.wrap || e.check || e.kind == bulk
+		p.checks = p.checks || e.check || e.kind == bulk
 	}
 	slots := locals + w.highest
 	if w.vectors {
@@ -132,12 +151,15 @@ func (w *planner) step() {
 	case opEnd:
 		w.close(*f)
 	case opBr:
+		w.relabel(in.a)
 		w.branch(in.a)
 		w.kill()
 	case opBrIf:
+		w.relabel(in.a)
 		w.branch(in.a)
 		w.resume()
 	case opBrTable:
+		w.relabel(in.labels...)
 		for _, l := range in.labels {
 			w.branch(l)
 		}
@@ -164,13 +186,9 @@ func (w *planner) spend(f *frame) {
 		w.p.calls = true
 		w.stretch += maxLeaf // what a callee without a check may spend
 	case in.isBulk():
-		table := in.a
-		if in.op == opTableInit {
-			table = in.b
-		}
-		w.p.edits = append(w.p.edits, edit{pos: in.pos, kind: bulk, nest: len(w.frames) - 1, op: in.op, table: table})
+		w.p.edits = append(w.p.edits, in.bulk())
 	case in.op == opReturn:
-		w.p.edits = append(w.p.edits, edit{pos: in.pos, kind: leave, nest: len(w.frames) - 1})
+		w.p.edits = append(w.p.edits, edit{pos: in.pos, end: in.end, kind: leave, labels: []uint32{w.moved(uint32(len(w.frames) - 1))}})
 	}
 	w.peak = max(w.peak, w.stretch)
 }
@@ -179,9 +197,17 @@ func (w *planner) open(parent frame) {
 	f := frame{block: parent.block, outermost: len(w.frames) + 1, kind: w.in.op, dead: parent.dead, entry: w.stretch}
 	f.in, f.out = w.arity()
 	f.height = max(w.height-f.in, parent.height)
+	f.wraps = parent.wraps
+	if f.kind == opLoop && !f.dead && f.in == 0 {
+		f.wrapped = true
+		f.wraps++
+		w.p.edits = append(w.p.edits, edit{pos: w.in.pos, end: w.in.end, kind: openLoop})
+	}
 	w.frames = append(w.frames, f)
 	if !f.dead && f.kind != opBlock {
 		w.begin(&w.frames[len(w.frames)-1], w.pos, f.kind == opLoop)
+		w.p.edits[len(w.p.edits)-1].wrapped = f.wrapped
+		w.frames[len(w.frames)-1].head = len(w.p.edits) - 1
 	}
 }
 
@@ -220,6 +246,9 @@ func (w *planner) close(f frame) {
 	w.height = f.height + f.out
 	w.highest = max(w.highest, w.height)
 	w.frames = w.frames[:len(w.frames)-1]
+	if f.wrapped {
+		w.p.edits = append(w.p.edits, edit{pos: w.pos, end: w.pos, kind: closeLoop, head: f.head})
+	}
 	if len(w.frames) == 0 {
 		return
 	}
@@ -241,6 +270,27 @@ func (w *planner) branch(label uint32) {
 	f.outermost = min(f.outermost, target)
 	if to := &w.frames[target]; to.kind != opLoop {
 		to.exit = max(to.exit, w.stretch)
+	}
+}
+
+// moved returns what becomes of a label: the wrapped loops that the branch leaves lie between.
+func (w *planner) moved(label uint32) uint32 {
+	top := len(w.frames) - 1
+	return label + uint32(loopBlocks*(w.frames[top].wraps-w.frames[top-int(label)].wraps))
+}
+
+// relabel notes a branch one of whose labels has moved.
+func (w *planner) relabel(labels ...uint32) {
+	in := &w.in
+	if w.frames[len(w.frames)-1].wraps == 0 {
+		return
+	}
+	to := slices.Clone(labels)
+	for i := range to {
+		to[i] = w.moved(to[i])
+	}
+	if !slices.Equal(to, labels) {
+		w.p.edits = append(w.p.edits, edit{pos: in.pos, end: in.end, kind: relabel, op: in.op, labels: to})
 	}
 }
 

@@ -2,6 +2,7 @@ package fuel_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,23 +61,48 @@ type outcome struct {
 // call runs an exported function with the given fuel.
 func (g *guest) call(tank int64, name string, args ...uint64) outcome {
 	if g.metered != nil {
-		g.set(fuel.FuelGlobal, tank)
+		fill(g.mod, g.metered.Slice, tank)
 		g.set(fuel.DepthGlobal, depth)
 	}
 	results, err := g.mod.ExportedFunction(name).Call(context.Background(), args...)
-	o := outcome{results: results, failed: err != nil}
+	o := outcome{results: append([]uint64{}, results...), failed: err != nil} // wazero gives nil or nothing
 	if g.metered != nil {
-		o.left, o.deep = g.get(fuel.FuelGlobal), g.get(fuel.DepthGlobal)
+		o.left, o.deep = left(g.mod), g.get(fuel.DepthGlobal)
 	}
 	return o
 }
 
-// memory returns the content of the memory, or nil.
+// fill sets the fuel of a module, a slice of it apart where there are slices.
+func fill(m api.Module, slice uint32, tank int64) {
+	first := tank
+	if reserve, ok := m.ExportedGlobal(fuel.ReserveGlobal).(api.MutableGlobal); ok {
+		first = min(tank, int64(slice))
+		reserve.Set(uint64(tank - first))
+	}
+	m.ExportedGlobal(fuel.FuelGlobal).(api.MutableGlobal).Set(uint64(first))
+}
+
+// left returns the fuel of a module.
+func left(m api.Module) int64 {
+	n := m.ExportedGlobal(fuel.FuelGlobal).Get()
+	if reserve := m.ExportedGlobal(fuel.ReserveGlobal); reserve != nil {
+		n += reserve.Get()
+	}
+	return int64(n)
+}
+
+// variants are the forms of a metered module on both engines; what a call comes to is the same for all of them.
+var variants = []struct {
+	engine int
+	slice  uint32
+}{{0, 0}, {1, 0}, {0, 7}, {1, 7}, {0, 10_000}}
+
+// memory returns the content of the memory, nothing if there is none.
 func (g *guest) memory() []byte {
 	m := g.mod.Memory()
-	if m == nil {
-		return nil
+	if reflect.ValueOf(m).IsNil() { // a pointer of type *wasm.MemoryInstance
+		return []byte{}
 	}
 	b, _ := m.Read(0, m.Size())
-	return b
+	return append([]byte{}, b...)
 }

@@ -114,6 +114,7 @@ func (m *module) dataSection(r *reader) {
 		}
 		size := len(r.bytes(r.u32()))
 		m.info.DataBytes += size
+		m.dataSizes = append(m.dataSizes, uint32(size))
 		if memory := m.info.Memory; r.bad == nil && known && memory != nil && !memory.Imported {
 			if end, have := uint64(offset)+uint64(size), uint64(memory.Min)*pageBytes; end > have {
 				m.problem(Invalid, at, "data segment ends at byte %d, the memory begins with %d", end, have)

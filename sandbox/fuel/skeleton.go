@@ -2,7 +2,7 @@ package fuel
 
 // Version numbers the code that Instrument writes and the form of what stands beside it in Instrumented. Caches of what comes of it
 // have it in their keys.
-const Version = 1
+const Version = 2
 
 // Skeleton returns the metered module without what its functions do: every body is unreachable, and custom sections are left out.
 // Everything else, and with it every index, is the same, so that native code made of the metered module serves instances of the

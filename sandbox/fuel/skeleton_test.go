@@ -32,7 +32,7 @@ func everything() Module {
 func TestVersionNamesTheCode(t *testing.T) {
 	m, err := fuel.Instrument(everything().Bytes(), fuel.Options{})
 	require.NoError(t, err)
-	require.Equal(t, "1: 3079615bd4b820c0aa4adcfdf5de69ea860704532b95a8bd22e7301122a63a2c", fmt.Sprintf("%d: %x", fuel.Version, sha256.Sum256(m.Wasm)))
+	require.Equal(t, "2: 4667cf88cb50bd1decb4ce7546954fd5cfdb0025627158061b66a121b6cafe7b", fmt.Sprintf("%d: %x", fuel.Version, sha256.Sum256(m.Wasm)))
 }
 
 // Promise: a skeleton is a valid module with the imports, exports, types and sizes of the metered module.

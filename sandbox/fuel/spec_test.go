@@ -71,6 +71,7 @@ type specRun struct {
 	dir    string
 	config wazero.RuntimeConfig
 	fuel   int64
+	slice  uint32
 	meter  func([]byte, fuel.Options) (*fuel.Instrumented, error)
 
 	// assertions counts what was checked; spent is the fuel of every action in order, returned that of those that did not trap;
@@ -165,7 +166,7 @@ func (s *specFile) instantiate(file, as string) (api.Module, error) {
 	}
 	config := wazero.NewModuleConfig().WithName(as).WithStartFunctions()
 	require.NoError(s.t, compiled.Close(ctx))
-	metered, err := s.meter(wasm, fuel.Options{Limits: specLimits()})
+	metered, err := s.meter(wasm, fuel.Options{Limits: specLimits(), Slice: s.slice})
 	if err != nil {
 		return nil, err
 	}
@@ -183,11 +184,11 @@ func (s *specFile) instantiate(file, as string) (api.Module, error) {
 // call runs an exported function on a full tank and notes what it took. Modules may call each other, each with its own counter.
 func (s *specFile) call(mod api.Module, name string, args []uint64) ([]uint64, error) {
 	for _, m := range s.modules {
-		s.set(m, fuel.FuelGlobal, s.fuel)
-		s.set(m, fuel.DepthGlobal, 1500)
+		fill(m, s.slice, s.fuel)
+		m.ExportedGlobal(fuel.DepthGlobal).(api.MutableGlobal).Set(1500)
 	}
 	results, err := mod.ExportedFunction(name).Call(context.Background(), args...)
-	left := int64(mod.ExportedGlobal(fuel.FuelGlobal).Get())
+	left := left(mod)
 	if err != nil && left < 0 {
 		s.outOfFuel++
 		err = errors.Join(errOutOfFuel, err)
@@ -200,10 +201,6 @@ func (s *specFile) call(mod api.Module, name string, args []uint64) ([]uint64, e
 }
 
 var errOutOfFuel = errors.New("out of fuel")
-
-func (s *specFile) set(m api.Module, global string, value int64) {
-	m.ExportedGlobal(global).(api.MutableGlobal).Set(uint64(value))
-}
 
 func (s *specFile) invoke(a specAction) ([]uint64, error) {
 	mod := s.last
@@ -259,22 +256,26 @@ func newSpecRun(t testing.TB, suite, engine int, tank int64) *specRun {
 	}
 }
 
-// The WebAssembly suites hold for gated and metered modules on both engines, which agree on the fuel of every action.
+// The WebAssembly suites hold for gated and metered modules on both engines, whole and in slices of one unit, which all agree on the
+// fuel of every action.
 func TestSpecSuitePassesMetered(t *testing.T) {
 	atLeast := []int{10_000, 30_000}
 	for suite := range suites {
 		t.Run(suites[suite].name, func(t *testing.T) {
 			var spent [][]int64
-			for engine := range engines {
-				run := newSpecRun(t, suite, engine, math.MaxInt64/4)
-				run.all()
-				require.Empty(t, run.failures, engines[engine].name)
-				require.Greater(t, run.assertions, atLeast[suite])
-				require.Zero(t, run.outOfFuel)
-				t.Logf("%s: %d assertions, %d actions", engines[engine].name, run.assertions, len(run.spent))
-				spent = append(spent, run.spent)
+			for _, slice := range []uint32{0, 1} {
+				for engine := range engines {
+					run := newSpecRun(t, suite, engine, math.MaxInt64/4)
+					run.slice = slice
+					run.all()
+					require.Empty(t, run.failures, engines[engine].name)
+					require.Greater(t, run.assertions, atLeast[suite])
+					require.Zero(t, run.outOfFuel)
+					t.Logf("%s: %d assertions, %d actions", engines[engine].name, run.assertions, len(run.spent))
+					spent = append(spent, run.spent)
+					require.Equal(t, spent[0], run.spent)
+				}
 			}
-			require.Equal(t, spent[0], spent[1])
 		})
 	}
 }
@@ -293,7 +294,7 @@ func TestSpecSuiteCostsWhatItsInstructionsDo(t *testing.T) {
 	}
 }
 
-// Appending globals, locals and types gives no meaning to what had none: a module that is invalid stays so.
+// Appending globals, locals, types and functions gives no meaning to what had none: a module that is invalid stays so.
 func TestInvalidModulesStayInvalid(t *testing.T) {
 	ctx := context.Background()
 	invalid, passed := 0, 0
@@ -312,13 +313,15 @@ func TestInvalidModulesStayInvalid(t *testing.T) {
 				continue
 			}
 			invalid++
-			metered, refused := fuel.Instrument(wasm, fuel.Options{Limits: specLimits()})
-			if refused != nil {
-				continue
+			for _, slice := range []uint32{0, 1} {
+				metered, refused := fuel.Instrument(wasm, fuel.Options{Limits: specLimits(), Slice: slice})
+				if refused != nil {
+					break
+				}
+				passed += 1 - int(slice)
+				_, after := runtime.CompileModule(ctx, metered.Wasm)
+				require.Error(t, after, "%s: %v", file, err)
 			}
-			passed++
-			_, after := runtime.CompileModule(ctx, metered.Wasm)
-			require.Error(t, after, "%s: %v", file, err)
 		}
 	}
 	t.Logf("%d invalid modules, %d of them refused by the gate", invalid, invalid-passed)
@@ -329,10 +332,13 @@ func TestInvalidModulesStayInvalid(t *testing.T) {
 // With three units of fuel the same suite fails, and for want of fuel: the meter is really there.
 func TestSpecSuiteFailsWithoutFuel(t *testing.T) {
 	for suite := range suites {
-		run := newSpecRun(t, suite, 1, 3)
-		run.all()
-		t.Logf("%s: %d out of fuel", suites[suite].name, run.outOfFuel)
-		require.Greater(t, run.outOfFuel, 500)
-		require.NotEmpty(t, run.failures)
+		for _, slice := range []uint32{0, 1} {
+			run := newSpecRun(t, suite, 1, 3)
+			run.slice = slice
+			run.all()
+			t.Logf("%s: %d out of fuel", suites[suite].name, run.outOfFuel)
+			require.Greater(t, run.outOfFuel, 500)
+			require.NotEmpty(t, run.failures)
+		}
 	}
 }
