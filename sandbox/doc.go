@@ -6,11 +6,10 @@
 // # Two walls
 //
 // The first wall is WebAssembly with fuel. A guest runs as native code in this
-// process and cannot be preempted: Go's garbage collector waits for it, and so
-// may everything else. A call that burns the whole default budget of 500 M fuel
-// takes about 0.1 s on a current core, and the collector may stand still for as
-// long; with 20 M it is 5 ms. A bug in the compiler would be a bug of this
-// process.
+// process. Go cannot preempt it, but it passes through Go after every slice of
+// its fuel, so that the garbage collector and the scheduler wait for it for
+// milliseconds at most, whatever it does. A bug in the compiler would be a bug
+// of this process.
 //
 // The second wall, isolation: process, moves gate, compiler and evaluation into
 // worker processes of the same program. They have no environment, no files, no
@@ -20,8 +19,7 @@
 // with their host. What they say is checked like what a guest says. A worker
 // that dies is one outcome, infrastructure or out_of_memory, for the evaluation
 // that it held; it is replaced, after a pause that grows with crashes in a row.
-// Results and fuel are those of snapshot mode. The collector of the host never
-// waits for a guest. It costs about 50 µs an evaluation, and every worker
+// Results and fuel are those of snapshot mode. It costs about 50 µs an evaluation, and every worker
 // compiles a module for itself, since there is no cache on disk behind the wall;
 // only the interpreters, which are known by their digests, are taken from it
 // before the wall goes up.

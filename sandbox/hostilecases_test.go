@@ -54,7 +54,19 @@ func suiteCases() []suiteCase {
 	} {
 		list = append(list, suiteCase{c.name, printing(c.text), c.outcome, c.reason})
 	}
-	return list
+	return append(list,
+		suiteCase{"command: no memory", bare(wt.Nop), reward.ABIViolation, "no result"},
+		suiteCase{"command: no memory, no end", bare(wt.Loop(wt.Br(0))), reward.OutOfFuel, "fuel"},
+		suiteCase{"command: no memory, writes nothing", bare(wt.I32Const(1) + wt.Repeat(3, wt.I32Const(0)) + wt.Call(0) + wt.If(wt.Unreachable)), reward.Trap, "unreachable"},
+	)
+}
+
+// bare is a WASI command without a memory.
+func bare(body wt.Code) []byte {
+	return wt.Module{
+		Imports: []wt.Import{{Module: wasi, Name: "fd_write", Params: wt.I32 + wt.I32 + wt.I32 + wt.I32, Results: wt.I32}},
+		Funcs:   []wt.Func{{Export: "_start", Body: body}},
+	}.Bytes()
 }
 
 // burningCases use up processor time in every way.

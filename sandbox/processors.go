@@ -6,12 +6,11 @@ import (
 )
 
 // processors returns how many guests may run at one time, and gives the
-// process one processor more than that, once. A guest is native code that Go
-// cannot preempt: with a guest on every processor, the watchdog, timers and
-// everything else in the process would wait for the guests' fuel to end
-// (measured with two endless loops on two cores: a timer late by 0.5 s in the
-// median; with one processor more, by 0.4 ms, and 11 ms at the 99th
-// percentile). The operating system shares the cores among the processors.
+// process one processor more than that, once. A guest gives its processor back
+// only when it passes through Go and Go wants it, which is after 10 ms unless
+// garbage is collected: with a guest on every processor, the watchdog, timers
+// and everything else in the process would wait that long at every turn. The
+// operating system shares the cores among the processors.
 var processors = sync.OnceValue(func() int {
 	n := runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(n + 1)

@@ -3,12 +3,9 @@ package sandbox
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-
-	"github.com/merit-rl/merit/core/fault"
 )
 
 // The files of a reward are read once, here: what is checked, digested,
@@ -20,30 +17,6 @@ var (
 	errNotRegular = errors.New("it is not a regular file")
 	errChanged    = errors.New("it changed while it was read")
 )
-
-// ReadModule reads the module at path, and no more of it than its limit.
-func ReadModule(path string, l Limits) ([]byte, error) {
-	var wasm []byte
-	f, err := os.Open(path)
-	if err == nil {
-		wasm, err = readFile(f, int64(l.ModuleMiB)<<20)
-		_ = f.Close() // it was only read
-	}
-	switch {
-	case errors.Is(err, errTooLarge):
-		return nil, refusal(path, fmt.Sprintf("it has more than %d bytes", l.ModuleMiB<<20), "raise module_mib if you trust it", nil)
-	case err != nil:
-		kind := fault.Invalid
-		if errors.Is(err, os.ErrNotExist) {
-			kind = fault.Missing
-		}
-		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
-			Hint: "build it with: merit reward build",
-		}
-	}
-	return wasm, nil
-}
 
 // readFile reads a file, and no more of it than most bytes, which it may reach
 // only while it is read.

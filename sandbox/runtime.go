@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ type Runtime struct {
 }
 
 // New returns a runtime. The first one raises GOMAXPROCS by one, so that
-// guests, which cannot be preempted, leave the process a processor. The error
+// guests, which are slow to be preempted, leave the process a processor. The error
 // is a *fault.Error: a configuration that is wrong, a cache folder that others
 // can write to, or a worker process that cannot be started.
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
@@ -64,9 +65,24 @@ func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
 	if l := scriptLanguage(path); l != nil {
 		return r.loadScript(ctx, l, path)
 	}
-	wasm, err := ReadModule(path, r.config.Limits)
+	var wasm []byte
+	f, err := os.Open(path)
+	if err == nil {
+		wasm, err = readFile(f, int64(r.config.ModuleMiB)<<20)
+		_ = f.Close() // it was only read
+	}
+	if errors.Is(err, errTooLarge) {
+		return nil, refusal(path, fmt.Sprintf("it has more than %d bytes", r.config.ModuleMiB<<20), "raise module_mib if you trust it", nil)
+	}
 	if err != nil {
-		return nil, err
+		kind := fault.Invalid
+		if errors.Is(err, os.ErrNotExist) {
+			kind = fault.Missing
+		}
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
+			Hint: "build it with: merit reward build",
+		}
 	}
 	name := filepath.Base(path)
 	return r.Load(ctx, strings.TrimSuffix(name, filepath.Ext(name)), wasm)

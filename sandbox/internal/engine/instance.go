@@ -18,15 +18,16 @@ type Instance struct {
 	// Host is what the caller's imports work on; the engine leaves it alone.
 	Host any
 
-	program     *Program
-	module      api.Module
-	memory      api.Memory
-	linear      linear
-	fuel, depth api.MutableGlobal
-	globals     []api.MutableGlobal
-	context     callContext
-	guard       guard
-	stack       [16]uint64
+	program *Program
+	module  api.Module
+	memory  api.Memory // nil if the guest has none
+	linear  linear
+	tank    tank
+	depth   api.MutableGlobal
+	globals []api.MutableGlobal
+	context callContext
+	guard   guard
+	stack   [16]uint64
 
 	budget   uint64
 	hostFuel uint64
@@ -50,9 +51,12 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 	if err != nil {
 		return nil, err
 	}
-	i.module, i.memory = m, m.Memory()
-	if i.memory != nil {
+	i.module = m
+	if p.meta.Info.Memory != nil {
+		i.memory = m.Memory()
 		liftMaximum(i.memory)
+	} else { // the meter's, which is empty
+		i.linear = nil
 	}
 	global := func(name string) api.MutableGlobal {
 		g, ok := m.ExportedGlobal(name).(api.MutableGlobal)
@@ -61,7 +65,7 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 		}
 		return g
 	}
-	i.fuel, i.depth = global(fuel.FuelGlobal), global(fuel.DepthGlobal)
+	i.tank, i.depth = tank{global(fuel.FuelGlobal), global(fuel.ReserveGlobal), uint64(p.meta.Slice)}, global(fuel.DepthGlobal)
 	for _, g := range p.meta.State {
 		i.globals = append(i.globals, global(g.Name))
 	}
@@ -123,21 +127,20 @@ func (i *Instance) Begin(ctx context.Context, b Budget) {
 	if i.linear != nil {
 		i.linear.forget()
 	}
-	i.fuel.Set(b.Fuel)
+	i.tank.fill(b.Fuel)
 	i.depth.Set(b.Depth)
-	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.fuel)
+	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.tank)
 }
 
 // End closes the series and returns the fuel it took. The Stop is not nil if
-// the series is over its budget though every call returned, or was killed.
+// the series is over its budget though every call returned, or was killed: then
+// it counts for the whole budget.
 func (i *Instance) End() (used uint64, stop *Stop) {
-	killed := i.guard.end()
-	left := int64(i.fuel.Get())
-	used = uint64(int64(i.budget)-left) + i.hostFuel
-	switch {
-	case killed != nil:
-		return used, killed
-	case used > i.budget:
+	if killed := i.guard.end(); killed != nil {
+		return i.budget, killed
+	}
+	used = uint64(int64(i.budget)-i.tank.left()) + i.hostFuel
+	if used > i.budget {
 		return used, &Stop{Kind: OutOfFuel}
 	}
 	return used, nil

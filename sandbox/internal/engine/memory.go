@@ -40,6 +40,24 @@ func (s *sized) admit(size uint64) bool {
 func (s *sized) denied() bool { return s.refused }
 func (s *sized) forget()      { s.refused = false }
 
+// piece is what is copied in one step: Go cannot preempt a copy.
+const piece = 256 << 10
+
+func copyPieces(dst, src []byte) (n int) {
+	for n < min(len(dst), len(src)) {
+		n += copy(dst[n:min(n+piece, len(dst))], src[n:])
+	}
+	return n
+}
+
+func clearPieces(b []byte) {
+	for len(b) > 0 {
+		n := min(piece, len(b))
+		clear(b[:n])
+		b = b[n:]
+	}
+}
+
 // copied is the portable memory: on Go's heap, restored as a whole.
 type copied struct {
 	sized
@@ -74,8 +92,8 @@ func (c *copied) adopt(i *image) error {
 }
 
 func (c *copied) restore() (uint32, error) {
-	n := copy(c.buf, c.image.data)
-	clear(c.buf[n:])
+	n := copyPieces(c.buf, c.image.data)
+	clearPieces(c.buf[n:])
 	return uint32(n), nil
 }
 

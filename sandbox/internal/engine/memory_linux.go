@@ -114,7 +114,7 @@ func (m *mapped) copyBack() (dirty int, err error) {
 		}
 		for _, r := range m.regions[:n] {
 			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
-			copy(m.buf[lo:hi], m.image.data[lo:hi])
+			copyPieces(m.buf[lo:hi], m.image.data[lo:hi])
 			dirty += int(hi-lo) / 4096
 		}
 		from = next

@@ -71,7 +71,7 @@ func (i *Instance) why(err error) *Stop {
 		return killed
 	}
 	switch {
-	case int64(i.fuel.Get()) < 0:
+	case i.tank.left() < 0:
 		return &Stop{Kind: OutOfFuel}
 	case int64(i.depth.Get()) < 0:
 		return &Stop{Kind: TooDeep}

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/tetratelabs/wazero/api"
 )
 
 const (
@@ -16,11 +14,9 @@ const (
 )
 
 // watchdog is the last resort against guests that fuel does not stop in time,
-// and stops them when the caller's context ends: it sets their fuel below zero
-// until the call has returned, since a guest's own subtraction may overwrite
-// it. It never touches a guest that is not running. It is a goroutine like
-// others: while a collection of garbage waits for a guest, which cannot be
-// preempted, it waits too, and fuel is what ends the guest.
+// and stops them when the caller's context ends: it drains their tank until the
+// call has returned, since what a guest writes may overwrite it. It never
+// touches a guest that is not running.
 type watchdog struct {
 	mu     sync.Mutex
 	guards map[*guard]struct{}
@@ -37,7 +33,7 @@ type guard struct {
 	watch    *watchdog
 	running  bool
 	ctx      context.Context
-	fuel     api.MutableGlobal
+	tank     tank
 	deadline time.Time
 	wall     time.Duration
 	killed   *Stop
@@ -70,9 +66,9 @@ func (w *watchdog) remove(g *guard) {
 
 // begin starts watching; the clock starts at the watchdog's next look, which
 // saves reading it here.
-func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, fuel api.MutableGlobal) {
+func (w *watchdog) begin(g *guard, ctx context.Context, wall time.Duration, t tank) {
 	g.mu.Lock()
-	g.watch, g.ctx, g.wall, g.fuel = w, ctx, wall, fuel
+	g.watch, g.ctx, g.wall, g.tank = w, ctx, wall, t
 	g.running, g.killed, g.deadline = true, nil, time.Time{}
 	g.mu.Unlock()
 	w.active.Add(1)
@@ -165,7 +161,6 @@ func (g *guard) look(now time.Time) (killing bool) {
 	default:
 		return false
 	}
-	const below = ^uint64(0) // −1; further down a subtraction could wrap around
-	g.fuel.Set(below)
+	g.tank.drain()
 	return true
 }
