@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
@@ -14,9 +15,9 @@ import (
 // far as it shows without running it, and how to mend it in the language that
 // the module, or else the folder at source, is written in.
 func staticProblems(module, source string, limits sandbox.Limits) error {
-	wasm, err := sandbox.ReadModule(module, limits)
+	wasm, err := os.ReadFile(module)
 	if err != nil {
-		return err
+		return cannotRead(err)
 	}
 	gate := fuel.DefaultLimits()
 	gate.Bytes, gate.MemoryPages, gate.TableEntries = limits.ModuleMiB<<20, limits.MemoryMiB<<4, limits.TableEntries

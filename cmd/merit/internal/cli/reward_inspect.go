@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -74,9 +75,9 @@ func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func inspect(path string) (*inspection, error) {
-	wasm, err := sandbox.ReadModule(path, sandbox.DefaultConfig().Limits)
+	wasm, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, cannotRead(err)
 	}
 	info, err := fuel.Inspect(wasm, fuel.DefaultLimits())
 	var refused *fuel.Refused
