@@ -78,7 +78,7 @@ func serve(in io.Reader, out io.Writer) error {
 	}
 	cfg := told.Config
 	memory := int64(cfg.WorkerMiB) << 20
-	debug.SetMemoryLimit(memory / 2) // guests have the rest
+	debug.SetMemoryLimit(memory / 2) // memories that are mapped have the rest
 	if s.runtime, err = New(context.Background(), cfg); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func serve(in io.Reader, out io.Writer) error {
 			}
 		}
 	}
-	s.runtime.engine.Detach()
+	s.runtime.engine.Detach(memory / 2)
 	measures, err := wall.Enter(wall.Limits{MemoryBytes: uint64(memory), FileBytes: uint64(cfg.MemoryMiB) << 20, CPU: workerCPU})
 	if err != nil {
 		return err

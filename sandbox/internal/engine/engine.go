@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/merit-rl/merit/sandbox/fuel"
 )
@@ -21,6 +22,10 @@ type Engine struct {
 	cache     *cache
 	watch     *watchdog
 	preloaded map[string]*Program
+	// mapped is the address space of memories that are mapped, mostMapped what
+	// it may come to; 0 means any.
+	mapped     atomic.Int64
+	mostMapped int64
 }
 
 // New returns an engine. The error says why the cache cannot be used.
@@ -60,9 +65,10 @@ func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 	return nil
 }
 
-// Detach readies the engine for a process that soon can open nothing: what
-// memories need of the system is open, and the cache is let go of.
-func (e *Engine) Detach() {
-	newLinear(pageBytes).Free()
-	e.cache = nil
+// Detach readies the engine for a process that soon can open nothing and may
+// not map more than some bytes: what memories need of the system is open, the
+// cache is let go of, and memories beyond that are copied.
+func (e *Engine) Detach(mostMapped int64) {
+	e.newLinear(pageBytes).Free()
+	e.cache, e.mostMapped = nil, mostMapped
 }

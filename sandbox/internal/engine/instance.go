@@ -43,7 +43,7 @@ func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instanc
 	i.context.instance = i
 	i.system.reset()
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		i.linear = newLinear(memoryBytes)
+		i.linear = p.engine.newLinear(memoryBytes)
 		return i.linear
 	})
 	m, err := p.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), p.compiled,

@@ -9,13 +9,18 @@ import (
 )
 
 // newLinear returns a mapped memory where the kernel can list dirty pages
-// (6.7 and later), and the portable one elsewhere.
-func newLinear(limit uint64) linear {
-	if pages() != nil {
+// (6.7 and later) and there is room for it, and the portable one elsewhere.
+func (e *Engine) newLinear(limit uint64) linear {
+	if pages() == nil {
+		return newCopied(limit)
+	}
+	if e.mapped.Add(int64(limit)) <= e.mostMapped || e.mostMapped == 0 {
 		if m, err := newMapped(limit); err == nil {
+			m.release = func() { e.mapped.Add(-int64(limit)) }
 			return m
 		}
 	}
+	e.mapped.Add(-int64(limit))
 	return newCopied(limit)
 }
 
@@ -29,8 +34,9 @@ const (
 	stickyRounds = 64
 )
 
-// mapped is a private mapping over an image, which is a file in memory: pages that were written are private, are found by PAGEMAP_SCAN and copied
-// back; they stay private, so that they do not fault again.
+// mapped is a private mapping over an image, which is a file in memory: pages
+// that were written are private, are found by PAGEMAP_SCAN and copied back;
+// they stay private, so that they do not fault again.
 type mapped struct {
 	sized
 	buf     []byte // the whole reservation
@@ -38,6 +44,7 @@ type mapped struct {
 	image   *image
 	regions [64]region
 	rounds  int
+	release func() // says that the reservation is given up
 }
 
 func newMapped(limit uint64) (*mapped, error) {
@@ -46,7 +53,7 @@ func newMapped(limit uint64) (*mapped, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mapped{sized: sized{limit: limit}, buf: buf}, nil
+	return &mapped{sized: sized{limit: limit}, buf: buf, release: func() {}}, nil
 }
 
 // Reallocate implements experimental.LinearMemory.
@@ -62,6 +69,7 @@ func (m *mapped) Reallocate(size uint64) []byte {
 func (m *mapped) Free() {
 	_ = unix.Munmap(m.buf)
 	m.image, m.buf = nil, nil
+	m.release()
 }
 
 func (m *mapped) bytes() []byte { return m.buf[:m.size] }

@@ -2,7 +2,7 @@
 
 package engine
 
-func newLinear(limit uint64) linear { return newCopied(limit) }
+func (*Engine) newLinear(limit uint64) linear { return newCopied(limit) }
 
 // image is the content of a memory, which any number of memories may begin
 // with.

@@ -10,7 +10,7 @@ import (
 // memories are the ways to keep a guest's memory that this machine has.
 func memories(limit uint64) map[string]linear {
 	list := map[string]linear{"copied": newCopied(limit)}
-	if m := newLinear(limit); isMapped(m) {
+	if m := new(Engine).newLinear(limit); isMapped(m) {
 		list["mapped"] = m
 	}
 	return list
