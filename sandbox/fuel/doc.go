@@ -36,6 +36,11 @@
 // A bulk memory instruction is one step however much it moves: helpers do it in chunks of what a slice pays for, with the bounds
 // checked before the first. A module without a memory gets an empty one to grow.
 //
+// # Promotion
+//
+// Promote makes code that was compiled without optimisation cheaper before it is metered: variables whose address is never taken
+// leave the memory. It is for the interpreters that scripts run on; a user's module is metered as it came.
+//
 // # Price table
 //
 //	block, loop, else, end                         0

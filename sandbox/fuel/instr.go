@@ -5,7 +5,8 @@ type instr struct {
 	op       opcode
 	shape    shape
 	pos, end int
-	// a and b are the immediates in their order: labels, indices; for a block, a is its type index where typed is set.
+	// a and b are the immediates in their order: labels, indices, alignment and offset, an i32 constant; for a block, a is its type
+	// index where typed is set.
 	a, b  uint32
 	typed bool
 	// value is the result type of a block without a type index, or 0; or the type of ref.null.
@@ -100,10 +101,10 @@ func (d *decoder) immediates() {
 			d.valueType()
 		}
 	case immMem, immMemLane:
-		if align := d.u32(); align >= 0x40 {
-			d.fail(Unsupported, in.pos, "alignment %d: multiple memories and memory64 are not supported", align)
+		if in.a = d.u32(); in.a >= 0x40 {
+			d.fail(Unsupported, in.pos, "alignment %d: multiple memories and memory64 are not supported", in.a)
 		}
-		d.u32()
+		in.b = d.u32()
 		if in.shape.imm == immMemLane {
 			d.u8()
 		}
@@ -116,7 +117,7 @@ func (d *decoder) immediates() {
 		in.a = d.u32()
 		d.memoryZero()
 	case immI32:
-		d.signed(32)
+		in.a = uint32(d.signed(32))
 	case immI64:
 		d.signed(64)
 	case imm4:

@@ -25,6 +25,20 @@ const (
 	opGlobalGet    opcode = 0x23
 	opGlobalSet    opcode = 0x24
 	opTableSet     opcode = 0x26
+	opI32Load      opcode = 0x28
+	opI64Load      opcode = 0x29
+	opF32Load      opcode = 0x2a
+	opF64Load      opcode = 0x2b
+	opI32Load8S    opcode = 0x2c
+	opI32Load8U    opcode = 0x2d
+	opI32Load16S   opcode = 0x2e
+	opI32Load16U   opcode = 0x2f
+	opI32Store     opcode = 0x36
+	opI64Store     opcode = 0x37
+	opF32Store     opcode = 0x38
+	opF64Store     opcode = 0x39
+	opI32Store8    opcode = 0x3a
+	opI32Store16   opcode = 0x3b
 	opMemorySize   opcode = 0x3f
 	opMemoryGrow   opcode = 0x40
 	opI32Const     opcode = 0x41
@@ -37,6 +51,7 @@ const (
 	opI64GtU       opcode = 0x56
 	opI32Add       opcode = 0x6a
 	opI32Sub       opcode = 0x6b
+	opI32And       opcode = 0x71
 	opI64Add       opcode = 0x7c
 	opI64Sub       opcode = 0x7d
 	opI64Mul       opcode = 0x7e
@@ -44,6 +59,8 @@ const (
 	opI64Shl       opcode = 0x86
 	opI64ShrU      opcode = 0x88
 	opI64ExtendU   opcode = 0xad
+	opI32Extend8   opcode = 0xc0
+	opI32Extend16  opcode = 0xc1
 	opRefNull      opcode = 0xd0
 	opRefFunc      opcode = 0xd2
 

