@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 )
 
-// encode writes the request: for a pointwise reward whether a message has tool
+// encode writes the request: for a pointwise reward which messages have tool
 // calls, and the arguments of its function; else the members as a list of dicts
 // with the keys of Merit's files.
 func (h *pythonHello) encode(e *marshal.Encoder, members []*rl.Trajectory) error {
@@ -32,7 +32,16 @@ func (h *pythonHello) wants(name string) bool { return h.open || h.accepts[name]
 // metadata, as far as the function takes them.
 func (h *pythonHello) arguments(e *marshal.Encoder, t *rl.Trajectory) error {
 	e.Tuple(2)
-	e.Bool(slices.ContainsFunc(t.Messages, func(m rl.Message) bool { return len(m.ToolCalls) > 0 }))
+	var withCalls []int
+	for i := range t.Messages {
+		if len(t.Messages[i].ToolCalls) > 0 {
+			withCalls = append(withCalls, i)
+		}
+	}
+	e.List(len(withCalls))
+	for _, i := range withCalls {
+		e.Int(int64(i))
+	}
 	e.Dict()
 	if h.wants("messages") {
 		if err := encodeMessages(e, t.Messages); err != nil {

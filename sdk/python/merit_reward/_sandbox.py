@@ -14,7 +14,7 @@ import sys
 from marshal import dumps, loads
 
 from . import runner, shims
-from .models import Message
+from .models import Message, tool_calls
 
 
 class _Log:
@@ -75,9 +75,10 @@ def _pointwise(reward: runner.Reward):  # type: ignore[no-untyped-def]
         return _answer(lambda request: [plain(func(**request[1]))])
 
     def work(request):  # type: ignore[no-untyped-def]
-        has_calls, arguments = request
-        make = Message.model_validate if has_calls else Message
-        arguments["messages"] = [*map(make, arguments["messages"])]
+        with_calls, arguments = request
+        arguments["messages"] = messages = [*map(Message, arguments["messages"])]
+        for i in with_calls:
+            messages[i]["tool_calls"] = tool_calls(messages[i]["tool_calls"])
         return [plain(func(**arguments))]
 
     return _answer(work)

@@ -69,6 +69,11 @@ class ToolCall(Record):
         function: FunctionCall
 
 
+def tool_calls(values: "list[dict[str, Any]]") -> "list[ToolCall]":
+    """Tool calls as records."""
+    return [ToolCall(c, function=FunctionCall(c.get("function") or {})) for c in values]
+
+
 class Message(Record):
     """One turn of a conversation, in OpenAI's form."""
 
@@ -86,7 +91,7 @@ class Message(Record):
         """The message made from a mapping, its tool calls made into records."""
         m = cls(value)
         if m.get("tool_calls"):
-            m["tool_calls"] = [ToolCall(c, function=FunctionCall(c.get("function") or {})) for c in m["tool_calls"]]
+            m["tool_calls"] = tool_calls(m["tool_calls"])
         return m
 
     @property
