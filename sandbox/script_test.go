@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -227,4 +228,21 @@ func BenchmarkScripts(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
 		})
 	}
+}
+
+// Promise: a byte of text that a reward does not look at costs Python a few
+// units of fuel: it is copied once.
+func TestPythonReadsCheaply(t *testing.T) {
+	m, err := loadScript(t, oneWorker(t), "reward.py", "def reward(messages):\n  return 1\n")
+	require.NoError(t, err)
+	cost := func(bytes int) uint64 {
+		x := &rl.Trajectory{ID: "a"}
+		for i := range 4 { // each begins at another place in a word of memory
+			x.Messages = append(x.Messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(strings.Repeat("x", bytes/4+i%2))})
+		}
+		e := m.Evaluate(context.Background(), x)
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		return e.Fuel
+	}
+	require.Less(t, cost(30_000)-cost(10_000), uint64(8*20_000))
 }
