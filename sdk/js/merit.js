@@ -33,10 +33,12 @@ const continuation = (c) => (c & 0xfc00) === 0xdc00;
 
 /** The length of a string in bytes of UTF-8, as rewards in other languages count it. */
 export function byteLength(string) {
-  let bytes = 0;
-  for (let i = 0; i < string.length; i++) {
-    const c = string.charCodeAt(i);
-    bytes += c < 0x80 ? 1 : c < 0x800 ? 2 : continuation(c) ? 1 : 3;
+  let bytes = string.length;
+  for (const run of string.match(/[\u0080-\uffff]+/g) ?? []) { // ASCII is passed over by the engine itself
+    for (let i = 0; i < run.length; i++) {
+      const c = run.charCodeAt(i);
+      bytes += c < 0x800 ? 1 : continuation(c) ? 0 : 2;
+    }
   }
   return bytes;
 }
