@@ -120,6 +120,31 @@ func TestOpening(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 }
 
+// Promise: an environment that crashes at its first start while another worker
+// has it running is started again; the result shows no trace of it.
+func TestACrashAtTheStartOfTheSecond(t *testing.T) {
+	clean, _, err := collect(t, config(nil), &script{}, dice{})
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		s, crashed := &script{slots: 8}, false
+		c, err := New(config(func(c *Config) { c.Parallel = 2 }), func(ctx context.Context, id int) (env.Env, error) {
+			if id == 1 && !crashed {
+				time.Sleep(time.Second) // the first is running by then
+				crashed = true
+				return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, What: "killed"}
+			}
+			return s.Open(ctx, id)
+		}, dice{})
+		require.NoError(t, err)
+		defer c.Close()
+		groups, stats, err := c.Collect(t.Context(), plan, nil)
+		require.NoError(t, err)
+		require.True(t, crashed)
+		require.Equal(t, 1, stats.Restarts)
+		require.Equal(t, clean, groups)
+	})
+}
+
 // Promise: members of a group that do not start alike are never compared.
 func TestAnEnvironmentThatIgnoresTheSeedIsRefused(t *testing.T) {
 	starts := 0

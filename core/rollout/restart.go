@@ -38,6 +38,24 @@ func (w *worker) start(ctx context.Context) error {
 	return nil
 }
 
+// first opens the environment for the first time. What fails then is wrong with
+// the environment and is said at once, unless another worker has it running:
+// then it is a crash like any other.
+func (w *worker) first(ctx context.Context, b *board) error {
+	err := w.start(ctx)
+	if err == nil || ctx.Err() != nil || errors.Is(err, fault.Of(fault.Plugin, fault.Protocol)) {
+		return err
+	}
+	w.collector.specMu.Lock()
+	spec := w.collector.spec
+	w.collector.specMu.Unlock()
+	if spec == nil {
+		return err
+	}
+	w.board, w.spec = b, *spec
+	return w.restart(ctx, err)
+}
+
 // prepare makes w ready for a collection.
 func (w *worker) prepare(ctx context.Context, b *board, share int) error {
 	c := w.collector

@@ -44,7 +44,7 @@ type worker struct {
 // run plays episodes of b, at most share of them at a time, until none is left.
 func (w *worker) run(ctx context.Context, b *board, share int) error {
 	if w.env == nil {
-		if err := w.start(ctx); err != nil {
+		if err := w.first(ctx, b); err != nil {
 			return err
 		}
 	}
