@@ -27,7 +27,7 @@ const (
 	soakCount = "MERIT_SOAK"
 	soakMode  = "MERIT_SOAK_ISOLATION"
 	soakShort = 20_000
-	soakFuel  = 20_000_000 // a few milliseconds, so that no guest holds the host up
+	soakFuel  = 20_000_000 // a few milliseconds, so that a million evaluations take minutes
 	soakProbe = 20 * time.Millisecond
 )
 
