@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,8 +112,8 @@ func TestFileChangedBetweenCheckAndLoad(t *testing.T) {
 }
 
 // Promise: a file of a folder that is swapped for links, out of it and to what
-// is left out of it, over and over, is read as it was or refused, and no link
-// is followed.
+// is left out of it, and for a pipe that nobody writes to, over and over, is
+// read as it was or refused; no link is followed, and nothing waits.
 func TestLinkSwappedIntoAFolder(t *testing.T) {
 	needInterpreters(t)
 	secret := filepath.Join(folder(t, map[string]string{"secret": "export const value = 666;\n"}), "secret")
@@ -135,7 +136,8 @@ func TestLinkSwappedIntoAFolder(t *testing.T) {
 		}
 	}
 	plain := move(replace(elsewhere, "export const value = 1;\n"))
-	meanwhile(t, move(link(elsewhere, secret)), plain, move(link(elsewhere, ".git/secret")), plain)
+	pipe := func() error { return syscall.Mkfifo(elsewhere, 0o600) }
+	meanwhile(t, move(link(elsewhere, secret)), plain, move(link(elsewhere, ".git/secret")), plain, move(pipe), plain)
 	loaded, refused := 0, 0
 	often(func() {
 		m, err := r.LoadFile(context.Background(), dir)

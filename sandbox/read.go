@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 )
 
 // The files of a reward are read once, here: what is checked, digested,
@@ -37,7 +38,8 @@ func readFile(f fs.File, most int64) ([]byte, error) {
 // readRegular reads a file below root and follows no link to it, not even one
 // that takes the place of the file after somebody looked.
 func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
-	f, err := root.Open(name)
+	// Without this flag, to open a pipe waits for a writer.
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
