@@ -11,12 +11,12 @@
 //
 // # The meter
 //
-// Instrument appends three mutable i64 globals, fuel, reserve and depth, and never renumbers anything but labels. Fuel is exact: a metered block is a set
-// of instructions that run equally often, and its price is charged where it begins, so that a run that ends without a trap costs
-// precisely the sum of its instructions. Fuel is checked lazily: at loop heads, at the entry of functions that call, at bulk
-// instructions, and after 2,048 units without a check on any path (so exhaustion is noticed that late at most, times the frames that
-// return meanwhile). It is the same for every engine and on every run from equal
-// state. Where a run is cut short by a trap, blocks that had begun are charged whole; that, too, is the same everywhere.
+// Instrument appends three mutable i64 globals, fuel, reserve and depth, and never renumbers anything but labels. Fuel is exact: a
+// metered block is a set of instructions that run equally often, and its price is charged where it begins, so that a run that ends
+// without a trap costs precisely the sum of its instructions. Fuel is checked lazily: at loop heads, at the entry of functions that
+// call, at bulk instructions, and after 2,048 units without a check on any path (so exhaustion is noticed that late at most, times
+// the frames that return meanwhile). It is the same for every engine and on every run from equal state. Where a run is cut short by
+// a trap, blocks that had begun are charged whole; that, too, is the same everywhere.
 //
 // Calls of functions that call take depth, weighed by their locals and operands, and give it back when they return.
 //

@@ -1,7 +1,7 @@
-// Package engine runs metered modules on wazero: it compiles them, keeps the
-// result in a private cache, instantiates, calls, snapshots and restores them,
-// and gives them the few host functions that are always there. It is the only
-// door to wazero and knows nothing of rewards.
+// Package engine runs metered modules on wazero: it compiles them, keeps
+// programs and states in a private cache, instantiates, calls, snapshots and
+// restores them, and gives them the few host functions that are always there.
+// It is the only door to wazero and knows nothing of rewards.
 //
-// It imports wazero, sandbox/fuel and x/sys.
+// It imports wazero, sandbox/fuel, x/sync and x/sys.
 package engine
