@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Config says which plug-in to start and how.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Found is what a plug-in says of itself.

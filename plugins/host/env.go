@@ -11,8 +11,8 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	pb "github.com/merit-rl/merit/plugins/proto"
-	"github.com/merit-rl/merit/plugins/wire"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // environment is an env.Env in a plug-in. After a fault its process is gone;

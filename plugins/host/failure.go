@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Death is the cause within the fault of a plug-in that is gone.

@@ -4,9 +4,6 @@
 // A plug-in gets no environment variables, no stdin and no terminal of the
 // host; it cannot outlive the host, hang it or flood it; when it dies, the
 // error says with which status and with which last words.
-//
-// It imports core/env, core/fault, plugins/proto, plugins/wire, go-plugin and
-// gRPC, and is the only package besides sdk/plugin that knows go-plugin.
 package host
 
 import (

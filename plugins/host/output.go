@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 const (

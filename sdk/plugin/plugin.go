@@ -11,9 +11,8 @@
 //
 // Merit starts the binary, which then lives as long as Merit does. Definition.Open
 // gives the same environment within a process, for tests.
-//
-// It imports core/env, core/fault, plugins/proto, plugins/wire, go-plugin and
-// gRPC; an environment imports this package and needs none of them.
+// It is all of Merit that an environment needs; what crosses the process and
+// how is in sdk/plugin/proto and sdk/plugin/wire.
 package plugin
 
 import (

@@ -12,8 +12,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	pb "github.com/merit-rl/merit/plugins/proto"
-	"github.com/merit-rl/merit/plugins/wire"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Exit statuses of a plug-in, besides those of the Go runtime.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/plugins/proto"
-	"github.com/merit-rl/merit/plugins/wire"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // server answers the host. The environment is called under its lock only.

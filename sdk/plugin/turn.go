@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Turn is what a slot says after a reset or a step. The SDK owns its memory,

@@ -4,7 +4,7 @@
 //	# wall   @ player   + player on target
 //	. target $ box      * box on target   (space) floor
 //
-// so that showing a state costs nothing. It imports the standard library only.
+// so that showing a state costs nothing.
 package board
 
 // The cells.

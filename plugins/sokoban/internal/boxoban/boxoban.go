@@ -1,8 +1,6 @@
 // Package boxoban reads levels from text files as google-deepmind/boxoban-levels
 // has them: a line "; N" opens a level, its rows follow, blank lines mean
 // nothing.
-//
-// It imports board only.
 package boxoban
 
 import (

@@ -1,7 +1,5 @@
 // Package generate draws Sokoban levels from seeds. A level is solvable by
 // construction: it is drawn until a search has solved it.
-//
-// It imports board, solve and symmetry.
 package generate
 
 import (

@@ -1,7 +1,5 @@
 // Package observe turns boards into the tensors that small networks read:
 // planes of 0 and 1.
-//
-// It imports board only.
 package observe
 
 import "github.com/merit-rl/merit/plugins/sokoban/internal/board"

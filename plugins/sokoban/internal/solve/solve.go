@@ -1,7 +1,5 @@
 // Package solve finds the smallest number of moves that solves a level, by
 // breadth-first search over where the player and the boxes are.
-//
-// It imports board only.
 package solve
 
 import "github.com/merit-rl/merit/plugins/sokoban/internal/board"

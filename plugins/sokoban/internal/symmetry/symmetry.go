@@ -1,7 +1,5 @@
 // Package symmetry tells levels apart that are not the same under a turn or a
 // mirror: a policy that has seen one of eight twins has seen them all.
-//
-// It imports board only.
 package symmetry
 
 import (

@@ -3,7 +3,7 @@ package wire
 import (
 	"encoding/json"
 
-	pb "github.com/merit-rl/merit/plugins/proto"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
 // Description is what a plug-in says of itself before it is configured.

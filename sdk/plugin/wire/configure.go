@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/plugins/proto"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
 // Configuration is what a host asks of an environment.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/plugins/proto"
-	"github.com/merit-rl/merit/plugins/wire"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // BenchmarkFeatures encodes and decodes 64 slots of Sokoban's planes, as bits

@@ -1,6 +1,6 @@
 package wire
 
-import pb "github.com/merit-rl/merit/plugins/proto"
+import pb "github.com/merit-rl/merit/sdk/plugin/proto"
 
 // EncodeRender answers Render: with err if it is not nil, else with text.
 func EncodeRender(text string, err error) *pb.RenderReply {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/plugins/wire"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Promise: a picture keeps its lines and cannot play with the terminal.

@@ -853,7 +853,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\bDescribe\x12 .merit.plugin.v1.DescribeRequest\x1a\x1c.merit.plugin.v1.Description\x12O\n" +
 	"\tConfigure\x12!.merit.plugin.v1.ConfigureRequest\x1a\x1f.merit.plugin.v1.ConfigureReply\x12>\n" +
 	"\x03Run\x12\x16.merit.plugin.v1.Batch\x1a\x1b.merit.plugin.v1.BatchReply(\x010\x01\x12F\n" +
-	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReplyB)Z'github.com/merit-rl/merit/plugins/protob\x06proto3"
+	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReplyB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_environment_proto_rawDescOnce sync.Once

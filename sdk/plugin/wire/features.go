@@ -3,7 +3,7 @@ package wire
 import (
 	"math"
 
-	pb "github.com/merit-rl/merit/plugins/proto"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
 // Planes of 0 and 1 are what small networks are fed most. They travel as bits:

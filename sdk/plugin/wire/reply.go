@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/plugins/proto"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
 const allFlags = env.Terminated | env.Truncated | env.Failed | env.InvalidAction

@@ -1,10 +1,8 @@
 // Package wire converts between Merit's own types and the messages of
-// plugins/proto, one file per RPC, both directions beside each other. Whatever
+// sdk/plugin/proto, one file per RPC, both directions beside each other. Whatever
 // a decoder lets through is safe to use: lengths fit, texts are UTF-8 and
 // capped, numbers are finite. Decoders are given the bytes of processes that
 // nobody has to trust, so each has a fuzz target.
-//
-// It imports core/env, core/fault and plugins/proto.
 package wire
 
 import (
@@ -13,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Protocol is the version of the contract in plugins/proto. It is part of the
+// Protocol is the version of the contract in sdk/plugin/proto. It is part of the
 // handshake and of Describe; both sides must say the same.
 const Protocol = 1
 
@@ -59,6 +57,6 @@ func broken(where, what string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: where,
 		What: fmt.Sprintf(what, args...),
-		Hint: "the plug-in breaks the contract of plugins/proto; ask its author",
+		Hint: "the plug-in breaks the contract of sdk/plugin/proto; ask its author",
 	}
 }

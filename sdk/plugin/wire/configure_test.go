@@ -10,8 +10,8 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	pb "github.com/merit-rl/merit/plugins/proto"
-	"github.com/merit-rl/merit/plugins/wire"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Promise: a configuration comes out as it went in, within its caps.
