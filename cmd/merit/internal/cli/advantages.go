@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/advantage/rowio"
@@ -15,12 +16,12 @@ import (
 )
 
 type advantagesOptions struct {
-	host    *Host
+	host    *console.Host
 	in, out string
 	cfg     advantage.Config
 }
 
-func newAdvantagesCmd(h *Host) *cobra.Command {
+func newAdvantagesCmd(h *console.Host) *cobra.Command {
 	o := &advantagesOptions{host: h, cfg: advantage.Default()}
 	cmd := &cobra.Command{
 		Use:   "advantages",
@@ -32,7 +33,7 @@ step_advantage, advantage and anchor_group added.
 Estimators:
 ` + estimatorList(),
 		Example: "  merit advantages --in rows.jsonl --out advantages.jsonl\n  merit advantages --estimator grpo --normalization mean_std_norm < rows.jsonl",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -83,7 +84,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 			Hint: "correct the rows, or choose another --estimator",
 		}
 	}
-	out, err := o.host.output(o.out)
+	out, err := o.host.Output(o.out)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (o *advantagesOptions) check() error {
 }
 
 func (o *advantagesOptions) read() (*rowio.Table, error) {
-	in, err := o.host.input(o.in)
+	in, err := o.host.Input(o.in)
 	if err != nil {
 		return nil, err
 	}
@@ -128,12 +129,12 @@ func (o *advantagesOptions) read() (*rowio.Table, error) {
 func (o *advantagesOptions) report(s advantage.Stats) error {
 	w := io.Writer(o.host.Stdout)
 	switch {
-	case o.out == "-" && o.host.global.quiet:
+	case o.out == "-" && o.host.Global.Quiet:
 		return nil
 	case o.out == "-":
 		w = o.host.Stderr
-	case o.host.global.json:
-		return o.host.printJSON(s)
+	case o.host.Global.JSON:
+		return o.host.PrintJSON(s)
 	}
 	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	var t ui.Table

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
 )
 
 type goldenCase struct {

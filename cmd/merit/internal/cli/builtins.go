@@ -1,9 +1,14 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+)
 
 // verbs lists every verb of the command: the one place where they meet.
-func verbs(h *Host) []*cobra.Command {
+func verbs(h *console.Host) []*cobra.Command {
 	return append([]*cobra.Command{
 		newTrainCmd(h),
 		newEvalCmd(h),
@@ -13,7 +18,7 @@ func verbs(h *Host) []*cobra.Command {
 		newSchemaCmd(h),
 		newViewCmd(h),
 		newCompareCmd(h),
-		newRewardCmd(h),
+		rewards.NewCmd(h),
 		newPluginsCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)

@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"sort"
+	"strconv"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 )
 
-type compareOptions struct{ host *Host }
+type compareOptions struct{ host *console.Host }
 
-func newCompareCmd(h *Host) *cobra.Command {
+func newCompareCmd(h *console.Host) *cobra.Command {
 	o := &compareOptions{host: h}
 	return &cobra.Command{
 		Use:     "compare RUN RUN...",
@@ -24,7 +26,7 @@ func newCompareCmd(h *Host) *cobra.Command {
 		Example: "  merit compare runs/gigpo runs/grpo",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(cmd, "", "%s takes two runs or more", cmd.CommandPath())
+				return console.Usage(cmd, "", "%s takes two runs or more", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -56,8 +58,8 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 			r.Config[key] = r.all[key]
 		}
 	}
-	if o.host.global.json {
-		return o.host.printJSON(runs)
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(runs)
 	}
 	return o.print(runs, keys)
 }
@@ -126,7 +128,7 @@ func (o *compareOptions) print(runs []*compared, keys []string) error {
 		t.Add(r.Run, percent(s.Baseline.Success), percent(s.Trained.Success),
 			fmt.Sprintf("[%.1f, %.1f]", 100*s.Trained.SuccessInterval[0], 100*s.Trained.SuccessInterval[1]),
 			fmt.Sprintf("%.3f", s.Trained.Return), fmt.Sprintf("%.1f", s.Trained.Length), fmt.Sprintf("%.2g", s.PValue),
-			itoa(s.Iterations), fmt.Sprint(s.EnvSteps), fmt.Sprintf("%.0f", s.Time.Training))
+			strconv.Itoa(s.Iterations), fmt.Sprint(s.EnvSteps), fmt.Sprintf("%.0f", s.Time.Training))
 	}
 	if err := t.Write(o.host.Stdout); err != nil || len(keys) == 0 {
 		return err

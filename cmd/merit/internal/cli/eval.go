@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/jsonl"
@@ -17,7 +20,7 @@ import (
 )
 
 type evalOptions struct {
-	host     *Host
+	host     *console.Host
 	reward   string
 	data     string
 	out      string
@@ -25,7 +28,7 @@ type evalOptions struct {
 	sandbox  sandbox.Config
 }
 
-func newEvalCmd(h *Host) *cobra.Command {
+func newEvalCmd(h *console.Host) *cobra.Command {
 	o := &evalOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "eval",
@@ -36,7 +39,7 @@ id, outcome, score (null unless scored), step_outputs, metrics, reason, fuel.
 The bytes are the same at any parallelism. The exit code is 9 if any trajectory
 has no score; a module that is refused writes nothing.`,
 		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -44,21 +47,21 @@ has no score; a module that is refused writes nothing.`,
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results; - is stdout; none if left away")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
-	sandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(f, &o.sandbox)
 	return cmd
 }
 
 func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := required(cmd, "reward", "data"); err != nil {
+	if err := console.Required(cmd, "reward", "data"); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
 	o.sandbox.Workers = o.parallel
-	judges, err := o.host.loadReward(ctx, o.sandbox, o.reward)
+	judges, err := rewards.Load(ctx, o.host, o.sandbox, o.reward)
 	if err != nil {
 		return err
 	}
-	defer judges.close(ctx)
+	defer judges.Close(ctx)
 	in, err := jsonl.Open(o.data, o.host.Stdin)
 	if err != nil {
 		return err
@@ -68,16 +71,16 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := o.report(summary, judges.parts[0].Scorer.Info(), elapsed); err != nil {
+	if err := o.report(summary, judges.Parts[0].Scorer.Info(), elapsed); err != nil {
 		return err
 	}
 	return summary.Unscored()
 }
 
 // score runs the pass; the results appear whole or not at all.
-func (o *evalOptions) score(ctx context.Context, j *judges, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
-	pass := scoring.Run{Pool: reward.NewPool(j.parts, o.parallel), Parallel: o.parallel, Group: j.group(), Log: o.host.logger()}
-	progress := o.host.progress("eval", "evaluations", o.lines())
+func (o *evalOptions) score(ctx context.Context, j *rewards.Loaded, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
+	pass := scoring.Run{Pool: reward.NewPool(j.Parts, o.parallel), Parallel: o.parallel, Group: j.Group(), Log: o.host.Logger()}
+	progress := o.host.Progress("eval", "evaluations", o.lines())
 	defer progress.Close()
 	pass.Progress = func(done int) { progress.Set(int64(done), "") }
 	began := o.host.Now()
@@ -85,7 +88,7 @@ func (o *evalOptions) score(ctx context.Context, j *judges, in *jsonl.Reader) (*
 		summary, err := pass.Do(ctx, in, nil)
 		return summary, o.host.Now().Sub(began), err
 	}
-	out, err := o.host.output(o.out)
+	out, err := o.host.Output(o.out)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -126,12 +129,12 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	w := io.Writer(o.host.Stdout)
 	if o.out == "-" {
 		w = o.host.Stderr
-	} else if o.host.global.json {
-		return o.host.printJSON(r)
+	} else if o.host.Global.JSON {
+		return o.host.PrintJSON(r)
 	}
 	var t ui.Table
 	t.Add("reward", info.Name+"  "+info.Digest)
-	t.Add("trajectories", itoa(s.Trajectories))
+	t.Add("trajectories", strconv.Itoa(s.Trajectories))
 	for _, c := range s.Outcomes {
 		t.Add(string(c.Outcome), fmt.Sprintf("%d  (%.1f %%)", c.N, 100*float64(c.N)/float64(s.Trajectories)))
 	}

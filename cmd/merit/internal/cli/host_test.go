@@ -9,21 +9,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/cli"
 	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/cli"
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 )
 
-// console is a Host in memory and what it heard.
-type console struct {
-	*cli.Host
+// recorded is a Host in memory and what it heard.
+type recorded struct {
+	*console.Host
 	out, err bytes.Buffer
 	signals  chan os.Signal
 	exited   chan int
 }
 
-func newConsole() *console {
-	c := &console{signals: make(chan os.Signal, 2), exited: make(chan int, 1)}
-	c.Host = &cli.Host{
+func newConsole() *recorded {
+	c := &recorded{signals: make(chan os.Signal, 2), exited: make(chan int, 1)}
+	c.Host = &console.Host{
 		Env:     func(string) string { return "" },
 		Stdin:   strings.NewReader(""),
 		Stdout:  &c.out,
@@ -34,6 +36,8 @@ func newConsole() *console {
 	}
 	return c
 }
+
+func (c *recorded) Run(ctx context.Context, args []string) int { return cli.Run(ctx, c.Host, args) }
 
 // Promise: mistakes on the command line name the mistake, the way out, and
 // exit with 2.

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox/interpreter"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: in every language a new reward builds, passes its own golden

@@ -3,11 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/plugins/host"
@@ -19,7 +22,7 @@ const pluginsVariable = "MERIT_PLUGINS"
 
 // pluginFolders are searched in this order: $MERIT_PLUGINS, the folder plugins
 // beside the binary, bin/plugins here.
-func (h *Host) pluginFolders() []string {
+func pluginFolders(h *console.Host) []string {
 	var folders []string
 	seen := map[string]bool{}
 	add := func(folder string) {
@@ -40,20 +43,20 @@ func (h *Host) pluginFolders() []string {
 	return folders
 }
 
-func newPluginsCmd(h *Host) *cobra.Command {
+func newPluginsCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins",
 		Short: "Find environment plug-ins",
-		Args:  unknownCommand,
+		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPluginsListCmd(h))
 	return cmd
 }
 
-type pluginsListOptions struct{ host *Host }
+type pluginsListOptions struct{ host *console.Host }
 
-func newPluginsListCmd(h *Host) *cobra.Command {
+func newPluginsListCmd(h *console.Host) *cobra.Command {
 	o := &pluginsListOptions{host: h}
 	return &cobra.Command{
 		Use:   "list [NAME|PATH...]",
@@ -72,12 +75,12 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.host.global.json {
-		return o.host.printJSON(listed(found))
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(listed(found))
 	}
 	if len(found) == 0 {
 		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(o.host.pluginFolders(), ", "),
+			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(pluginFolders(o.host), ", "),
 			Hint: "make build puts the shipped ones into bin/plugins; $" + pluginsVariable + " names other folders",
 		}
 	}
@@ -85,7 +88,7 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 	for _, f := range found {
 		summary := f.Summary
 		if f.Err != nil {
-			summary = o.host.outStyle().Red("broken: ") + ui.Clean(firstLine(f.Err.Error()))
+			summary = o.host.OutStyle().Red("broken: ") + ui.Clean(firstLine(f.Err.Error()))
 		}
 		t.Add(f.Name, f.Version, fmt.Sprint(f.Protocol), summary, f.Path)
 	}
@@ -97,7 +100,7 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 
 // find inspects the plug-ins that args name, or all.
 func (o *pluginsListOptions) find(cmd *cobra.Command, args []string) ([]host.Found, error) {
-	folders := o.host.pluginFolders()
+	folders := pluginFolders(o.host)
 	if len(args) == 0 {
 		return host.Discover(cmd.Context(), folders...)
 	}
@@ -125,7 +128,7 @@ func (o *pluginsListOptions) details(found []host.Found) error {
 			continue // a plug-in without options
 		}
 		var t ui.Table
-		for _, key := range sortedKeys(options) {
+		for _, key := range slices.Sorted(maps.Keys(options)) {
 			t.Add("", key, string(options[key]))
 		}
 		if len(f.Actions) > 0 {
@@ -157,8 +160,8 @@ func listed(found []host.Found) []listing {
 }
 
 // findPlugin returns the binary of the plug-in that a configuration names.
-func (h *Host) findPlugin(name string) (string, error) {
-	return host.Find(name, h.pluginFolders()...)
+func findPlugin(h *console.Host, name string) (string, error) {
+	return host.Find(name, pluginFolders(h)...)
 }
 
 func firstLine(s string) string {

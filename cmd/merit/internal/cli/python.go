@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -12,13 +13,13 @@ import (
 
 // newInterpreterCmds makes one verb for each interpreter: merit python, merit
 // js.
-func newInterpreterCmds(h *Host) []*cobra.Command {
+func newInterpreterCmds(h *console.Host) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, i := range interpreter.All() {
 		cmd := &cobra.Command{
 			Use:   i.Name,
 			Short: "Install the interpreter of rewards in " + i.Language,
-			Args:  unknownCommand,
+			Args:  console.UnknownCommand,
 			RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		}
 		cmd.AddCommand(newInstallCmd(h, i))
@@ -28,11 +29,11 @@ func newInterpreterCmds(h *Host) []*cobra.Command {
 }
 
 type installOptions struct {
-	host        *Host
+	host        *console.Host
 	interpreter interpreter.Interpreter
 }
 
-func newInstallCmd(h *Host, i interpreter.Interpreter) *cobra.Command {
+func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
 	o := &installOptions{host: h, interpreter: i}
 	return &cobra.Command{
 		Use:   "install",
@@ -57,7 +58,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	cfg := sandbox.DefaultConfig()
-	cfg.CacheDir = h.cacheFolder()
+	cfg.CacheDir = h.CacheFolder()
 	runtime, err := sandbox.New(cmd.Context(), cfg)
 	if err != nil {
 		return err

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: check says by digest what it has checked, and a module that is

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"strconv"
 
-	"github.com/klauspost/compress/zstd"
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
@@ -31,7 +33,7 @@ import (
 const labelRollout = 1 << 32
 
 type rolloutOptions struct {
-	host   *Host
+	host   *console.Host
 	source source
 	policy string
 	greedy bool
@@ -41,7 +43,7 @@ type rolloutOptions struct {
 	count  played
 }
 
-func newRolloutCmd(h *Host) *cobra.Command {
+func newRolloutCmd(h *console.Host) *cobra.Command {
 	o := &rolloutOptions{host: h, count: played{Stops: map[string]int{}, Outcomes: map[string]int{}}}
 	cmd := &cobra.Command{
 		Use:   "rollout",
@@ -50,7 +52,7 @@ func newRolloutCmd(h *Host) *cobra.Command {
 checkpoint), scores them with the configuration's rewards, assigns credit and
 writes one trajectory a line.`,
 		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -76,16 +78,16 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		o.groups = file.Rollout.Groups
 	}
 	ctx := cmd.Context()
-	s, err := o.host.open(ctx, file)
+	s, err := open(ctx, o.host, file)
 	if err != nil {
 		return err
 	}
-	defer s.close(ctx)
+	defer s.rewards.Close(ctx)
 	p, err := o.newPolicy(ctx, s, dir, name)
 	if err != nil {
 		return err
 	}
-	out, err := o.host.trajectories(o.out)
+	out, err := o.host.Trajectories(o.out)
 	if err != nil {
 		return err
 	}
@@ -121,17 +123,17 @@ func (o *rolloutOptions) report() error {
 	w := io.Writer(o.host.Stdout)
 	if o.out == "-" {
 		w = o.host.Stderr
-	} else if o.host.global.json {
-		return o.host.printJSON(o.count)
+	} else if o.host.Global.JSON {
+		return o.host.PrintJSON(o.count)
 	}
 	var t ui.Table
-	t.Add("episodes", itoa(o.count.Episodes))
-	t.Add("steps", itoa(o.count.Steps))
-	for _, stop := range sortedKeys(o.count.Stops) {
-		t.Add(stop, itoa(o.count.Stops[stop]))
+	t.Add("episodes", strconv.Itoa(o.count.Episodes))
+	t.Add("steps", strconv.Itoa(o.count.Steps))
+	for _, stop := range slices.Sorted(maps.Keys(o.count.Stops)) {
+		t.Add(stop, strconv.Itoa(o.count.Stops[stop]))
 	}
-	for _, outcome := range sortedKeys(o.count.Outcomes) {
-		t.Add(outcome, itoa(o.count.Outcomes[outcome]))
+	for _, outcome := range slices.Sorted(maps.Keys(o.count.Outcomes)) {
+		t.Add(outcome, strconv.Itoa(o.count.Outcomes[outcome]))
 	}
 	t.Add("mean score", fmt.Sprintf("%.4f", o.count.Score))
 	return t.Write(w)
@@ -144,7 +146,7 @@ func (o *rolloutOptions) checkpoint() (dir, name string, err error) {
 	}
 	info, err := os.Stat(o.policy)
 	if err != nil {
-		return "", "", cannotRead(err)
+		return "", "", console.CannotRead(err)
 	}
 	if info.IsDir() {
 		return o.policy, run.Best, nil
@@ -206,13 +208,13 @@ func restore(cfg learn.PPOConfig, p *learn.Policy, dir, name string) error {
 // trajectories without a score.
 func (o *rolloutOptions) play(ctx context.Context, s *session, p policy.Policy, out io.Writer) (unscored, err error) {
 	open := func(ctx context.Context, worker int) (env.Env, error) { return s.openEnv(ctx, o.split, worker) }
-	collector, err := rollout.New(s.file.Rollout, open, p, rollout.WithLogger(o.host.logger()))
+	collector, err := rollout.New(s.file.Rollout, open, p, rollout.WithLogger(o.host.Logger()))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, collector.Close()) }()
-	pool := reward.NewPool(s.parts, s.file.Rollout.Parallel)
-	progress := o.host.progress("rollout", "episodes", int64(o.groups*s.file.Rollout.Members))
+	pool := reward.NewPool(s.rewards.Parts, s.file.Rollout.Parallel)
+	progress := o.host.Progress("rollout", "episodes", int64(o.groups*s.file.Rollout.Members))
 	defer progress.Close()
 	for first := 0; first < o.groups; first += s.file.Rollout.Groups {
 		plan := rollout.Plan{
@@ -248,28 +250,9 @@ func (o *rolloutOptions) credit(ctx context.Context, s *session, pool *reward.Po
 	batch.Write(&result)
 	for _, t := range batch.Trajectories {
 		o.count.add(t)
-		if err := writeLine(out, t); err != nil {
+		if err := console.WriteLine(out, t); err != nil {
 			return nil, fmt.Errorf("writing %s: %w", t.ID, err)
 		}
 	}
 	return unscored, nil
-}
-
-// trajectories opens path for trajectories, compressed if its name says so.
-func (h *Host) trajectories(path string) (*output, error) {
-	out, err := h.output(path)
-	if err != nil || !strings.HasSuffix(path, ".zst") {
-		return out, err
-	}
-	return out.compressed(), nil
-}
-
-// compressed puts zstd before out. One worker: the bytes must not depend on
-// the machine's processors.
-func (o *output) compressed() *output {
-	z, err := zstd.NewWriter(o.Writer, zstd.WithEncoderConcurrency(1))
-	if err != nil {
-		panic(err) // only options can be wrong
-	}
-	return &output{Writer: newBuffer(z), commit: func() error { return errors.Join(z.Close(), o.Close()) }, drop: o.Drop}
 }

@@ -1,16 +1,50 @@
+// Package cli holds the verbs of the merit command: one verb, one file, each
+// an options struct with a run method. Nothing imports it but main.
 package cli
 
 import (
+	"context"
 	"log/slog"
-	"strings"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/sandbox"
 )
 
-func newRoot(h *Host) *cobra.Command {
+// Main runs the command on the real operating system and returns its exit
+// code.
+func Main() int {
+	if sandbox.IsWorker(os.Args) {
+		return sandbox.WorkerMain()
+	}
+	// A file size limit is an error of write, as a full disk is, not a death.
+	signal.Ignore(syscall.SIGXFSZ)
+	return Run(context.Background(), console.System(), os.Args[1:])
+}
+
+// Run executes one command line on h and returns its exit code.
+func Run(ctx context.Context, h *console.Host, args []string) int {
+	ctx, stop := h.Interruptible(ctx)
+	defer stop()
+	root := newRoot(h)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exit.OK.Number
+	}
+	err = console.Explain(ctx, err)
+	ui.Problems(h.Stderr, h.ErrStyle(), err)
+	return exit.Of(err).Number
+}
+
+func newRoot(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merit",
 		Short: "Train agents against reward functions that nobody has to trust",
@@ -21,57 +55,44 @@ Results go to stdout, progress and messages to stderr. Every error ends with
 what to do next and an exit code: see merit help exit-codes.`,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		Args:              unknownCommand,
+		Args:              console.UnknownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: h.checkGlobals,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkGlobals(h, cmd) },
 	}
 	cmd.SetIn(h.Stdin)
 	cmd.SetOut(h.Stdout)
 	cmd.SetErr(h.Stderr)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "", "%v", err) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return console.Usage(cmd, "", "%v", err) })
 	f := cmd.PersistentFlags()
-	f.StringVar(&h.global.logLevel, "log-level", "warn", "log at debug, info, warn or error")
-	f.StringVar(&h.global.logFormat, "log-format", "text", "log as text or json")
-	f.BoolVar(&h.global.json, "json", false, "print results as JSON")
-	f.BoolVar(&h.global.noColor, "no-color", false, "no colours, even on a terminal")
-	f.BoolVarP(&h.global.quiet, "quiet", "q", false, "no progress")
+	f.StringVar(&h.Global.LogLevel, "log-level", "warn", "log at debug, info, warn or error")
+	f.StringVar(&h.Global.LogFormat, "log-format", "text", "log as text or json")
+	f.BoolVar(&h.Global.JSON, "json", false, "print results as JSON")
+	f.BoolVar(&h.Global.NoColor, "no-color", false, "no colours, even on a terminal")
+	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
 	cmd.AddCommand(verbs(h)...)
 	cmd.AddCommand(newExitCodesTopic(h))
 	return cmd
 }
 
-func (h *Host) checkGlobals(cmd *cobra.Command, _ []string) error {
+func checkGlobals(h *console.Host, cmd *cobra.Command) error {
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(h.global.logLevel)); err != nil {
-		return usage(cmd, "use debug, info, warn or error", "--log-level %q is not a level", h.global.logLevel)
+	if err := level.UnmarshalText([]byte(h.Global.LogLevel)); err != nil {
+		return console.Usage(cmd, "use debug, info, warn or error", "--log-level %q is not a level", h.Global.LogLevel)
 	}
-	if f := h.global.logFormat; f != "text" && f != "json" {
-		return usage(cmd, "use text or json", "--log-format %q is not a format", f)
+	if f := h.Global.LogFormat; f != "text" && f != "json" {
+		return console.Usage(cmd, "use text or json", "--log-format %q is not a format", f)
 	}
 	return nil
 }
 
-// unknownCommand serves commands that only hold others.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	cmd.SuggestionsMinimumDistance = 2
-	hint := ""
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
-	}
-	return usage(cmd, hint, "unknown command %q for %s", args[0], cmd.CommandPath())
-}
-
 // newExitCodesTopic makes `merit help exit-codes`.
-func newExitCodesTopic(h *Host) *cobra.Command {
+func newExitCodesTopic(h *console.Host) *cobra.Command {
 	topic := &cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"}
 	topic.SetHelpFunc(func(*cobra.Command, []string) {
 		var t ui.Table
 		t.Head = []string{"code", "name", "meaning"}
 		for _, c := range exit.Table() {
-			t.Add(itoa(c.Number), c.Name, c.Meaning)
+			t.Add(strconv.Itoa(c.Number), c.Name, c.Meaning)
 		}
 		_ = t.Write(h.Stdout) // help that cannot be printed has nobody to tell
 	})

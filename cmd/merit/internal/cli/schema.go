@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/config"
 )
 
-func newSchemaCmd(h *Host) *cobra.Command {
+func newSchemaCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a configuration, for editors",
@@ -17,7 +18,7 @@ knows YAML completes and checks keys when the file begins with
 
   # yaml-language-server: $schema=train.schema.json`,
 		Example: "  merit schema > train.schema.json",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := config.Schema()
 			if err != nil {

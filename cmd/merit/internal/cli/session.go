@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -83,30 +85,30 @@ func (s *source) loadResumed(f *pflag.FlagSet, dir string) (*config.File, error)
 // session is a configuration with everything that it names: the plug-in, found
 // and asked who it is, and the rewards, loaded.
 type session struct {
-	file   *config.File
-	plugin host.Found
-	*judges
+	file    *config.File
+	plugin  host.Found
+	rewards *rewards.Loaded
 
 	host host.Config // of the plug-in, but for the split
 }
 
 // open finds and loads what file names, or says all that is wrong with it.
-func (h *Host) open(ctx context.Context, file *config.File) (*session, error) {
+func open(ctx context.Context, h *console.Host, file *config.File) (*session, error) {
 	s := &session{file: file}
-	pluginErr := h.openPlugin(ctx, s)
+	pluginErr := openPlugin(ctx, h, s)
 	var err error
-	s.judges, err = h.loadRewards(ctx, file.Sandbox, file.Rewards)
+	s.rewards, err = rewards.LoadAll(ctx, h, file.Sandbox, file.Rewards)
 	if err := errors.Join(pluginErr, err); err != nil {
-		if s.judges != nil {
-			s.close(ctx)
+		if s.rewards != nil {
+			s.rewards.Close(ctx)
 		}
 		return nil, err
 	}
 	return s, nil
 }
 
-func (h *Host) openPlugin(ctx context.Context, s *session) error {
-	path, err := h.findPlugin(s.file.Environment.Plugin)
+func openPlugin(ctx context.Context, h *console.Host, s *session) error {
+	path, err := findPlugin(h, s.file.Environment.Plugin)
 	if err != nil {
 		return err
 	}
@@ -116,7 +118,7 @@ func (h *Host) openPlugin(ctx context.Context, s *session) error {
 	if s.host, err = s.file.Environment.Host(train.SplitTrain); err != nil {
 		return err
 	}
-	s.host.Path, s.host.Log = path, h.logger()
+	s.host.Path, s.host.Log = path, h.Logger()
 	return nil
 }
 
@@ -128,11 +130,11 @@ func (s *session) openEnv(ctx context.Context, split string, _ int) (env.Env, er
 }
 
 // manifest says what a run of the session is made of.
-func (s *session) manifest(h *Host) run.Manifest {
+func (s *session) manifest(h *console.Host) run.Manifest {
 	m := run.NewManifest(ReadVersion().Version, s.file.Seed)
 	m.Started = h.Now().UTC()
 	m.Host, _ = os.Hostname() // unknown stays empty
-	for _, p := range s.parts {
+	for _, p := range s.rewards.Parts {
 		info := p.Scorer.Info()
 		name := p.Name
 		if name == "" {
@@ -147,7 +149,7 @@ func (s *session) manifest(h *Host) run.Manifest {
 }
 
 // defaultRun names a new run directory after the time.
-func (h *Host) defaultRun() string {
+func defaultRun(h *console.Host) string {
 	return filepath.Join("runs", h.Now().UTC().Format("20060102-150405"))
 }
 

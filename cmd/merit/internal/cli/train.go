@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/run"
@@ -12,14 +13,14 @@ import (
 )
 
 type trainOptions struct {
-	host      *Host
+	host      *console.Host
 	source    source
 	out       string
 	resume    bool
 	overwrite bool
 }
 
-func newTrainCmd(h *Host) *cobra.Command {
+func newTrainCmd(h *console.Host) *cobra.Command {
 	o := &trainOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -32,7 +33,7 @@ The run directory holds the resolved config, a manifest of digests, metrics,
 trajectories, checkpoints, summary.json and report.html. A run that was stopped
 at any moment goes on with --resume and ends with the same bytes.`,
 		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -47,22 +48,22 @@ at any moment goes on with --resume and ends with the same bytes.`,
 func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	switch {
 	case o.resume && o.out == "":
-		return usage(cmd, "name the run directory with --out", "--resume needs to know which run")
+		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
 	case o.resume && o.overwrite:
-		return usage(cmd, "leave one of them away", "--resume and --overwrite contradict each other")
+		return console.Usage(cmd, "leave one of them away", "--resume and --overwrite contradict each other")
 	case o.out == "":
-		o.out = o.host.defaultRun()
+		o.out = defaultRun(o.host)
 	}
 	ctx := cmd.Context()
 	file, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
-	s, err := o.host.open(ctx, file)
+	s, err := open(ctx, o.host, file)
 	if err != nil {
 		return err
 	}
-	defer s.close(ctx)
+	defer s.rewards.Close(ctx)
 	text, err := file.Marshal(o.out)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	}()
 	progress := newTrainProgress(o.host, file.Train.Iterations)
 	summary, err := train.Run(ctx, file.Settings(), train.Deps{
-		OpenEnv: s.openEnv, Rewards: s.parts, Log: o.host.logger(), Progress: progress,
+		OpenEnv: s.openEnv, Rewards: s.rewards.Parts, Log: o.host.Logger(), Progress: progress,
 	}, dir)
 	progress.close()
 	if err != nil {
@@ -95,8 +96,8 @@ func (o *trainOptions) load(cmd *cobra.Command) (*config.File, error) {
 }
 
 func (o *trainOptions) report(s *run.Summary) error {
-	if o.host.global.json {
-		return o.host.printJSON(s)
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(s)
 	}
 	t := ui.Table{Head: []string{"", "untrained", "95 %", "trained", "95 %"}}
 	row := func(name string, before, after string, interval func(run.Score) string) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -11,7 +12,7 @@ import (
 // trainProgress shows a run: a bar over the iterations, then one for each
 // final evaluation, and a line for each evaluation that is finished.
 type trainProgress struct {
-	host  *Host
+	host  *console.Host
 	bar   *ui.Progress
 	what  string // that the bar shows
 	done  int    // finished iterations
@@ -19,8 +20,8 @@ type trainProgress struct {
 	note  string
 }
 
-func newTrainProgress(h *Host, iterations int) *trainProgress {
-	return &trainProgress{host: h, bar: h.progress(train.SplitTrain, "iterations", int64(iterations)), what: train.SplitTrain}
+func newTrainProgress(h *console.Host, iterations int) *trainProgress {
+	return &trainProgress{host: h, bar: h.Progress(train.SplitTrain, "iterations", int64(iterations)), what: train.SplitTrain}
 }
 
 func (p *trainProgress) close() { p.bar.Close() }
@@ -35,7 +36,7 @@ func (p *trainProgress) Collecting(what string, done, total int) {
 	default:
 		if what != p.what {
 			p.bar.Close()
-			p.bar, p.what = p.host.progress(what, "episodes", int64(total)), what
+			p.bar, p.what = p.host.Progress(what, "episodes", int64(total)), what
 		}
 		p.bar.Set(int64(done), "")
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/learn"
@@ -16,11 +18,11 @@ import (
 )
 
 type validateOptions struct {
-	host   *Host
+	host   *console.Host
 	source source
 }
 
-func newValidateCmd(h *Host) *cobra.Command {
+func newValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "validate",
@@ -29,7 +31,7 @@ func newValidateCmd(h *Host) *cobra.Command {
 with its options for each split and lays out the policy. It reports every
 problem at once and trains nothing.`,
 		Example: "  merit validate -c examples/sokoban/train.yaml",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	o.source.flags(cmd.Flags())
@@ -44,10 +46,10 @@ func (o *validateOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	s := &session{file: file}
 	pluginErr := o.plugin(ctx, s)
-	judges, rewardErr := o.rewards(ctx, file, problem)
-	if judges != nil {
-		s.judges = judges
-		defer s.close(ctx)
+	loaded, rewardErr := o.rewards(ctx, file, problem)
+	if loaded != nil {
+		s.rewards = loaded
+		defer loaded.Close(ctx)
 	}
 	if err := errors.Join(problem, pluginErr, rewardErr); err != nil {
 		return err
@@ -57,17 +59,17 @@ func (o *validateOptions) run(cmd *cobra.Command, _ []string) error {
 
 // rewards loads the modules. With a broken configuration only those that it
 // could name are tried, and only if the sandbox can be set up.
-func (o *validateOptions) rewards(ctx context.Context, file *config.File, broken error) (*judges, error) {
+func (o *validateOptions) rewards(ctx context.Context, file *config.File, broken error) (*rewards.Loaded, error) {
 	if broken != nil && len(file.Sandbox.Validate()) > 0 {
 		return nil, nil
 	}
 	var there []config.Reward
 	for _, r := range file.Rewards {
-		if fileExists(r.Module) || sandbox.IsScript(r.Module) {
+		if console.FileExists(r.Module) || sandbox.IsScript(r.Module) {
 			there = append(there, r) // the others are problems of the configuration already
 		}
 	}
-	return o.host.loadRewards(ctx, file.Sandbox, there)
+	return rewards.LoadAll(ctx, o.host, file.Sandbox, there)
 }
 
 // plugin starts the plug-in for each split and lays out the policy for it.
@@ -75,7 +77,7 @@ func (o *validateOptions) plugin(ctx context.Context, s *session) error {
 	if s.file.Environment.Plugin == "" {
 		return nil // a problem of the configuration already
 	}
-	if err := o.host.openPlugin(ctx, s); err != nil {
+	if err := openPlugin(ctx, o.host, s); err != nil {
 		return err
 	}
 	var problems []error
@@ -97,8 +99,8 @@ func (o *validateOptions) plugin(ctx context.Context, s *session) error {
 
 func (o *validateOptions) report(s *session) error {
 	m := s.manifest(o.host)
-	if o.host.global.json {
-		return o.host.printJSON(struct {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
 			Valid   bool `json:"valid"`
 			Rewards any  `json:"rewards"`
 			Plugins any  `json:"plugins"`

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 )
 
 // Version is what the running binary is made of.
@@ -38,16 +40,16 @@ func ReadVersion() Version {
 	return v
 }
 
-func newVersionCmd(h *Host) *cobra.Command {
+func newVersionCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  merit version --json",
-		Args:    noArgs,
+		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := ReadVersion()
-			if h.global.json {
-				return h.printJSON(v)
+			if h.Global.JSON {
+				return h.PrintJSON(v)
 			}
 			_, err := fmt.Fprintf(h.Stdout, "merit %s %s %s\n", v.Version, v.Go, v.Platform)
 			return err

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
@@ -19,7 +21,7 @@ import (
 )
 
 type viewOptions struct {
-	host   *Host
+	host   *console.Host
 	id     string
 	failed bool
 	limit  int
@@ -27,7 +29,7 @@ type viewOptions struct {
 	full   bool
 }
 
-func newViewCmd(h *Host) *cobra.Command {
+func newViewCmd(h *console.Host) *cobra.Command {
 	o := &viewOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "view RUN|FILE",
@@ -36,7 +38,7 @@ func newViewCmd(h *Host) *cobra.Command {
 (one JSON object a line, plain, .zst or .gz; - is stdin). With --json it prints
 the chosen trajectories as they are, one a line.`,
 		Example: "  merit view runs/quickstart --limit 1\n  merit view runs/quickstart --failed\n  merit view trajectories.jsonl --id train-3-g17-m0 --boards",
-		Args:    exactly("RUN|FILE"),
+		Args:    console.Exactly("RUN|FILE"),
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -50,7 +52,7 @@ the chosen trajectories as they are, one a line.`,
 
 func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	if _, err := filepath.Match(o.id, ""); err != nil {
-		return usage(cmd, "write * for any text", "--id %q is not a pattern", o.id)
+		return console.Usage(cmd, "write * for any text", "--id %q is not a pattern", o.id)
 	}
 	files, err := trajectoryFiles(args[0])
 	if err != nil {
@@ -60,7 +62,7 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	if left <= 0 {
 		left = -1
 	}
-	p := &printer{style: o.host.outStyle(), full: o.full, boards: o.boards}
+	p := &show.Printer{Style: o.host.OutStyle(), Full: o.full, Boards: o.boards}
 	for _, file := range files {
 		if left == 0 {
 			break
@@ -72,13 +74,13 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	if left == o.limit && left > 0 {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "leave --id and --failed away to see what there is"}
 	}
-	if left == 0 && !o.host.global.quiet && !o.host.global.json && !cmd.Flags().Changed("limit") {
+	if left == 0 && !o.host.Global.Quiet && !o.host.Global.JSON && !cmd.Flags().Changed("limit") {
 		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.limit)
 	}
 	return err
 }
 
-func (o *viewOptions) file(cmd *cobra.Command, p *printer, path string, left *int) error {
+func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, left *int) error {
 	r, err := jsonl.Open(path, o.host.Stdin)
 	if err != nil {
 		return err
@@ -117,11 +119,11 @@ func (o *viewOptions) wants(t *rl.Trajectory) bool {
 	return id || group
 }
 
-func (o *viewOptions) print(p *printer, t *rl.Trajectory) error {
-	if o.host.global.json {
-		return writeLine(o.host.Stdout, t)
+func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {
+	if o.host.Global.JSON {
+		return console.WriteLine(o.host.Stdout, t)
 	}
-	_, err := io.WriteString(o.host.Stdout, p.trajectory(t))
+	_, err := io.WriteString(o.host.Stdout, p.Trajectory(t))
 	return err
 }
 

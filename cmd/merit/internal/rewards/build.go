@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"bytes"
@@ -13,18 +13,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 )
 
-type rewardBuildOptions struct {
-	host *Host
+type buildOptions struct {
+	host *console.Host
 	out  string
 }
 
-func newRewardBuildCmd(h *Host) *cobra.Command {
-	o := &rewardBuildOptions{host: h}
+func newBuildCmd(h *console.Host) *cobra.Command {
+	o := &buildOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "build [FOLDER]",
 		Short: "Build the reward in a folder into reward.wasm",
@@ -39,7 +40,7 @@ to build: it is loaded once, so that mistakes show.`,
 	return cmd
 }
 
-func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
+func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	lang, folder, err := guest.Detect(target(args))
 	if err != nil {
 		return err
@@ -66,8 +67,8 @@ func (o *rewardBuildOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	b := built{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
-	if o.host.global.json {
-		return o.host.printJSON(b)
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(b)
 	}
 	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", b.Module, lang.Title, byteCount(b.Bytes), b.Digest)
 	return err
@@ -82,28 +83,28 @@ type built struct {
 }
 
 // load tries a script, which is not built.
-func (o *rewardBuildOptions) load(ctx context.Context, lang guest.Language, path string) error {
-	j, err := o.host.loadReward(ctx, sandbox.DefaultConfig(), path)
+func (o *buildOptions) load(ctx context.Context, lang guest.Language, path string) error {
+	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), path)
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
-	b := built{Module: path, Language: lang.Name, Digest: j.parts[0].Scorer.Info().Digest}
-	if o.host.global.json {
-		return o.host.printJSON(b)
+	defer j.Close(ctx)
+	b := built{Module: path, Language: lang.Name, Digest: j.Parts[0].Scorer.Info().Digest}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(b)
 	}
 	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  runs as it is: nothing to build  %s\n", b.Module, lang.Title, b.Digest)
 	return err
 }
 
-func (o *rewardBuildOptions) write(path string, wasm []byte) error {
-	out, err := o.host.output(path)
+func (o *buildOptions) write(path string, wasm []byte) error {
+	out, err := o.host.Output(path)
 	if err != nil {
 		return err
 	}
 	defer out.Drop()
 	if _, err := out.Write(wasm); err != nil {
-		return cannotWrite(err)
+		return console.CannotWrite(err)
 	}
 	return out.Close()
 }
@@ -124,7 +125,7 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 			}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return m, cannotRead(err)
+		return m, console.CannotRead(err)
 	}
 	if m.Name == "" {
 		if folder, err = filepath.Abs(folderOf(folder)); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
@@ -17,15 +18,15 @@ import (
 	"github.com/merit-rl/merit/sdk/conformance"
 )
 
-type rewardCheckOptions struct {
-	host        *Host
+type checkOptions struct {
+	host        *console.Host
 	data        string
 	conformance bool
 	sandbox     sandbox.Config
 }
 
-func newRewardCheckCmd(h *Host) *cobra.Command {
-	o := &rewardCheckOptions{host: h}
+func newCheckCmd(h *console.Host) *cobra.Command {
+	o := &checkOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "check [FOLDER|MODULE]",
 		Short: "Check everything that the sandbox asks of a reward",
@@ -44,11 +45,11 @@ conformance guest, which reports every field that it can read.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
-	sandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(f, &o.sandbox)
 	return cmd
 }
 
-func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
+func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	module, err := findModule(target(args))
 	if err != nil {
@@ -78,14 +79,14 @@ func (o *rewardCheckOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 // conform runs every case of sdk/conformance.
-func (o *rewardCheckOptions) conform(ctx context.Context, module string) error {
-	j, err := o.host.loadReward(ctx, o.sandbox, module)
+func (o *checkOptions) conform(ctx context.Context, module string) error {
+	j, err := Load(ctx, o.host, o.sandbox, module)
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
+	defer j.Close(ctx)
 	var problems []error
-	for _, f := range conformance.Run(ctx, j.parts[0].Scorer) {
+	for _, f := range conformance.Run(ctx, j.Parts[0].Scorer) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: module, What: f.String(),
 			Hint: "sdk/conformance/README.md says what the guest reports for each part",
@@ -110,7 +111,7 @@ type checkRun struct {
 
 // runs scores the fixtures in every way that must make no difference. A
 // script is not run without the compiler: its interpreter would take minutes.
-func (o *rewardCheckOptions) runs(ctx context.Context, module string, files []fixtureFile, script bool) ([]checkRun, error) {
+func (o *checkOptions) runs(ctx context.Context, module string, files []fixtureFile, script bool) ([]checkRun, error) {
 	all, err := o.passes(ctx, o.sandbox, module, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
 	if err != nil || script {
 		return all, err
@@ -133,15 +134,15 @@ type pass struct {
 }
 
 // passes scores the fixtures several times with one loaded reward.
-func (o *rewardCheckOptions) passes(ctx context.Context, cfg sandbox.Config, module string, files []fixtureFile, passes ...pass) ([]checkRun, error) {
-	j, err := o.host.loadReward(ctx, cfg, module)
+func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, module string, files []fixtureFile, passes ...pass) ([]checkRun, error) {
+	j, err := Load(ctx, o.host, cfg, module)
 	if err != nil {
 		return nil, err
 	}
-	defer j.close(ctx)
+	defer j.Close(ctx)
 	var runs []checkRun
 	for _, p := range passes {
-		run := checkRun{name: p.name, reward: j.modules[0].Info()}
+		run := checkRun{name: p.name, reward: j.Modules[0].Info()}
 		for _, f := range files {
 			evaluations, err := f.evaluate(ctx, j, p.reverse)
 			if err != nil {
@@ -155,7 +156,7 @@ func (o *rewardCheckOptions) passes(ctx context.Context, cfg sandbox.Config, mod
 }
 
 // compare demands scores and equal results in all runs.
-func (o *rewardCheckOptions) compare(module string, files []fixtureFile, runs []checkRun) error {
+func (o *checkOptions) compare(module string, files []fixtureFile, runs []checkRun) error {
 	var problems []error
 	for k, f := range files {
 		for i, t := range f.trajectories {
@@ -174,7 +175,7 @@ func (o *rewardCheckOptions) compare(module string, files []fixtureFile, runs []
 
 // differs names the first run in which a fixture has another result than in
 // the first one. What an instance that is used again needs in fuel may vary.
-func (o *rewardCheckOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, runs []checkRun) error {
+func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, runs []checkRun) error {
 	hint := "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls"
 	result := func(r checkRun) string {
 		e := r.evaluations[file][i]
@@ -204,7 +205,7 @@ func comparable(r scoring.Result) string {
 	return string(line)
 }
 
-func (o *rewardCheckOptions) report(files []fixtureFile, runs []checkRun) error {
+func (o *checkOptions) report(files []fixtureFile, runs []checkRun) error {
 	t := ui.Table{Head: []string{"fixture", "outcome", "score", "fuel", "of the limit"}}
 	for k, f := range files {
 		for i, trajectory := range f.trajectories {

@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"context"
@@ -8,21 +8,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox"
 )
 
-type rewardBenchOptions struct {
-	host     *Host
+type benchOptions struct {
+	host     *console.Host
 	data     string
 	duration time.Duration
 	sandbox  sandbox.Config
 }
 
-func newRewardBenchCmd(h *Host) *cobra.Command {
-	o := &rewardBenchOptions{host: h}
+func newBenchCmd(h *console.Host) *cobra.Command {
+	o := &benchOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "bench [FOLDER|MODULE]",
 		Short: "Measure fuel, time and memory of a reward against the limits",
@@ -36,7 +37,7 @@ was used at most and what share of the limit that is.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
 	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
-	sandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(f, &o.sandbox)
 	return cmd
 }
 
@@ -56,33 +57,33 @@ type measurement struct {
 	evaluation reward.Evaluation
 }
 
-func (o *rewardBenchOptions) run(cmd *cobra.Command, args []string) error {
+func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	files, err := readFixtures(folderOf(target(args)), o.data, true)
 	if err != nil {
 		return err
 	}
-	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	j, err := Load(ctx, o.host, o.sandbox, target(args))
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
+	defer j.Close(ctx)
 	var all []measurement
 	for _, f := range files {
 		for _, t := range f.trajectories {
-			m, err := o.measure(ctx, j.parts[0].Scorer, t)
+			m, err := o.measure(ctx, j.Parts[0].Scorer, t)
 			if err != nil {
 				return err
 			}
 			all = append(all, m)
 		}
 	}
-	return o.report(j.modules[0], all)
+	return o.report(j.Modules[0], all)
 }
 
 // measure scores t until the time is over; the first evaluations warm up and
 // do not count.
-func (o *rewardBenchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Trajectory) (measurement, error) {
+func (o *benchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Trajectory) (measurement, error) {
 	const warmUp = 3
 	one := func() reward.Evaluation {
 		if g, ok := s.(reward.GroupScorer); ok && s.Info().Group {
@@ -122,10 +123,10 @@ func (o *rewardBenchOptions) measure(ctx context.Context, s reward.Scorer, t *rl
 	return m, nil
 }
 
-func (o *rewardBenchOptions) report(m *sandbox.Module, all []measurement) error {
+func (o *benchOptions) report(m *sandbox.Module, all []measurement) error {
 	shares := limitShares(m, o.sandbox.Limits, all)
-	if o.host.global.json {
-		return o.host.printJSON(struct {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
 			Reward       reward.Info    `json:"reward"`
 			Limits       sandbox.Limits `json:"limits"`
 			Shares       []limitShare   `json:"shares"`

@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"crypto/sha256"
@@ -10,16 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/fuel"
 )
 
-type rewardInspectOptions struct{ host *Host }
+type inspectOptions struct{ host *console.Host }
 
-func newRewardInspectCmd(h *Host) *cobra.Command {
-	o := &rewardInspectOptions{host: h}
+func newInspectCmd(h *console.Host) *cobra.Command {
+	o := &inspectOptions{host: h}
 	return &cobra.Command{
 		Use:   "inspect [MODULE|FOLDER]",
 		Short: "Show what a module is made of, without running it",
@@ -56,7 +57,7 @@ type inspection struct {
 	MaxMemoryPages  int `json:"max_memory_pages,omitempty"`
 }
 
-func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
+func (o *inspectOptions) run(cmd *cobra.Command, args []string) error {
 	path, err := findModule(target(args))
 	if err != nil {
 		return err
@@ -68,8 +69,8 @@ func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.host.global.json {
-		return o.host.printJSON(x)
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(x)
 	}
 	return o.print(x)
 }
@@ -77,7 +78,7 @@ func (o *rewardInspectOptions) run(cmd *cobra.Command, args []string) error {
 func inspect(path string) (*inspection, error) {
 	wasm, err := os.ReadFile(path)
 	if err != nil {
-		return nil, cannotRead(err)
+		return nil, console.CannotRead(err)
 	}
 	info, err := fuel.Inspect(wasm, fuel.DefaultLimits())
 	var refused *fuel.Refused
@@ -164,7 +165,7 @@ func refusals(path string, r *fuel.Refused) error {
 	return errors.Join(problems...)
 }
 
-func (o *rewardInspectOptions) print(x *inspection) error {
+func (o *inspectOptions) print(x *inspection) error {
 	var t ui.Table
 	list := func(name string, items []string) {
 		for i, item := range items {

@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"context"
@@ -17,20 +17,20 @@ type scriptInspection struct {
 	Manifest sandbox.Manifest `json:"manifest"`
 }
 
-func (o *rewardInspectOptions) script(ctx context.Context, path string) error {
-	j, err := o.host.loadReward(ctx, sandbox.DefaultConfig(), path)
+func (o *inspectOptions) script(ctx context.Context, path string) error {
+	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), path)
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
-	m := j.modules[0]
+	defer j.Close(ctx)
+	m := j.Modules[0]
 	info := m.Info()
 	x := scriptInspection{Module: path, Digest: info.Digest, ABI: info.ABI, Powers: []string{"trajectory"}, Manifest: m.Manifest()}
 	if info.Group {
 		x.Powers = []string{"group"}
 	}
-	if o.host.global.json {
-		return o.host.printJSON(x)
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(x)
 	}
 	manifest, err := json.Marshal(x.Manifest)
 	if err != nil {

@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"fmt"
@@ -6,16 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 )
 
-type rewardNewOptions struct {
-	host *Host
+type newOptions struct {
+	host *console.Host
 	lang string
 }
 
-func newRewardNewCmd(h *Host) *cobra.Command {
-	o := &rewardNewOptions{host: h}
+func newNewCmd(h *console.Host) *cobra.Command {
+	o := &newOptions{host: h}
 	var names []string
 	for _, l := range guest.Languages() {
 		names = append(names, l.Name)
@@ -24,14 +25,14 @@ func newRewardNewCmd(h *Host) *cobra.Command {
 		Use:     "new FOLDER",
 		Short:   "Begin a reward that builds and passes its own test",
 		Example: "  merit reward new exactness --lang go",
-		Args:    exactly("FOLDER"),
+		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,
 	}
 	cmd.Flags().StringVar(&o.lang, "lang", "go", strings.Join(names, ", "))
 	return cmd
 }
 
-func (o *rewardNewOptions) run(_ *cobra.Command, args []string) error {
+func (o *newOptions) run(_ *cobra.Command, args []string) error {
 	lang, err := guest.Find(o.lang)
 	if err != nil {
 		return err
@@ -40,8 +41,8 @@ func (o *rewardNewOptions) run(_ *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.host.global.json {
-		return o.host.printJSON(struct {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
 			Files []string `json:"files"`
 		}{files})
 	}

@@ -1,10 +1,11 @@
-package cli
+package rewards
 
 import (
 	"errors"
 	"fmt"
 	"os"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
@@ -17,7 +18,7 @@ import (
 func staticProblems(module, source string, limits sandbox.Limits) error {
 	wasm, err := os.ReadFile(module)
 	if err != nil {
-		return cannotRead(err)
+		return console.CannotRead(err)
 	}
 	gate := fuel.DefaultLimits()
 	gate.Bytes, gate.MemoryPages, gate.TableEntries = limits.ModuleMiB<<20, limits.MemoryMiB<<4, limits.TableEntries

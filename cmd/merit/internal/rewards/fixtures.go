@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"bytes"
@@ -91,8 +91,8 @@ func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 }
 
 // evaluate scores the trajectories of a file, in order or in reverse.
-func (f fixtureFile) evaluate(ctx context.Context, j *judges, reverse bool) ([]reward.Evaluation, error) {
-	pool := reward.NewPool(j.parts, 1)
+func (f fixtureFile) evaluate(ctx context.Context, j *Loaded, reverse bool) ([]reward.Evaluation, error) {
+	pool := reward.NewPool(j.Parts, 1)
 	ts := append([]*rl.Trajectory(nil), f.trajectories...)
 	if reverse {
 		flip(ts)

@@ -1,4 +1,4 @@
-package cli
+package console
 
 import (
 	"github.com/spf13/pflag"
@@ -6,8 +6,8 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// sandboxFlags adds the limits that a user may want to change for one command.
-func sandboxFlags(f *pflag.FlagSet, cfg *sandbox.Config) {
+// SandboxFlags adds the limits that a user may want to change for one command.
+func SandboxFlags(f *pflag.FlagSet, cfg *sandbox.Config) {
 	*cfg = sandbox.DefaultConfig()
 	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
 	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")

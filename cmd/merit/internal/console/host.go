@@ -1,8 +1,7 @@
-// Package cli holds the verbs of the merit command: one verb, one file, each
-// an options struct with a run method. The operating system stands behind
-// Host, so that every verb runs in memory in tests. It may import everything;
-// nothing imports it but main.
-package cli
+// Package console is the floor that the verbs stand on: the operating system
+// behind one struct, so that every verb runs in memory in tests, files that
+// appear whole or not at all, and mistakes of the command line.
+package console
 
 import (
 	"context"
@@ -10,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -17,7 +17,6 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
-	"github.com/merit-rl/merit/sandbox"
 )
 
 // Host is the operating system as the command sees it.
@@ -33,27 +32,21 @@ type Host struct {
 	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
 	Exit           func(code int)   // ends the process at once
 
-	global globals
+	Global Globals // what the flags of every verb say
 }
 
-// globals are the flags that every verb has.
-type globals struct {
-	logLevel, logFormat  string
-	json, noColor, quiet bool
+// Globals are the flags that every verb has.
+type Globals struct {
+	LogLevel, LogFormat  string
+	JSON, NoColor, Quiet bool
 }
 
-// Main runs the command on the real operating system and returns its exit
-// code.
-func Main() int {
-	if sandbox.IsWorker(os.Args) {
-		return sandbox.WorkerMain()
-	}
-	// A file size limit is an error of write, as a full disk is, not a death.
-	signal.Ignore(syscall.SIGXFSZ)
+// System is the host of the running process. Signals are caught from here on.
+func System() *Host {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	self, _ := os.Executable() // unknown stays empty
-	h := &Host{
+	return &Host{
 		Env:            os.Getenv,
 		Stdin:          os.Stdin,
 		Stdout:         os.Stdout,
@@ -69,27 +62,11 @@ func Main() int {
 		Signals:    signals,
 		Exit:       os.Exit,
 	}
-	return h.Run(context.Background(), os.Args[1:])
 }
 
-// Run executes one command line and returns its exit code.
-func (h *Host) Run(ctx context.Context, args []string) int {
-	ctx, stop := h.interruptible(ctx)
-	defer stop()
-	root := newRoot(h)
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exit.OK.Number
-	}
-	err = explain(ctx, err)
-	ui.Problems(h.Stderr, h.errStyle(), err)
-	return exit.Of(err).Number
-}
-
-// interruptible returns a context that the first signal cancels; the second
+// Interruptible returns a context that the first signal cancels; the second
 // ends the process at once.
-func (h *Host) interruptible(parent context.Context) (context.Context, func()) {
+func (h *Host) Interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	done := make(chan struct{})
 	go func() {
@@ -108,31 +85,51 @@ func (h *Host) interruptible(parent context.Context) (context.Context, func()) {
 	return ctx, func() { close(done); cancel(nil) }
 }
 
-// outStyle and errStyle colour results and messages: only on a terminal, and
-// never with --no-color or NO_COLOR (no-color.org).
-func (h *Host) outStyle() ui.Style { return ui.Style{On: h.StdoutTerminal && h.colour()} }
-func (h *Host) errStyle() ui.Style { return ui.Style{On: h.StderrTerminal && h.colour()} }
+// OutStyle colours results: only on a terminal, and never with --no-color or
+// NO_COLOR (no-color.org).
+func (h *Host) OutStyle() ui.Style { return ui.Style{On: h.StdoutTerminal && h.colour()} }
+
+// ErrStyle colours messages, as OutStyle does results.
+func (h *Host) ErrStyle() ui.Style { return ui.Style{On: h.StderrTerminal && h.colour()} }
 
 func (h *Host) colour() bool {
-	return !h.global.noColor && h.Env("NO_COLOR") == "" && h.Env("TERM") != "dumb"
+	return !h.Global.NoColor && h.Env("NO_COLOR") == "" && h.Env("TERM") != "dumb"
 }
 
-// progress starts a progress display on stderr.
-func (h *Host) progress(label, unit string, total int64) *ui.Progress {
+// Progress starts a progress display on stderr.
+func (h *Host) Progress(label, unit string, total int64) *ui.Progress {
 	screen := ui.Screen{Out: h.Stderr, Terminal: h.StderrTerminal, Columns: h.StderrColumns, Now: h.Now}
-	if h.global.quiet {
+	if h.Global.Quiet {
 		screen.Out = nil
 	}
 	return ui.NewProgress(screen, label, unit, total)
 }
 
-// logger returns the structured log that the global flags ask for.
-func (h *Host) logger() *slog.Logger {
+// Logger returns the structured log that the global flags ask for.
+func (h *Host) Logger() *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(h.global.logLevel)) // checked by the root command
+	_ = level.UnmarshalText([]byte(h.Global.LogLevel)) // checked by the root command
 	options := &slog.HandlerOptions{Level: level}
-	if h.global.logFormat == "json" {
+	if h.Global.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(h.Stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(h.Stderr, options))
+}
+
+// cacheVariable names the folder of compiled modules; "off" keeps none.
+const cacheVariable = "MERIT_CACHE"
+
+// CacheFolder is where compiled modules are kept between commands, or "".
+func (h *Host) CacheFolder() string {
+	if folder := h.Env(cacheVariable); folder == "off" {
+		return ""
+	} else if folder != "" {
+		return folder
+	}
+	for _, base := range []string{h.Env("XDG_CACHE_HOME"), filepath.Join(h.Env("HOME"), ".cache")} {
+		if filepath.IsAbs(base) {
+			return filepath.Join(base, "merit")
+		}
+	}
+	return ""
 }

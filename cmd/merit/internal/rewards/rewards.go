@@ -1,4 +1,6 @@
-package cli
+// Package rewards holds the verbs of merit reward, one file each, and loads
+// rewards for the other verbs.
+package rewards
 
 import (
 	"os"
@@ -6,26 +8,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 )
 
-func newRewardCmd(h *Host) *cobra.Command {
+// NewCmd is the verb reward with the verbs below it.
+func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reward",
 		Short: "Write, build and examine rewards",
-		Args:  unknownCommand,
+		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newRewardNewCmd(h),
-		newRewardBuildCmd(h),
-		newRewardCheckCmd(h),
-		newRewardRunCmd(h),
-		newRewardTestCmd(h),
-		newRewardBenchCmd(h),
-		newRewardInspectCmd(h),
+		newNewCmd(h),
+		newBuildCmd(h),
+		newCheckCmd(h),
+		newRunCmd(h),
+		newTestCmd(h),
+		newBenchCmd(h),
+		newInspectCmd(h),
 	)
 	return cmd
 }
@@ -33,7 +37,7 @@ func newRewardCmd(h *Host) *cobra.Command {
 // folderOrModule takes at most one argument; the default is this folder.
 func folderOrModule(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usage(cmd, "", "%s takes one folder or module, got %d arguments", cmd.CommandPath(), len(args))
+		return console.Usage(cmd, "", "%s takes one folder or module, got %d arguments", cmd.CommandPath(), len(args))
 	}
 	return nil
 }
@@ -50,7 +54,7 @@ func target(args []string) string {
 func findModule(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", cannotRead(err)
+		return "", console.CannotRead(err)
 	}
 	if !info.IsDir() || sandbox.IsScript(path) {
 		return path, nil

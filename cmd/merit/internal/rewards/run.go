@@ -1,11 +1,13 @@
-package cli
+package rewards
 
 import (
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
+	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -13,15 +15,15 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-type rewardRunOptions struct {
-	host    *Host
+type runOptions struct {
+	host    *console.Host
 	data    string
 	id      string
 	sandbox sandbox.Config
 }
 
-func newRewardRunCmd(h *Host) *cobra.Command {
-	o := &rewardRunOptions{host: h}
+func newRunCmd(h *console.Host) *cobra.Command {
+	o := &runOptions{host: h}
 	cmd := &cobra.Command{
 		Use:     "run [FOLDER|MODULE]",
 		Short:   "Score one trajectory and show everything that the reward says",
@@ -32,21 +34,21 @@ func newRewardRunCmd(h *Host) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
 	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
-	sandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(f, &o.sandbox)
 	return cmd
 }
 
-func (o *rewardRunOptions) run(cmd *cobra.Command, args []string) error {
+func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	files, err := readFixtures(folderOf(target(args)), o.data, true)
 	if err != nil {
 		return err
 	}
-	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	j, err := Load(ctx, o.host, o.sandbox, target(args))
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
+	defer j.Close(ctx)
 	for _, f := range files {
 		for i, t := range f.trajectories {
 			if o.id != "" && t.ID != o.id {
@@ -62,14 +64,14 @@ func (o *rewardRunOptions) run(cmd *cobra.Command, args []string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.id), Hint: "leave --id away for the first one"}
 }
 
-func (o *rewardRunOptions) print(t *rl.Trajectory, e reward.Evaluation) error {
-	if o.host.global.json {
-		return o.host.printJSON(scoring.NewResult(t, e))
+func (o *runOptions) print(t *rl.Trajectory, e reward.Evaluation) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(scoring.NewResult(t, e))
 	}
 	shown := *t
 	shown.Outcome, shown.Evaluation = string(e.Outcome), &e.Result
-	p := &printer{style: o.host.outStyle()}
-	if _, err := fmt.Fprint(o.host.Stdout, p.trajectory(&shown)); err != nil {
+	p := &show.Printer{Style: o.host.OutStyle()}
+	if _, err := fmt.Fprint(o.host.Stdout, p.Trajectory(&shown)); err != nil {
 		return err
 	}
 	var out ui.Table

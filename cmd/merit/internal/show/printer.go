@@ -1,7 +1,9 @@
-package cli
+// Package show prints trajectories for people.
+package show
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -17,19 +19,21 @@ const boardsWidth = 100
 // shortLines is how many lines of a text are shown without --full.
 const shortLines = 16
 
-// printer writes trajectories for people.
-type printer struct {
-	style        ui.Style
-	full, boards bool
+// Printer writes trajectories for people.
+type Printer struct {
+	Style  ui.Style
+	Full   bool // nothing shortened, system prompts too
+	Boards bool // states side by side instead of one step after the other
 }
 
-func (p *printer) trajectory(t *rl.Trajectory) string {
+// Trajectory is the text of t.
+func (p *Printer) Trajectory(t *rl.Trajectory) string {
 	var b strings.Builder
 	p.head(&b, t)
 	switch {
 	case len(t.Steps) == 0:
 		p.conversation(&b, t)
-	case p.boards:
+	case p.Boards:
 		p.sideBySide(&b, t)
 	default:
 		p.steps(&b, t)
@@ -38,8 +42,8 @@ func (p *printer) trajectory(t *rl.Trajectory) string {
 	return b.String()
 }
 
-func (p *printer) head(b *strings.Builder, t *rl.Trajectory) {
-	facts := []string{p.style.Bold(ui.Clean(t.ID))}
+func (p *Printer) head(b *strings.Builder, t *rl.Trajectory) {
+	facts := []string{p.Style.Bold(ui.Clean(t.ID))}
 	if t.Group != "" {
 		facts = append(facts, "group "+ui.Clean(t.Group))
 	}
@@ -54,38 +58,38 @@ func (p *printer) head(b *strings.Builder, t *rl.Trajectory) {
 	}
 	b.WriteString(strings.Join(facts, "  ") + "\n")
 	if t.Error != "" {
-		b.WriteString("  " + p.style.Red("error ") + ui.Clean(t.Error) + "\n")
+		b.WriteString("  " + p.Style.Red("error ") + ui.Clean(t.Error) + "\n")
 	}
 	if t.Evaluation != nil && t.Evaluation.Reason != "" {
-		b.WriteString("  " + p.style.Dim("reason ") + ui.Clean(t.Evaluation.Reason) + "\n")
+		b.WriteString("  " + p.Style.Dim("reason ") + ui.Clean(t.Evaluation.Reason) + "\n")
 	}
 }
 
-func (p *printer) outcome(t *rl.Trajectory) string {
+func (p *Printer) outcome(t *rl.Trajectory) string {
 	if t.Outcome != string(reward.Scored) {
-		return p.style.Red(t.Outcome)
+		return p.Style.Red(t.Outcome)
 	}
 	if t.Evaluation == nil {
-		return p.style.Green(t.Outcome)
+		return p.Style.Green(t.Outcome)
 	}
-	return p.style.Green(fmt.Sprintf("score %.4g", t.Evaluation.Score))
+	return p.Style.Green(fmt.Sprintf("score %.4g", t.Evaluation.Score))
 }
 
 // steps prints each step as the policy met it.
-func (p *printer) steps(b *strings.Builder, t *rl.Trajectory) {
+func (p *Printer) steps(b *strings.Builder, t *rl.Trajectory) {
 	seen := 0
 	for i := range t.Steps {
 		s := &t.Steps[i]
-		fmt.Fprintf(b, "%s\n", p.style.Dim(fmt.Sprintf("step %d", s.Index)))
+		fmt.Fprintf(b, "%s\n", p.Style.Dim(fmt.Sprintf("step %d", s.Index)))
 		count := min(s.MessageCount, len(t.Messages))
 		for _, m := range t.Messages[min(seen, count):count] {
 			p.message(b, &m)
 		}
 		seen = s.MessageCount + 1 // the action's own message
-		fmt.Fprintf(b, "  → %s  %s\n", p.style.Bold(actionText(s)), p.numbers(s))
+		fmt.Fprintf(b, "  → %s  %s\n", p.Style.Bold(actionText(s)), p.numbers(s))
 	}
 	if seen < len(t.Messages) {
-		b.WriteString(p.style.Dim("end") + "\n")
+		b.WriteString(p.Style.Dim("end") + "\n")
 		for _, m := range t.Messages[seen:] {
 			p.message(b, &m)
 		}
@@ -94,7 +98,7 @@ func (p *printer) steps(b *strings.Builder, t *rl.Trajectory) {
 
 // conversation prints a trajectory that has messages only, with the step
 // outputs of its evaluation beside the assistant's turns.
-func (p *printer) conversation(b *strings.Builder, t *rl.Trajectory) {
+func (p *Printer) conversation(b *strings.Builder, t *rl.Trajectory) {
 	turn := 0
 	for i := range t.Messages {
 		m := &t.Messages[i]
@@ -105,7 +109,7 @@ func (p *printer) conversation(b *strings.Builder, t *rl.Trajectory) {
 		if t.Evaluation != nil {
 			for _, s := range t.Evaluation.StepOutputs {
 				if int(s.StepIndex) == turn {
-					fmt.Fprintf(b, "  %s\n", p.style.Cyan(fmt.Sprintf("reward %.4g  %s", s.BaseReward, ui.Clean(s.Reason))))
+					fmt.Fprintf(b, "  %s\n", p.Style.Cyan(fmt.Sprintf("reward %.4g  %s", s.BaseReward, ui.Clean(s.Reason))))
 				}
 			}
 		}
@@ -113,25 +117,25 @@ func (p *printer) conversation(b *strings.Builder, t *rl.Trajectory) {
 	}
 }
 
-func (p *printer) message(b *strings.Builder, m *rl.Message) {
-	if m.Role == rl.RoleSystem && !p.full {
+func (p *Printer) message(b *strings.Builder, m *rl.Message) {
+	if m.Role == rl.RoleSystem && !p.Full {
 		return
 	}
-	fmt.Fprintf(b, "  %s\n", p.style.Cyan(ui.Clean(m.Role)))
+	fmt.Fprintf(b, "  %s\n", p.Style.Cyan(ui.Clean(m.Role)))
 	lines := strings.Split(ui.Clean(m.Content.Text()), "\n  ")
-	if cut := len(lines) - shortLines; cut > 0 && !p.full {
-		lines = append(lines[:shortLines], p.style.Dim(fmt.Sprintf("… %d more lines (--full)", cut)))
+	if cut := len(lines) - shortLines; cut > 0 && !p.Full {
+		lines = append(lines[:shortLines], p.Style.Dim(fmt.Sprintf("… %d more lines (--full)", cut)))
 	}
 	for _, line := range lines {
 		fmt.Fprintf(b, "    %s\n", line)
 	}
 	for _, c := range m.ToolCalls {
-		fmt.Fprintf(b, "    %s\n", p.style.Yellow(ui.Clean(c.Function.Name+"("+c.Function.Arguments+")")))
+		fmt.Fprintf(b, "    %s\n", p.Style.Yellow(ui.Clean(c.Function.Name+"("+c.Function.Arguments+")")))
 	}
 }
 
 // sideBySide prints the states of the steps as blocks beside each other.
-func (p *printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
+func (p *Printer) sideBySide(b *strings.Builder, t *rl.Trajectory) {
 	var all []block
 	width := 0
 	for i := range t.Steps {
@@ -201,20 +205,20 @@ func actionText(s *rl.Step) string {
 	case text == "" && s.Action.Choice < len(s.Available) && s.Action.Choice >= 0:
 		text = s.Available[s.Action.Choice]
 	case text == "":
-		text = itoa(s.Action.Choice)
+		text = strconv.Itoa(s.Action.Choice)
 	}
 	text, _, _ = strings.Cut(ui.Clean(text), "\n")
 	return text
 }
 
 // numbers lists what is known about a step.
-func (p *printer) numbers(s *rl.Step) string {
+func (p *Printer) numbers(s *rl.Step) string {
 	parts := []string{fmt.Sprintf("log p %.3f", s.LogProb), fmt.Sprintf("H %.3f", s.Entropy)}
 	if s.Value != nil {
 		parts = append(parts, fmt.Sprintf("V %.3f", *s.Value))
 	}
 	if !s.ActionValid {
-		parts = append(parts, p.style.Yellow("invalid"))
+		parts = append(parts, p.Style.Yellow("invalid"))
 	}
 	if c := s.Credit; c != nil {
 		parts = append(parts, fmt.Sprintf("reward %.4g", c.BaseReward), fmt.Sprintf("G %.4g", c.Return),
@@ -228,13 +232,13 @@ func (p *printer) numbers(s *rl.Step) string {
 	return strings.Join(parts, "  ")
 }
 
-func (p *printer) signed(name string, x float64) string {
+func (p *Printer) signed(name string, x float64) string {
 	text := fmt.Sprintf("%s %+.3f", name, x)
 	switch {
 	case x > 0:
-		return p.style.Green(text)
+		return p.Style.Green(text)
 	case x < 0:
-		return p.style.Red(text)
+		return p.Style.Red(text)
 	}
 	return text
 }

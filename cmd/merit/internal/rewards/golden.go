@@ -1,4 +1,4 @@
-package cli
+package rewards
 
 import (
 	"bytes"
@@ -7,23 +7,25 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 )
 
-type rewardTestOptions struct {
-	host    *Host
+type testOptions struct {
+	host    *console.Host
 	update  bool
 	sandbox sandbox.Config
 }
 
-func newRewardTestCmd(h *Host) *cobra.Command {
-	o := &rewardTestOptions{host: h}
+func newTestCmd(h *console.Host) *cobra.Command {
+	o := &testOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "test [FOLDER|MODULE]",
 		Short: "Compare a reward's results with its golden fixtures",
@@ -35,21 +37,21 @@ writes the results there instead: read the difference before you keep it.`,
 		RunE:    o.run,
 	}
 	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
-	sandboxFlags(cmd.Flags(), &o.sandbox)
+	console.SandboxFlags(cmd.Flags(), &o.sandbox)
 	return cmd
 }
 
-func (o *rewardTestOptions) run(cmd *cobra.Command, args []string) error {
+func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	files, err := readFixtures(folderOf(target(args)), "", false)
 	if err != nil {
 		return err
 	}
-	j, err := o.host.loadReward(ctx, o.sandbox, target(args))
+	j, err := Load(ctx, o.host, o.sandbox, target(args))
 	if err != nil {
 		return err
 	}
-	defer j.close(ctx)
+	defer j.Close(ctx)
 	var problems []error
 	count := 0
 	for _, f := range files {
@@ -67,7 +69,7 @@ func (o *rewardTestOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func (o *rewardTestOptions) file(ctx context.Context, j *judges, f fixtureFile) error {
+func (o *testOptions) file(ctx context.Context, j *Loaded, f fixtureFile) error {
 	evaluations, err := f.evaluate(ctx, j, false)
 	if err != nil {
 		return err
@@ -82,7 +84,7 @@ func (o *rewardTestOptions) file(ctx context.Context, j *judges, f fixtureFile) 
 	}
 	if o.update {
 		if err := renameio.WriteFile(f.expected(), append(bytes.Join(got, []byte("\n")), '\n'), 0o644); err != nil {
-			return cannotWrite(err)
+			return console.CannotWrite(err)
 		}
 		return nil
 	}
@@ -155,4 +157,14 @@ func orNull(value json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return value
+}
+
+// sameJSON reports whether two lines say the same, whatever their spacing and
+// the order of keys.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return false
+	}
+	return reflect.DeepEqual(x, y)
 }

@@ -1,0 +1,66 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Usage is a mistake on the command line.
+func Usage(cmd *cobra.Command, hint, format string, args ...any) error {
+	if hint == "" {
+		hint = "see " + cmd.CommandPath() + " --help"
+	}
+	return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// NoArgs refuses arguments.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usage(cmd, "", "%s takes no argument %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// Exactly demands one argument for each name.
+func Exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			return Usage(cmd, "", "%s takes %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+		}
+		return nil
+	}
+}
+
+// Required complains about every flag of names that was not given.
+func Required(cmd *cobra.Command, names ...string) error {
+	var problems []error
+	for _, name := range names {
+		if !cmd.Flags().Changed(name) {
+			problems = append(problems, Usage(cmd, "example:"+exampleOf(cmd), "%s needs --%s", cmd.CommandPath(), name))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func exampleOf(cmd *cobra.Command) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	return " " + line
+}
+
+// UnknownCommand serves commands that only hold others.
+func UnknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	hint := ""
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
+	}
+	return Usage(cmd, hint, "unknown command %q for %s", args[0], cmd.CommandPath())
+}
