@@ -28,7 +28,7 @@ var table = []row{
 	{"core/env", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
 	{"core/policy", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
 	{"core/reward", []string{"core/rl", "core/fault"}, "the interface a scoring pool needs"},
-	{"core/advantage", nil, "estimators are slice functions"},
+	{"core/advantage", []string{"core/fault"}, "estimators are slice functions; core/fault has the words for a wrong setting"},
 	{"core/advantage/rowio", []string{"core/advantage", "core/fault"}, "the estimators' rows as files"},
 	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
 	{"core/rollout", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},

@@ -1,9 +1,6 @@
 package advantage
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/merit-rl/merit/core/fault"
 
 // Normalization is the divisor F of a relative advantage.
 type Normalization string
@@ -78,46 +75,27 @@ func Default() Config {
 // maxHistory bounds the levels of hgpo, each of which costs a pass.
 const maxHistory = 64
 
-// Validate returns every problem of c, each beginning with the key and naming
-// what is allowed; nil if there is none.
+// Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var problems []error
-	wrong := func(key, allowed string, got any) {
-		problems = append(problems, fmt.Errorf("%s: %v is not allowed; use %s", key, got, allowed))
-	}
-	oneOf := func(key, got string, allowed ...string) {
-		for _, a := range allowed {
-			if got == a {
-				return
-			}
-		}
-		wrong(key, "one of "+strings.Join(allowed, ", "), fmt.Sprintf("%q", got))
-	}
-	within := func(key string, x, lo, hi float64, allowed string) {
-		if !(x >= lo && x <= hi) {
-			wrong(key, allowed, x)
-		}
-	}
-	oneOf("estimator", c.Estimator, Names()...)
-	within("gamma", c.Gamma, 0, 1, "a number from 0 to 1")
-	within("lambda", c.Lambda, 0, 1, "a number from 0 to 1")
+	var p fault.Problems
+	p.OneOf("estimator", c.Estimator, Names()...)
+	p.Within("gamma", c.Gamma, 0, 1)
+	p.Within("lambda", c.Lambda, 0, 1)
 	if c.Combine == CombineConvex {
-		within("omega", c.Omega, 0, 1, "a number from 0 to 1 with combine: convex")
+		p.Check(c.Omega >= 0 && c.Omega <= 1, "omega", c.Omega, "use a number from 0 to 1 with combine: convex")
 	} else {
-		within("omega", c.Omega, 0, 1e6, "a number from 0 to 1e6")
+		p.Within("omega", c.Omega, 0, 1e6)
 	}
-	oneOf("normalization", string(c.Normalization), string(MeanNorm), string(MeanStdNorm))
-	oneOf("baseline_over", string(c.BaselineOver), string(OverTrajectories), string(OverSteps))
-	oneOf("singleton", string(c.Singleton), string(SingletonZero), string(SingletonRaw))
-	oneOf("combine", string(c.Combine), string(CombineSum), string(CombineConvex))
-	if !(c.Similarity >= 0 && c.Similarity < 1) {
-		wrong("similarity", "0 for exact anchors or a ratio above 0 and below 1", c.Similarity)
-	}
-	within("epsilon", c.Epsilon, 1e-12, 1, "a number from 1e-12 to 1")
-	within("invalid_action_penalty", c.InvalidActionPenalty, 0, 1e6, "0 (off) or a number up to 1e6")
-	within("history", float64(c.History), 0, maxHistory, fmt.Sprintf("a whole number from 0 to %d", maxHistory))
-	within("history_exponent", c.HistoryExponent, 0, 16, "a number from 0 to 16")
-	return problems
+	p.OneOf("normalization", string(c.Normalization), string(MeanNorm), string(MeanStdNorm))
+	p.OneOf("baseline_over", string(c.BaselineOver), string(OverTrajectories), string(OverSteps))
+	p.OneOf("singleton", string(c.Singleton), string(SingletonZero), string(SingletonRaw))
+	p.OneOf("combine", string(c.Combine), string(CombineSum), string(CombineConvex))
+	p.Check(c.Similarity >= 0 && c.Similarity < 1, "similarity", c.Similarity, "use 0 for exact anchors or a ratio above 0 and below 1")
+	p.Within("epsilon", c.Epsilon, 1e-12, 1)
+	p.Within("invalid_action_penalty", c.InvalidActionPenalty, 0, 1e6)
+	p.Whole("history", c.History, 0, maxHistory)
+	p.Within("history_exponent", c.HistoryExponent, 0, 16)
+	return p
 }
 
 func (c Config) norm() Norm {

@@ -12,6 +12,4 @@
 //
 // A row that takes no part (its trajectory has no score) carries a negative
 // group number: it enters no mean and no deviation and gets 0.
-//
-// The package imports the standard library only.
 package advantage

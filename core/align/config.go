@@ -3,13 +3,9 @@
 // the steps. Nothing is shrugged off: a step output that belongs to no step,
 // belongs to one twice or is not finite leaves its trajectory unscored, with a
 // reason that names the trajectory and the step.
-//
-// It imports the standard library, core/rl, core/reward, core/advantage and
-// core/fault.
 package align
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -33,22 +29,11 @@ func DefaultConfig() Config { return Config{MaxUnscored: 0.2} }
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var errs []error
-	bad := func(key string, value float64, what, hint string) {
-		errs = append(errs, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: fmt.Sprintf("%v %s", value, what), Hint: hint,
-		})
-	}
-	if !finite(c.DefaultStepReward) {
-		bad("default_step_reward", c.DefaultStepReward, "is not finite", "use a number; 0 is the default")
-	}
-	if !finite(c.EnvRewardWeight) {
-		bad("env_reward_weight", c.EnvRewardWeight, "is not finite", "use a number; 0 leaves the environment's reward out")
-	}
-	if !(c.MaxUnscored >= 0 && c.MaxUnscored <= 1) {
-		bad("max_unscored", c.MaxUnscored, "is not a share", "use a number from 0 to 1; 0.2 is the default")
-	}
-	return errs
+	var p fault.Problems
+	p.Check(finite(c.DefaultStepReward), "default_step_reward", c.DefaultStepReward, "use a finite number; 0 is the default")
+	p.Check(finite(c.EnvRewardWeight), "env_reward_weight", c.EnvRewardWeight, "use a finite number; 0 omits the environment's reward")
+	p.Within("max_unscored", c.MaxUnscored, 0, 1)
+	return p
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

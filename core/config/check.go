@@ -1,11 +1,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
-	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
@@ -56,21 +54,12 @@ func (d *decoder) rewards(rewards []Reward) {
 	}
 }
 
-// stage notes the problems of the stage under key. Their Where is relative to
-// the stage; a plain error begins with its key and a colon.
+// stage notes the problems of the stage under key, to which their Where is
+// relative.
 func (d *decoder) stage(key string, problems []error) {
 	for _, err := range problems {
-		var f *fault.Error
-		if errors.As(err, &f) {
-			d.note(f.Kind, join(key, f.Where), f.What, f.Hint)
-			continue
-		}
-		at, what, ok := strings.Cut(err.Error(), ": ")
-		if !ok {
-			at, what = "", err.Error()
-		}
-		what, hint, _ := strings.Cut(what, "; ")
-		d.note(fault.Invalid, strings.TrimSuffix(join(key, at), "."), what, hint)
+		f := fault.As(err)
+		d.note(f.Kind, join(key, f.Where), f.What, f.Hint)
 	}
 }
 

@@ -1,8 +1,6 @@
 // Package env is what a rollout needs of an environment: a vector of slots
 // that step together. Implementations live elsewhere: plugins/host gives one
 // over gRPC, tests have their own. The contract suite is envtest.Run.
-//
-// It imports the standard library and core/rl.
 package env
 
 import (

@@ -1,6 +1,7 @@
 // Package fault is the one typed error set of Merit: at which boundary
 // something failed, in which way, whether a new attempt can help, and what the
-// user should do next. It imports the standard library only.
+// user should do next; and the one collector of what is wrong with a
+// configuration.
 //
 // Errors cross processes: the wire carries Boundary, Kind, messages and hint,
 // and errors.Is works against the sentinels on either side.

@@ -10,7 +10,4 @@
 // Results are a function of the samples, the seed and the state alone: the
 // number of processors and the size of inference batches leave no trace in
 // them, bit for bit, on one type of machine.
-//
-// It imports core/rl, core/policy, core/fault, core/align and core/advantage;
-// gorgonia and gonum stand behind the packages under internal.
 package learn

@@ -2,7 +2,6 @@ package learn
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn/internal/net"
@@ -77,47 +76,30 @@ func DefaultPolicyConfig() PolicyConfig {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PolicyConfig) Validate() []error {
-	var p problems
-	p.layers("hidden", c.Hidden)
-	p.layers("convolution.filters", c.Convolution.Filters)
-	if _, err := net.ParseActivation(c.Activation); err != nil {
-		p.add("activation", err.Error(), "use one of "+strings.Join(net.Activations(), ", "))
-	}
+	var p fault.Problems
+	layers(&p, "hidden", c.Hidden)
+	layers(&p, "convolution.filters", c.Convolution.Filters)
+	p.OneOf("activation", c.Activation, net.Activations()...)
 	if len(c.Convolution.Filters) > 0 {
 		k := c.Convolution.Kernel
-		p.check(k >= 1 && k <= maxKernel && k%2 == 1, "convolution.kernel", k, fmt.Sprintf("use an odd number from 1 to %d", maxKernel))
+		p.Check(k >= 1 && k <= maxKernel && k%2 == 1, "convolution.kernel", k, fmt.Sprintf("use an odd number from 1 to %d", maxKernel))
 	}
 	n := c.Ngrams
-	p.check(n.Dimensions >= 1 && n.Dimensions <= maxDimensions, "ngrams.dimensions", n.Dimensions, fmt.Sprintf("use a whole number from 1 to %d", maxDimensions))
-	p.check(n.Min >= 1 && n.Min <= maxNgram, "ngrams.min", n.Min, fmt.Sprintf("use a whole number from 1 to %d", maxNgram))
-	p.check(n.Max >= n.Min && n.Max <= maxNgram, "ngrams.max", n.Max, fmt.Sprintf("use a whole number from ngrams.min to %d", maxNgram))
-	p.check(n.Unit == UnitCharacters || n.Unit == UnitWords, "ngrams.unit", n.Unit, "use characters or words")
-	p.within("init_scale", c.InitScale, 1e-6, 1e3)
-	p.check(c.InitFanIn >= 0, "init_fan_in", c.InitFanIn, "use the usual number of non-zero inputs, or 0 to count them all")
-	p.within("init_last", c.InitLast, 0, 1e3)
+	p.Whole("ngrams.dimensions", n.Dimensions, 1, maxDimensions)
+	p.Whole("ngrams.min", n.Min, 1, maxNgram)
+	p.Check(n.Max >= n.Min && n.Max <= maxNgram, "ngrams.max", n.Max, fmt.Sprintf("use a whole number from ngrams.min to %d", maxNgram))
+	p.OneOf("ngrams.unit", n.Unit, UnitCharacters, UnitWords)
+	p.Within("init_scale", c.InitScale, 1e-6, 1e3)
+	p.Check(c.InitFanIn >= 0, "init_fan_in", c.InitFanIn, "use the usual number of non-zero inputs, or 0 to count them all")
+	p.Within("init_last", c.InitLast, 0, 1e3)
 	return p
 }
 
-// problems collects what is wrong with a stage's configuration.
-type problems []error
-
-func (p *problems) add(key, what, hint string) {
-	*p = append(*p, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
-}
-
-func (p *problems) check(ok bool, key string, got any, hint string) {
-	if !ok {
-		p.add(key, fmt.Sprintf("%v is not allowed", got), hint)
+func layers(p *fault.Problems, key string, widths []int) {
+	if len(widths) > maxLayers {
+		p.Invalid(key, fmt.Sprintf("%d layers are not allowed", len(widths)), fmt.Sprintf("use at most %d", maxLayers))
 	}
-}
-
-func (p *problems) within(key string, got, least, most float64) {
-	p.check(got >= least && got <= most, key, got, fmt.Sprintf("use a number from %g to %g", least, most))
-}
-
-func (p *problems) layers(key string, widths []int) {
-	p.check(len(widths) <= maxLayers, key, fmt.Sprintf("%d layers", len(widths)), fmt.Sprintf("use at most %d", maxLayers))
 	for i, w := range widths {
-		p.check(w >= 1 && w <= maxWidth, fmt.Sprintf("%s[%d]", key, i), w, fmt.Sprintf("use a whole number from 1 to %d", maxWidth))
+		p.Whole(fmt.Sprintf("%s[%d]", key, i), w, 1, maxWidth)
 	}
 }

@@ -1,6 +1,6 @@
 package learn
 
-import "fmt"
+import "github.com/merit-rl/merit/core/fault"
 
 // KLReference names the policy that the KL term holds on to.
 type KLReference string
@@ -79,26 +79,22 @@ func DefaultPPOConfig() PPOConfig {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PPOConfig) Validate() []error {
-	var p problems
-	p.check(c.Epochs >= 1 && c.Epochs <= 1000, "epochs", c.Epochs, "use a whole number from 1 to 1000")
-	p.check(c.Minibatch >= 1 && c.Minibatch <= 1<<20, "minibatch", c.Minibatch, fmt.Sprintf("use a whole number from 1 to %d", 1<<20))
-	p.check(c.ClipLow > 0 && c.ClipLow < 1, "clip_low", c.ClipLow, "use a number above 0 and below 1")
-	p.check(c.ClipHigh > 0 && c.ClipHigh <= 100, "clip_high", c.ClipHigh, "use a number above 0, at most 100")
-	p.within("entropy", c.Entropy, 0, 100)
-	p.within("kl_coefficient", c.KLCoefficient, 0, 100)
-	p.check(c.KLReference == ReferenceInitial || c.KLReference == ReferencePrevious, "kl_reference", c.KLReference, "use initial or previous")
-	p.within("value_loss", c.ValueLoss, 0, 100)
-	p.within("value_clip", c.ValueClip, 0, 1e6)
-	switch c.AdvantageScale {
-	case ScaleRMS, ScaleNone, ScaleWhiten:
-	default:
-		p.check(false, "advantage_scale", c.AdvantageScale, "use rms, none or whiten")
-	}
-	p.within("grad_clip", c.GradClip, 0, 1e6)
-	p.check(c.LearningRate > 0 && c.LearningRate <= 1, "learning_rate", c.LearningRate, "use a number above 0, at most 1")
+	var p fault.Problems
+	p.Whole("epochs", c.Epochs, 1, 1000)
+	p.Whole("minibatch", c.Minibatch, 1, 1<<20)
+	p.Check(c.ClipLow > 0 && c.ClipLow < 1, "clip_low", c.ClipLow, "use a number above 0 and below 1")
+	p.Check(c.ClipHigh > 0 && c.ClipHigh <= 100, "clip_high", c.ClipHigh, "use a number above 0, at most 100")
+	p.Within("entropy", c.Entropy, 0, 100)
+	p.Within("kl_coefficient", c.KLCoefficient, 0, 100)
+	p.OneOf("kl_reference", string(c.KLReference), string(ReferenceInitial), string(ReferencePrevious))
+	p.Within("value_loss", c.ValueLoss, 0, 100)
+	p.Within("value_clip", c.ValueClip, 0, 1e6)
+	p.OneOf("advantage_scale", string(c.AdvantageScale), string(ScaleRMS), string(ScaleNone), string(ScaleWhiten))
+	p.Within("grad_clip", c.GradClip, 0, 1e6)
+	p.Check(c.LearningRate > 0 && c.LearningRate <= 1, "learning_rate", c.LearningRate, "use a number above 0, at most 1")
 	c.Schedule.validate(&p)
-	p.check(c.AdamBeta1 >= 0 && c.AdamBeta1 < 1, "adam_beta1", c.AdamBeta1, "use a number from 0 to below 1")
-	p.check(c.AdamBeta2 >= 0 && c.AdamBeta2 < 1, "adam_beta2", c.AdamBeta2, "use a number from 0 to below 1")
-	p.check(c.AdamEpsilon > 0 && c.AdamEpsilon <= 1, "adam_epsilon", c.AdamEpsilon, "use a number above 0, at most 1")
+	p.Check(c.AdamBeta1 >= 0 && c.AdamBeta1 < 1, "adam_beta1", c.AdamBeta1, "use a number from 0 to below 1")
+	p.Check(c.AdamBeta2 >= 0 && c.AdamBeta2 < 1, "adam_beta2", c.AdamBeta2, "use a number from 0 to below 1")
+	p.Check(c.AdamEpsilon > 0 && c.AdamEpsilon <= 1, "adam_epsilon", c.AdamEpsilon, "use a number above 0, at most 1")
 	return p
 }

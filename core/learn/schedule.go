@@ -1,6 +1,10 @@
 package learn
 
-import "math"
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+)
 
 // Schedule is the course of the learning rate over the updates of a run. One
 // update is one call of Learner.Update, whatever its minibatches.
@@ -17,16 +21,12 @@ type Schedule struct {
 	Final float64 `yaml:"final" json:"final"`
 }
 
-func (s Schedule) validate(p *problems) {
-	switch s.Kind {
-	case ScheduleConstant, ScheduleLinear, ScheduleCosine:
-	default:
-		p.check(false, "schedule.kind", s.Kind, "use constant, linear or cosine")
-	}
-	p.check(s.WarmUp >= 0, "schedule.warmup", s.WarmUp, "use a number of updates, or 0 for none")
-	p.check(s.Updates >= 0, "schedule.updates", s.Updates, "use the number of updates of the whole run, or 0 for train.iterations")
-	p.check(s.Updates == 0 || s.Updates > s.WarmUp, "schedule.updates", s.Updates, "use a number above schedule.warmup")
-	p.within("schedule.final", s.Final, 0, 1)
+func (s Schedule) validate(p *fault.Problems) {
+	p.OneOf("schedule.kind", string(s.Kind), string(ScheduleConstant), string(ScheduleLinear), string(ScheduleCosine))
+	p.Check(s.WarmUp >= 0, "schedule.warmup", s.WarmUp, "use a number of updates, or 0 for none")
+	p.Check(s.Updates >= 0, "schedule.updates", s.Updates, "use the number of updates of the whole run, or 0 for train.iterations")
+	p.Check(s.Updates == 0 || s.Updates > s.WarmUp, "schedule.updates", s.Updates, "use a number above schedule.warmup")
+	p.Within("schedule.final", s.Final, 0, 1)
 }
 
 // Factor returns what the learning rate of the given update, counted from 0,

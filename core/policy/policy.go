@@ -1,9 +1,6 @@
 // Package policy is what a rollout needs of a policy: decisions for a batch of
 // observations. The embedded network (core/learn) and plug-ins implement it.
 // The contract suite is policytest.Run.
-//
-// It imports the standard library, core/rl and core/env's Spec through the
-// caller only.
 package policy
 
 import (

@@ -2,8 +2,6 @@
 // trajectories into Evaluations with a closed set of outcomes, composition of
 // several scorers, and the pool that runs them in parallel with results in
 // input order.
-//
-// It imports the standard library, core/rl and core/fault.
 package reward
 
 import (

@@ -2,7 +2,4 @@
 // a reward to an advantage, and from there to the learner. Names are the
 // field's; JSON names are those of OpenAI-style chat messages and of
 // eval-protocol's EvaluateResult, so that users' files load unchanged.
-//
-// The package imports the standard library only, and everything else may
-// import it.
 package rl

@@ -5,13 +5,9 @@
 // What is collected is a function of (seed, group, member, step) and of the
 // policy alone: the number of workers, the number of slots, the order of
 // arrival and crashes that a retry survives leave no trace in it.
-//
-// It imports the standard library, core/env, core/policy, core/rl and
-// core/fault.
 package rollout
 
 import (
-	"fmt"
 	"regexp"
 	"time"
 
@@ -70,40 +66,24 @@ func DefaultConfig() Config {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var errs []error
-	bad := func(key, what, hint string) {
-		errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
-	}
-	atLeast := func(key string, value, least int) {
-		if value < least {
-			bad(key, fmt.Sprintf("%d is too small", value), fmt.Sprintf("use a whole number of at least %d", least))
-		}
-	}
-	atLeast("groups", c.Groups, 1)
-	atLeast("members", c.Members, 1)
-	atLeast("max_steps", c.MaxSteps, 0)
-	atLeast("parallel", c.Parallel, 0)
-	atLeast("retries", c.Retries, 0)
-	if c.StepDeadline < 0 {
-		bad("step_deadline", fmt.Sprintf("%v is negative", c.StepDeadline), "write a duration such as 30s, or 0 for none")
-	}
-	if c.EpisodeDeadline < 0 {
-		bad("episode_deadline", fmt.Sprintf("%v is negative", c.EpisodeDeadline), "write a duration such as 10m, or 0 for none")
-	}
+	var p fault.Problems
+	p.AtLeast("groups", c.Groups, 1)
+	p.AtLeast("members", c.Members, 1)
+	p.AtLeast("max_steps", c.MaxSteps, 0)
+	p.AtLeast("parallel", c.Parallel, 0)
+	p.AtLeast("retries", c.Retries, 0)
+	p.Check(c.StepDeadline >= 0, "step_deadline", c.StepDeadline, "write a duration such as 30s, or 0 for none")
+	p.Check(c.EpisodeDeadline >= 0, "episode_deadline", c.EpisodeDeadline, "write a duration such as 10m, or 0 for none")
+	const syntax = "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax"
 	if _, err := regexp.Compile(c.StopPattern); err != nil {
-		bad("stop_pattern", err.Error(), "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax")
+		p.Invalid("stop_pattern", err.Error(), syntax)
 	}
 	if _, err := regexp.Compile(c.AnchorPattern); err != nil {
-		bad("anchor_pattern", err.Error(), "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax")
+		p.Invalid("anchor_pattern", err.Error(), syntax)
 	}
-	switch c.Anchor {
-	case AnchorObservation, AnchorText:
-	case AnchorMessages:
-		if c.AnchorPattern != "" {
-			bad("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
-		}
-	default:
-		bad("anchor", fmt.Sprintf("%q is not a source of anchors", c.Anchor), "use observation, text or messages")
+	p.OneOf("anchor", string(c.Anchor), string(AnchorObservation), string(AnchorText), string(AnchorMessages))
+	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
+		p.Invalid("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
 	}
-	return errs
+	return p
 }

@@ -13,7 +13,4 @@
 // Files that are written whole are replaced atomically; files that grow are
 // cut back to what a checkpoint counts when a run resumes. Nothing depends on
 // the wall clock but the "time" fields, the manifest's host and start.
-//
-// The package imports the standard library, core/rl, core/fault and storage
-// libraries.
 package run

@@ -19,18 +19,12 @@ func DefaultSaveConfig() SaveConfig {
 	return SaveConfig{Every: 500, Failed: true, Best: 1, Worst: 1}
 }
 
-// Validate returns every problem of c.
-func (c SaveConfig) Validate() (problems []error) {
-	for _, f := range []struct {
-		key   string
-		value int
-	}{{"every", c.Every}, {"best", c.Best}, {"worst", c.Worst}} {
-		if f.value < 0 {
-			problems = append(problems, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: f.key,
-				What: "must not be negative", Hint: "use 0 to turn the rule off",
-			})
-		}
-	}
-	return problems
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c SaveConfig) Validate() []error {
+	var p fault.Problems
+	const off = "use 0 to turn the rule off, or more"
+	p.Check(c.Every >= 0, "every", c.Every, off)
+	p.Check(c.Best >= 0, "best", c.Best, off)
+	p.Check(c.Worst >= 0, "worst", c.Worst, off)
+	return p
 }

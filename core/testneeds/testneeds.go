@@ -2,8 +2,6 @@
 // with only Go runs everything that needs only Go, and says in one line what
 // was not run and how to get it. With MERIT_FULL=1, as in CI, a missing need
 // is a failure, so nothing passes by not running.
-//
-// It imports the standard library only and is imported by tests only.
 package testneeds
 
 import (

@@ -1,10 +1,6 @@
 package train
 
-import (
-	"fmt"
-
-	"github.com/merit-rl/merit/core/fault"
-)
+import "github.com/merit-rl/merit/core/fault"
 
 // Config is the train section: how long, how it is judged, when it stops.
 type Config struct {
@@ -46,23 +42,16 @@ func DefaultConfig() Config {
 }
 
 // Validate returns every problem of c.
-func (c Config) Validate() (problems []error) {
-	wrong := func(ok bool, key, hint string, value any) {
-		if !ok {
-			problems = append(problems, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: key,
-				What: fmt.Sprintf("%v is not allowed", value), Hint: hint,
-			})
-		}
-	}
-	wrong(c.Iterations >= 0, "iterations", "use 0 (evaluate only) or more", c.Iterations)
-	wrong(c.EvaluateEvery >= 1, "evaluate_every", "use 1 or more", c.EvaluateEvery)
-	wrong(c.ValidationEpisodes >= 1, "validation_episodes", "use 1 or more; 500 gives ±4 points", c.ValidationEpisodes)
-	wrong(c.TestEpisodes >= 1, "test_episodes", "use 1 or more; 1000 gives ±3 points", c.TestEpisodes)
-	wrong(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", "use a share from 0 (off) to 1", c.TargetSuccess)
-	wrong(c.Patience >= 0, "patience", "use 0 (off) or a number of validations", c.Patience)
-	wrong(c.SuccessScore-c.SuccessScore == 0, "success_score", "use a finite number", c.SuccessScore)
-	wrong(c.CheckpointEvery >= 1, "checkpoint_every", "use 1 or more", c.CheckpointEvery)
-	wrong(c.Resample >= 0 && c.Resample <= 100, "resample", "use 0 (off) to 100", c.Resample)
-	return problems
+func (c Config) Validate() []error {
+	var p fault.Problems
+	p.Check(c.Iterations >= 0, "iterations", c.Iterations, "use 0 (evaluate only) or more")
+	p.AtLeast("evaluate_every", c.EvaluateEvery, 1)
+	p.Check(c.ValidationEpisodes >= 1, "validation_episodes", c.ValidationEpisodes, "use 1 or more; 500 gives ±4 points")
+	p.Check(c.TestEpisodes >= 1, "test_episodes", c.TestEpisodes, "use 1 or more; 1000 gives ±3 points")
+	p.Check(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", c.TargetSuccess, "use a share from 0 (off) to 1")
+	p.Check(c.Patience >= 0, "patience", c.Patience, "use 0 (off) or a number of validations")
+	p.Check(c.SuccessScore-c.SuccessScore == 0, "success_score", c.SuccessScore, "use a finite number")
+	p.AtLeast("checkpoint_every", c.CheckpointEvery, 1)
+	p.Check(c.Resample >= 0 && c.Resample <= 100, "resample", c.Resample, "use 0 (off) to 100")
+	return p
 }

@@ -3,7 +3,6 @@
 // of the untrained against the trained policy.
 //
 // Everything a run does is a function of its settings, its seed and the reward
-// modules; wall clock goes into "time" fields only. The package imports every
-// stage of core and no implementation of an environment or a reward: those
+// modules; wall clock goes into "time" fields only. Environments and rewards
 // come in as Deps.
 package train

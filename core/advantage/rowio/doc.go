@@ -12,6 +12,4 @@
 // state), scored (false = no score), valid (false = invalid action), value,
 // bootstrap (value of the state after a truncated step), terminated,
 // truncated. Other fields pass through.
-//
-// The package imports the standard library, core/advantage and core/fault.
 package rowio

@@ -1,8 +1,6 @@
 // Package envtest is the contract of env.Env as a test suite. Every
 // implementation runs it: an environment within a process, and the same one
 // behind a plug-in.
-//
-// It imports core/env and testify, and is imported by tests only.
 package envtest
 
 import (

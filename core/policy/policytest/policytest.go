@@ -1,9 +1,6 @@
 // Package policytest is the contract suite of policy.Policy: what a rollout
 // relies on, whoever implements it. It is run on the embedded network and on
 // policies behind a plug-in alike.
-//
-// It imports core/policy, core/rl and the test libraries, and is imported by
-// tests only.
 package policytest
 
 import (

@@ -1,8 +1,6 @@
 // Package report makes report.html from a run directory: one file that opens
 // offline, light or dark, on a screen or a phone. Everything in it that comes
 // from a run is escaped by html/template.
-//
-// It imports core/run, core/rl and the standard library.
 package report
 
 import (

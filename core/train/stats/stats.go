@@ -1,7 +1,5 @@
 // Package stats holds the statistics of the final table: intervals for shares
 // and means, and the paired test of one policy against another.
-//
-// It imports the standard library and gonum.
 package stats
 
 import (

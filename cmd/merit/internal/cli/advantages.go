@@ -102,11 +102,9 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *advantagesOptions) check() error {
 	var problems []error
 	for _, err := range o.cfg.Validate() {
-		key, what, _ := strings.Cut(err.Error(), ": ")
-		problems = append(problems, &fault.Error{
-			Boundary: fault.CLI, Kind: fault.Invalid, Where: "--" + strings.ReplaceAll(key, "_", "-"), What: what,
-			Hint: "merit advantages --help lists what each flag takes",
-		})
+		f := *fault.As(err)
+		f.Boundary, f.Where = fault.CLI, "--"+strings.ReplaceAll(f.Where, "_", "-")
+		problems = append(problems, &f)
 	}
 	return errors.Join(problems...)
 }

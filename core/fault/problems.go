@@ -1,0 +1,55 @@
+package fault
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Problems collects everything that is wrong with one stage's configuration,
+// as *Error of the boundary Config. Keys are paths relative to the stage, such
+// as "schedule.final". The zero value is ready; a Validate returns it as its
+// []error.
+type Problems []error
+
+// Invalid notes that the value of key is wrong: what, and how to correct it.
+func (p *Problems) Invalid(key, what, hint string) { p.add(Invalid, key, what, hint) }
+
+// Missing notes that key, or what its value names, does not exist.
+func (p *Problems) Missing(key, what, hint string) { p.add(Missing, key, what, hint) }
+
+func (p *Problems) add(kind Kind, key, what, hint string) {
+	*p = append(*p, &Error{Boundary: Config, Kind: kind, Where: key, What: what, Hint: hint})
+}
+
+// Check notes that got is not allowed as the value of key, unless ok.
+func (p *Problems) Check(ok bool, key string, got any, hint string) {
+	if ok {
+		return
+	}
+	if text, is := got.(string); is {
+		got = fmt.Sprintf("%q", text)
+	}
+	p.Invalid(key, fmt.Sprintf("%v is not allowed", got), hint)
+}
+
+// Within holds a number to least … most, both allowed. NaN never is.
+func (p *Problems) Within(key string, got, least, most float64) {
+	span := fmt.Sprintf("use a number from %g to %g", least, most)
+	p.Check(got >= least && got <= most, key, got, strings.ReplaceAll(span, "e+0", "e"))
+}
+
+// Whole holds a whole number to least … most, both allowed.
+func (p *Problems) Whole(key string, got, least, most int) {
+	p.Check(got >= least && got <= most, key, got, fmt.Sprintf("use a whole number from %d to %d", least, most))
+}
+
+// AtLeast holds a whole number to least or more.
+func (p *Problems) AtLeast(key string, got, least int) {
+	p.Check(got >= least, key, got, fmt.Sprintf("use a whole number of at least %d", least))
+}
+
+// OneOf holds a word to a closed set.
+func (p *Problems) OneOf(key, got string, allowed ...string) {
+	p.Check(slices.Contains(allowed, got), key, got, "use one of "+strings.Join(allowed, ", "))
+}
