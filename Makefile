@@ -5,26 +5,30 @@
 # make bench  the figures of docs/performance.md
 # make soak   a million evaluations, one in twenty hostile, in each isolation
 GO      ?= go
+BIN     := bin
 PLUGINS := $(notdir $(wildcard plugins/sokoban))
 REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm
 OUT     ?= runs/quickstart
+# Without cgo the binaries are static: they run on any Linux of the
+# architecture, with any libc or none.
+BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
 .PHONY: build run test lint bench soak generate clean
-build: bin/merit $(PLUGINS:%=bin/plugins/%) $(REWARDS)
+build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
-.PHONY: bin/merit $(PLUGINS:%=bin/plugins/%) $(REWARDS)
-bin/merit:
-	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./cmd/merit
-$(PLUGINS:%=bin/plugins/%): bin/plugins/%:
-	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./plugins/$*
-examples/gsm8k/reward.wasm: bin/merit
-	bin/merit reward build examples/gsm8k --out $@
-examples/sokoban/reward.wasm: bin/merit
-	bin/merit reward build examples/sokoban/reward --out $@
+.PHONY: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
+$(BIN)/merit:
+	$(BUILD) -o $@ ./cmd/merit
+$(PLUGINS:%=$(BIN)/plugins/%): $(BIN)/plugins/%:
+	$(BUILD) -o $@ ./plugins/$*
+examples/gsm8k/reward.wasm: $(BIN)/merit
+	$(BIN)/merit reward build examples/gsm8k --out $@
+examples/sokoban/reward.wasm: $(BIN)/merit
+	$(BIN)/merit reward build examples/sokoban/reward --out $@
 
 run: build
-	bin/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
+	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
 
 # The closing lines name every test that stood aside, and why.
 test: build

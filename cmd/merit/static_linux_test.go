@@ -1,0 +1,33 @@
+package main
+
+import (
+	"debug/elf"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
+)
+
+// Promise: what make builds is static: it asks for no loader and no library of
+// the machine that it runs on.
+func TestBinariesAreStatic(t *testing.T) {
+	testneeds.Tool(t, "install make", "make")
+	bin := t.TempDir()
+	for _, name := range []string{"merit", filepath.Join("plugins", "sokoban")} {
+		path := filepath.Join(bin, name)
+		out, err := exec.Command("make", "-C", testneeds.Root(), "BIN="+bin, path).CombinedOutput()
+		require.NoError(t, err, string(out))
+		file, err := elf.Open(path)
+		require.NoError(t, err)
+		defer file.Close()
+		for _, p := range file.Progs {
+			require.NotEqual(t, elf.PT_INTERP, p.Type, "%s asks for a loader", name)
+		}
+		libraries, err := file.DynString(elf.DT_NEEDED)
+		require.NoError(t, err)
+		require.Empty(t, libraries, name)
+	}
+}
