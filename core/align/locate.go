@@ -70,18 +70,10 @@ func (l *locator) load(t *rl.Trajectory) (problem string) {
 // with s.
 func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, problem string) {
 	index := int(s.StepIndex)
-	if rule == reward.ByMessage {
-		if index < 0 || index >= len(l.messages) {
-			return 0, fmt.Sprintf("step_index %d (index of the message) does not exist; there are %d messages", index, len(l.messages))
-		}
-		if role := l.messages[index].Role; role != rl.RoleAssistant {
-			return 0, fmt.Sprintf("step_index %d (index of the message) is a message of role %q, not of the assistant", index, role)
-		}
-		at = index
-	} else {
-		if index < 0 || index >= len(l.assistant) {
-			return 0, fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, len(l.assistant))
-		}
+	if problem := rule.Problem(index, l.messages, len(l.assistant)); problem != "" {
+		return 0, problem
+	}
+	if at = index; rule != reward.ByMessage {
 		at = int(l.assistant[index])
 	}
 	switch {

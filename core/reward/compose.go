@@ -157,17 +157,17 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 		return nil, ""
 	}
 	assistant := t.AssistantIndex(nil)
-	last := rl.StepIndex(slices.Max(append(assistant, -1)))
+	last := slices.Max(append(assistant, -1))
 	var sum []rl.StepOutput
 	for k, e := range parts {
 		part := p.parts[k]
 		steps := slices.Clone(e.Result.StepOutputs)
 		if len(steps) == 0 && last >= 0 {
-			steps = []rl.StepOutput{{StepIndex: last, BaseReward: e.Result.Score, Reason: "the score"}}
+			steps = []rl.StepOutput{{StepIndex: rl.StepIndex(last), BaseReward: e.Result.Score, Reason: "the score"}}
 		} else if len(parts) > 1 && part.Scorer.Info().StepIndexing == ByMessage {
 			for i, s := range steps {
-				if s.StepIndex < 0 || int(s.StepIndex) >= len(assistant) || assistant[s.StepIndex] < 0 {
-					return nil, fmt.Sprintf("%s: step_index %d of %s is not an assistant message", part.Name, s.StepIndex, t.ID)
+				if problem := ByMessage.Problem(int(s.StepIndex), t.Messages, int(last)+1); problem != "" {
+					return nil, fmt.Sprintf("%s: trajectory %s: %s", part.Name, t.ID, problem)
 				}
 				steps[i].StepIndex = rl.StepIndex(assistant[s.StepIndex])
 			}
@@ -175,7 +175,7 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 		seen := map[rl.StepIndex]bool{}
 		for _, s := range steps {
 			if seen[s.StepIndex] {
-				return nil, fmt.Sprintf("%s: step_index %d of %s comes twice", part.Name, s.StepIndex, t.ID)
+				return nil, fmt.Sprintf("%s: trajectory %s: step_index %d comes twice", part.Name, t.ID, s.StepIndex)
 			}
 			seen[s.StepIndex] = true
 			s.BaseReward *= part.Weight

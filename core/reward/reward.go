@@ -35,15 +35,6 @@ var Outcomes = []Outcome{
 	Scored, Invalid, GuestError, Trap, OutOfFuel, OutOfMemory, OutputLimit, ABIViolation, Unaligned, Timeout, Infrastructure,
 }
 
-// StepIndexing is the rule that maps StepOutput.StepIndex to the conversation.
-type StepIndexing string
-
-// The rules. The one in force stands in the reward's manifest.
-const (
-	ByAssistant StepIndexing = "assistant" // among the assistant messages, 0-based (default)
-	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
-)
-
 // Evaluation is what became of one trajectory.
 type Evaluation struct {
 	Outcome Outcome

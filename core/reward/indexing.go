@@ -1,0 +1,33 @@
+package reward
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// StepIndexing is the rule that maps StepOutput.StepIndex to the conversation.
+type StepIndexing string
+
+// The rules. The one in force stands in the reward's manifest.
+const (
+	ByAssistant StepIndexing = "assistant" // among the assistant messages, 0-based (default)
+	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
+)
+
+// Problem says why index names no assistant message of a conversation under r,
+// or "" if it names one. Assistants is how many assistant messages are among
+// messages: callers have counted them. What is right allocates nothing.
+func (r StepIndexing) Problem(index int, messages []rl.Message, assistants int) string {
+	switch {
+	case r != ByMessage:
+		if index < 0 || index >= assistants {
+			return fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, assistants)
+		}
+	case index < 0 || index >= len(messages):
+		return fmt.Sprintf("step_index %d (index of the message) does not exist; there are %d messages", index, len(messages))
+	case messages[index].Role != rl.RoleAssistant:
+		return fmt.Sprintf("step_index %d (index of the message) is a message of role %q, not of the assistant", index, messages[index].Role)
+	}
+	return ""
+}
