@@ -35,6 +35,7 @@ var table = []row{
 	{"core/learn", []string{"core/rl", "core/fault", "core/policy", "core/align", "core/advantage"}, "policy and updater"},
 	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},
 	{"core/jsonl", []string{"core/rl", "core/fault"}, "the nouns as files, one a line"},
+	{"core/scoring", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/jsonl"}, "a reward over a file: knows no sandbox"},
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/config", []string{"core", "sandbox", "plugins/host"}, "joins the Config of every stage"},
 	{"sandbox", []string{"core/rl", "core/fault", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},

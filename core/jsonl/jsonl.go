@@ -1,7 +1,6 @@
-// Package jsonl reads files of one JSON value a line, plain or compressed with
-// zstd or gzip, of any length in bounded memory: trajectories above all. What
-// is wrong is named by file and line. It imports core/rl, core/fault and
-// compression libraries.
+// Package jsonl reads and writes files of one JSON value a line, plain or
+// compressed with zstd or gzip, of any length in bounded memory: trajectories
+// above all. What is wrong is named by file and line.
 package jsonl
 
 import (

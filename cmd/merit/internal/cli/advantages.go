@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/advantage/rowio"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 )
 
 type advantagesOptions struct {
@@ -39,7 +40,7 @@ Estimators:
 	f := cmd.Flags()
 	c := &o.cfg
 	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
-	f.StringVar(&o.out, "out", "-", "where to write; - is stdout")
+	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz; - is stdout")
 	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
 	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
 	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
@@ -84,7 +85,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 			Hint: "correct the rows, or choose another --estimator",
 		}
 	}
-	out, err := o.host.Output(o.out)
+	out, err := jsonl.Create(o.out, o.host.Stdout)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,11 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
-	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -45,7 +46,7 @@ has no score; a module that is refused writes nothing.`,
 	f := cmd.Flags()
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py file, or the folder of a reward")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
-	f.StringVar(&o.out, "out", "", "where to write results; - is stdout; none if left away")
+	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz; - is stdout; none if omitted")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
 	console.SandboxFlags(f, &o.sandbox)
 	return cmd
@@ -74,7 +75,16 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.report(summary, judges.Parts[0].Scorer.Info(), elapsed); err != nil {
 		return err
 	}
-	return summary.Unscored()
+	return unscored(summary)
+}
+
+// unscored is the error of a pass in which some trajectories have no score.
+func unscored(s *scoring.Summary) error {
+	err := s.Unscored()
+	if f := fault.As(err); f != nil {
+		f.Hint += "; merit reward run shows one in full"
+	}
+	return err
 }
 
 // score runs the pass; the results appear whole or not at all.
@@ -88,7 +98,7 @@ func (o *evalOptions) score(ctx context.Context, j *rewards.Loaded, in *jsonl.Re
 		summary, err := pass.Do(ctx, in, nil)
 		return summary, o.host.Now().Sub(began), err
 	}
-	out, err := o.host.Output(o.out)
+	out, err := jsonl.Create(o.out, o.host.Stdout)
 	if err != nil {
 		return nil, 0, err
 	}

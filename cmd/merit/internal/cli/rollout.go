@@ -19,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
@@ -61,7 +62,7 @@ writes one trajectory a line.`,
 	f.BoolVar(&o.greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
-	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst; - is stdout")
+	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz; - is stdout")
 	return cmd
 }
 
@@ -87,7 +88,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := o.host.Trajectories(o.out)
+	out, err := jsonl.Create(o.out, o.host.Stdout)
 	if err != nil {
 		return err
 	}

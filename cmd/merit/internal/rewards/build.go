@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -98,13 +99,13 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 }
 
 func (o *buildOptions) write(path string, wasm []byte) error {
-	out, err := o.host.Output(path)
+	out, err := jsonl.Create(path, o.host.Stdout)
 	if err != nil {
 		return err
 	}
 	defer out.Drop()
 	if _, err := out.Write(wasm); err != nil {
-		return console.CannotWrite(err)
+		return err
 	}
 	return out.Close()
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
-	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/conformance"
 )

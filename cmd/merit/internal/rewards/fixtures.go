@@ -11,12 +11,12 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
-	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
 )
 
 // fixtureFile is a file of trajectories that a reward is tried on.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/scoring"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
 	"github.com/stretchr/testify/require"
 )
 

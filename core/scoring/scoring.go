@@ -1,7 +1,7 @@
 // Package scoring runs a reward over a file of trajectories of any length: it
 // reads in chunks, scores each chunk with core/reward's pool and writes one
 // result a line in input order, so memory is bounded and the bytes are the
-// same at any parallelism. It imports core and package jsonl.
+// same at any parallelism.
 package scoring
 
 import (

@@ -1,0 +1,127 @@
+package jsonl
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Writer writes a file that appears whole or not at all, compressed if its
+// name ends in .zst or .gz. Equal input gives equal bytes on every machine. It
+// is for one goroutine.
+type Writer struct {
+	buffer *bufio.Writer
+	pack   io.WriteCloser // the compressor, if any
+	commit func() error   // makes the file appear
+	drop   func()         // nil once the file has appeared or was dropped
+}
+
+// Create opens the file at path for writing; "-" is stdout. Devices and pipes
+// are written as they are. What is at path stays until Close replaces it.
+// Errors of the Writer are of fault.Storage: Exhausted where a disk is full.
+func Create(path string, stdout io.Writer) (*Writer, error) {
+	if path == "-" {
+		return newWriter("", stdout, nil, nil), nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, cannotWrite(err)
+		}
+		return newWriter("", f, f.Close, func() { f.Close() }), nil
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	if err != nil {
+		return nil, cannotWrite(err)
+	}
+	return newWriter(filepath.Ext(path), f, f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }), nil
+}
+
+func newWriter(ending string, to io.Writer, commit func() error, drop func()) *Writer {
+	w := &Writer{commit: commit, drop: drop}
+	if w.pack = compressor(ending, to); w.pack != nil {
+		to = w.pack
+	}
+	w.buffer = bufio.NewWriterSize(to, 1<<16)
+	return w
+}
+
+// compressor returns what compresses a file with that ending, or nil. Its bytes
+// do not depend on the machine's processors or the time of day.
+func compressor(ending string, to io.Writer) io.WriteCloser {
+	switch ending {
+	case ".zst":
+		z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+		if err != nil {
+			panic(err) // only options can be wrong
+		}
+		return z
+	case ".gz":
+		z := gzip.NewWriter(to)
+		z.ModTime = time.Unix(0, 0) // the header's "no time"
+		return z
+	}
+	return nil
+}
+
+// Write writes bytes as they are.
+func (w *Writer) Write(p []byte) (int, error) {
+	n, err := w.buffer.Write(p)
+	return n, cannotWrite(err)
+}
+
+// Encode writes v as one line of JSON.
+func (w *Writer) Encode(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}
+
+// Close writes what is buffered and makes the file appear. If it fails, what
+// was at the path before is still there.
+func (w *Writer) Close() error {
+	err := w.buffer.Flush()
+	if w.pack != nil {
+		err = errors.Join(err, w.pack.Close())
+	}
+	if err != nil || w.commit == nil {
+		w.Drop()
+		return cannotWrite(err)
+	}
+	w.drop = nil
+	return cannotWrite(w.commit())
+}
+
+// Drop throws away what was written. It does nothing after Close.
+func (w *Writer) Drop() {
+	if w.drop != nil {
+		w.drop()
+		w.drop = nil
+	}
+}
+
+// cannotWrite is err, if any, as a fault of storage.
+func cannotWrite(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
+	}
+	return f
+}
