@@ -1,6 +1,7 @@
 // Package fuel makes WebAssembly modules safe to run without trust: a gate that refuses what can hurt the compiler or the host, and
-// a meter that rewrites a module so that it counts what it executes. It works on bytecode alone and imports only the standard
-// library.
+// a meter that rewrites a module so that it counts what it executes. It works on bytecode alone.
+//
+// Below it lie the binary format (internal/binary), the gate (internal/gate) and the promoter (internal/promote); the meter is here.
 //
 // # The gate
 //

@@ -1,5 +1,10 @@
 package fuel
 
+import (
+	"github.com/merit-rl/merit/sandbox/fuel/internal/binary"
+	"github.com/merit-rl/merit/sandbox/fuel/internal/gate"
+)
+
 // meter rewrites function bodies. Where the fuel at hand is out, or depth, a check calls the helper refill, which traps if there is
 // no more. A function that calls takes depth, and a loop has its refill outside, so that no call is in the way of the compiler:
 //
@@ -23,8 +28,8 @@ package fuel
 //	end
 //	depth += weight
 type meter struct {
-	encoder
-	m                    *module
+	binary.Encoder
+	m                    *gate.Module
 	fuel, depth, reserve uint32
 	// types maps the signatures of blocks and helpers to the indices of the types appended, which extra lists.
 	types map[string]uint32
@@ -35,8 +40,8 @@ type meter struct {
 }
 
 // newMeter assigns the indices behind those of the module.
-func newMeter(m *module, slice uint32) *meter {
-	n := uint32(len(m.info.Globals))
+func newMeter(m *gate.Module, slice uint32) *meter {
+	n := uint32(len(m.Info.Globals))
 	return &meter{m: m, fuel: n, depth: n + 1, reserve: n + 2, types: map[string]uint32{}, slice: slice}
 }
 
@@ -51,30 +56,30 @@ func (w *meter) body(start int, p *plan) {
 		w.code(p)
 		return
 	}
-	w.raw(byte(opLoop))
+	w.Raw(byte(binary.OpLoop))
 	w.blockType(p.results)
-	w.raw(byte(opBlock), 0x40)
+	w.Raw(byte(binary.OpBlock), 0x40)
 	w.enter(p)
-	w.raw(byte(opBlock))
+	w.Raw(byte(binary.OpBlock))
 	w.blockType(p.results)
 	w.code(p)
 	w.give(w.depth, p.weight)
-	w.op(opReturn)
-	w.op(opEnd)
-	w.op(opCall, w.helperIndex(opNop, 0))
+	w.Op(binary.OpReturn)
+	w.Op(binary.OpEnd)
+	w.Op(binary.OpCall, w.helperIndex(binary.OpNop, 0))
 	w.give(w.fuel, p.edits[0].cost)
 	w.give(w.depth, p.weight)
-	w.op(opBr, 0)
-	w.op(opEnd)
-	w.op(opEnd)
+	w.Op(binary.OpBr, 0)
+	w.Op(binary.OpEnd)
+	w.Op(binary.OpEnd)
 }
 
 // give adds a constant to a counter.
 func (w *meter) give(global uint32, n uint64) {
-	w.op(opGlobalGet, global)
-	w.i64(int64(n))
-	w.op(opI64Add)
-	w.op(opGlobalSet, global)
+	w.Op(binary.OpGlobalGet, global)
+	w.I64(int64(n))
+	w.Op(binary.OpI64Add)
+	w.Op(binary.OpGlobalSet, global)
 }
 
 // enter charges the first metered block and, if the function calls, takes depth; one check does for both.
@@ -83,42 +88,42 @@ func (w *meter) enter(p *plan) {
 	w.keep(w.fuel, p.left)
 	w.take(w.depth, p.weight)
 	w.keep(w.depth, p.left)
-	w.op(opI64Or)
+	w.Op(binary.OpI64Or)
 	w.negative()
-	w.op(opBrIf, 0)
+	w.Op(binary.OpBrIf, 0)
 }
 
 // locals copies the declarations and appends those that the plan needs.
 func (w *meter) locals(start int, p *plan) {
 	if !p.checks {
-		w.raw(w.m.wasm[start:p.code.start]...)
+		w.Raw(w.m.Wasm[start:p.code.Start]...)
 		return
 	}
-	r := reader{buf: w.m.wasm, pos: start, end: p.code.start}
-	w.u32(r.u32() + 2)
-	w.raw(r.buf[r.pos:r.end]...)
-	w.raw(1, byte(I64), 1, byte(I32))
+	r := binary.Reader{Buf: w.m.Wasm, Pos: start, End: p.code.Start}
+	w.U32(r.U32() + 2)
+	w.Raw(r.Buf[r.Pos:r.End]...)
+	w.Raw(1, byte(I64), 1, byte(I32))
 }
 
 func (w *meter) blockType(results []ValueType) {
 	switch len(results) {
 	case 0:
-		w.raw(0x40)
+		w.Raw(0x40)
 	case 1:
-		w.raw(byte(results[0]))
+		w.Raw(byte(results[0]))
 	default:
-		w.signed(int64(w.typeIndex(FuncType{Results: results})))
+		w.Signed(int64(w.typeIndex(FuncType{Results: results})))
 	}
 }
 
 func (w *meter) typeIndex(t FuncType) uint32 {
-	key := new(encoder)
-	key.types(t.Params)
-	key.types(t.Results)
-	index, ok := w.types[string(key.out)]
+	key := new(binary.Encoder)
+	key.Types(t.Params)
+	key.Types(t.Results)
+	index, ok := w.types[string(key.Out)]
 	if !ok {
-		index = uint32(len(w.m.types) + len(w.extra))
-		w.types[string(key.out)] = index
+		index = uint32(len(w.m.Types) + len(w.extra))
+		w.types[string(key.Out)] = index
 		w.extra = append(w.extra, t)
 	}
 	return index
@@ -126,10 +131,10 @@ func (w *meter) typeIndex(t FuncType) uint32 {
 
 // code copies the instructions with the edits of the plan but the first.
 func (w *meter) code(p *plan) {
-	from := p.code.start
+	from := p.code.Start
 	for i := range p.edits[1:] {
 		e := &p.edits[1+i]
-		w.raw(w.m.wasm[from:e.pos]...)
+		w.Raw(w.m.Wasm[from:e.pos]...)
 		from = e.pos
 		switch e.kind {
 		case charge:
@@ -137,44 +142,44 @@ func (w *meter) code(p *plan) {
 		case bulk:
 			w.bulk(p, e)
 			if w.chunked(e) {
-				w.op(opCall, w.helperIndex(e.op, e.index))
+				w.Op(binary.OpCall, w.helperIndex(e.op, e.index))
 				from = e.end
 			}
 		case leave:
 			if p.calls {
-				w.op(opBr, e.labels[0])
+				w.Op(binary.OpBr, e.labels[0])
 				from = e.end
 			}
 		case openLoop:
-			blockType := w.m.wasm[e.pos+1 : e.end]
-			w.raw(byte(opBlock))
-			w.raw(blockType...)
-			w.raw(byte(opLoop))
-			w.raw(blockType...)
-			w.raw(byte(opBlock), 0x40)
+			blockType := w.m.Wasm[e.pos+1 : e.end]
+			w.Raw(byte(binary.OpBlock))
+			w.Raw(blockType...)
+			w.Raw(byte(binary.OpLoop))
+			w.Raw(blockType...)
+			w.Raw(byte(binary.OpBlock), 0x40)
 		case closeLoop:
-			w.op(opBr, loopBlocks-1)
-			w.op(opEnd)
-			w.op(opCall, w.helperIndex(opNop, 0))
+			w.Op(binary.OpBr, loopBlocks-1)
+			w.Op(binary.OpEnd)
+			w.Op(binary.OpCall, w.helperIndex(binary.OpNop, 0))
 			w.give(w.fuel, p.edits[e.head].cost) // the head charges again
-			w.op(opBr, 0)
-			w.raw(byte(opEnd), byte(opEnd))
+			w.Op(binary.OpBr, 0)
+			w.Raw(byte(binary.OpEnd), byte(binary.OpEnd))
 		case relabel:
 			w.branch(e)
 			from = e.end
 		}
 	}
-	w.raw(w.m.wasm[from:p.code.end]...)
+	w.Raw(w.m.Wasm[from:p.code.End]...)
 }
 
 // branch writes a branch to other labels.
 func (w *meter) branch(e *edit) {
-	w.op(e.op)
-	if e.op == opBrTable {
-		w.u32(uint32(len(e.labels) - 1))
+	w.Op(e.op)
+	if e.op == binary.OpBrTable {
+		w.U32(uint32(len(e.labels) - 1))
 	}
 	for _, l := range e.labels {
-		w.u32(l)
+		w.U32(l)
 	}
 }
 
@@ -186,71 +191,71 @@ func (w *meter) charge(p *plan, e *edit) {
 		w.keep(w.fuel, p.left)
 		if e.wrapped {
 			w.negative()
-			w.op(opBrIf, 1)
+			w.Op(binary.OpBrIf, 1)
 		} else {
 			w.refillIfNegative()
 		}
 	case e.cost > 0:
 		w.take(w.fuel, e.cost)
-		w.op(opGlobalSet, w.fuel)
+		w.Op(binary.OpGlobalSet, w.fuel)
 	}
 }
 
 // take puts a counter less a constant on the stack.
 func (w *meter) take(global uint32, n uint64) {
-	w.op(opGlobalGet, global)
+	w.Op(binary.OpGlobalGet, global)
 	if n > 0 {
-		w.i64(int64(n))
-		w.op(opI64Sub)
+		w.I64(int64(n))
+		w.Op(binary.OpI64Sub)
 	}
 }
 
 // keep stores the operand in a counter and keeps it on the stack.
 func (w *meter) keep(global, local uint32) {
-	w.op(opLocalTee, local)
-	w.op(opGlobalSet, global)
-	w.op(opLocalGet, local)
+	w.Op(binary.OpLocalTee, local)
+	w.Op(binary.OpGlobalSet, global)
+	w.Op(binary.OpLocalGet, local)
 }
 
 // negative replaces the operand by whether it is below zero.
 func (w *meter) negative() {
-	w.i64(0)
-	w.op(opI64LtS)
+	w.I64(0)
+	w.Op(binary.OpI64LtS)
 }
 
 // refillIfNegative refills if the operand is below zero.
 func (w *meter) refillIfNegative() {
 	w.negative()
-	w.raw(byte(opIf), 0x40)
-	w.op(opCall, w.helperIndex(opNop, 0))
-	w.op(opEnd)
+	w.Raw(byte(binary.OpIf), 0x40)
+	w.Op(binary.OpCall, w.helperIndex(binary.OpNop, 0))
+	w.Op(binary.OpEnd)
 }
 
 // bulk charges by the operand on top of the stack, before the instruction runs. The charge is below 2^33 for memory and tables of
 // the module itself (2^48 if they are imported), so that no sum of charges between two checks comes near the range of the counter.
 func (w *meter) bulk(p *plan, e *edit) {
 	scratch := p.left + 1
-	w.op(opLocalTee, scratch)
-	w.op(opGlobalGet, w.fuel)
-	w.op(opLocalGet, scratch)
-	w.op(opI64ExtendU)
+	w.Op(binary.OpLocalTee, scratch)
+	w.Op(binary.OpGlobalGet, w.fuel)
+	w.Op(binary.OpLocalGet, scratch)
+	w.Op(binary.OpI64ExtendU)
 	switch e.op {
-	case opMemoryGrow:
-		limit := uint32(w.m.lim.MemoryPages)
-		if memory := w.m.info.Memory; memory != nil {
-			limit = memory.most(w.m.lim.MemoryPages)
+	case binary.OpMemoryGrow:
+		limit := uint32(w.m.Limits.MemoryPages)
+		if memory := w.m.Info.Memory; memory != nil {
+			limit = memory.Most(w.m.Limits.MemoryPages)
 		}
-		w.growth(pagePrice, limit, scratch, func() { w.op(opMemorySize, 0) })
-	case opTableGrow:
-		limit := w.m.info.Tables[e.index].most(w.m.lim.TableEntries)
-		w.growth(entryPrice, limit, scratch, func() { w.op(opTableSize, e.index) })
-	case opMemoryFill, opMemoryCopy, opMemoryInit:
-		w.i64(bytesPerFuel - 1)
-		w.op(opI64Add)
-		w.i64(3)
-		w.op(opI64ShrU)
+		w.growth(pagePrice, limit, scratch, func() { w.Op(binary.OpMemorySize, 0) })
+	case binary.OpTableGrow:
+		limit := w.m.Info.Tables[e.index].Most(w.m.Limits.TableEntries)
+		w.growth(entryPrice, limit, scratch, func() { w.Op(binary.OpTableSize, e.index) })
+	case binary.OpMemoryFill, binary.OpMemoryCopy, binary.OpMemoryInit:
+		w.I64(bytesPerFuel - 1)
+		w.Op(binary.OpI64Add)
+		w.I64(3)
+		w.Op(binary.OpI64ShrU)
 	}
-	w.op(opI64Sub)
+	w.Op(binary.OpI64Sub)
 	w.keep(w.fuel, p.left)
 	w.refillIfNegative()
 }
@@ -258,13 +263,13 @@ func (w *meter) bulk(p *plan, e *edit) {
 // growth prices what is added, or nothing where the limit makes the instruction fail: a guest that asks for too much shall see the
 // failure it can handle, not an empty tank.
 func (w *meter) growth(unit int64, limit, scratch uint32, size func()) {
-	w.i64(unit)
-	w.op(opI64Mul)
-	w.i64(0)
-	w.op(opLocalGet, scratch)
-	w.i32(limit)
+	w.I64(unit)
+	w.Op(binary.OpI64Mul)
+	w.I64(0)
+	w.Op(binary.OpLocalGet, scratch)
+	w.I32(limit)
 	size()
-	w.op(opI32Sub)
-	w.op(opI32LeU)
-	w.op(opSelect)
+	w.Op(binary.OpI32Sub)
+	w.Op(binary.OpI32LeU)
+	w.Op(binary.OpSelect)
 }

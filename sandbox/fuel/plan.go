@@ -1,6 +1,11 @@
 package fuel
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/merit-rl/merit/sandbox/fuel/internal/binary"
+	"github.com/merit-rl/merit/sandbox/fuel/internal/gate"
+)
 
 const (
 	// maxStretch bounds the fuel that a path within one function spends between two checks, and maxLeaf what a function without
@@ -39,7 +44,7 @@ type edit struct {
 	// wrapped is set if the check is that of a wrapped loop.
 	wrapped bool
 	// op is a bulk instruction or a branch, index the table or the data segment of the former, labels those of the latter or of leave.
-	op     opcode
+	op     binary.Opcode
 	index  uint32
 	labels []uint32
 	// head is the edit at the head of the loop that is closed.
@@ -56,7 +61,7 @@ type plan struct {
 	// weight is the depth that a call of this function takes.
 	weight uint64
 	// code is the span of the instructions after the declarations.
-	code    span
+	code    binary.Span
 	results []ValueType
 }
 
@@ -66,7 +71,7 @@ type frame struct {
 	block int
 	// outermost is the lowest frame that a branch seen so far leaves; at or below the frame itself, what follows may be skipped.
 	outermost int
-	kind      opcode
+	kind      binary.Opcode
 	dead      bool
 	// wrapped is set for a loop that is wrapped; wraps counts those open here, this one included.
 	wrapped bool
@@ -83,8 +88,8 @@ type frame struct {
 // first one does, unless the function traps. Its price is charged where it begins. A branch out of frame f (forward to the end of f
 // or back to its loop head) may skip what is left of f and of the frames within it, and nothing else.
 type planner struct {
-	decoder
-	m       *module
+	binary.Decoder
+	m       *gate.Module
 	p       *plan
 	frames  []frame
 	stretch uint64 // since the last check, on the longest path
@@ -94,17 +99,18 @@ type planner struct {
 	vectors bool
 }
 
-func (m *module) plan(i int) *plan {
-	body := m.bodies[i]
-	signature, _ := m.signature(uint32(m.importedF + i))
-	r := reader{buf: m.wasm, pos: body.start, end: body.end}
-	all, _ := m.locals(&r, m.importedF+i)
-	p := &plan{left: uint32(all), code: span{r.pos, r.end}, results: signature.Results}
-	w := planner{decoder: decoder{reader: r}, m: m, p: p}
-	w.frames = append(w.frames, frame{outermost: 1, kind: opBlock, out: len(signature.Results)})
-	w.begin(&w.frames[0], r.pos, false)
+// planOf decides what to do with a function of the module.
+func planOf(m *gate.Module, i int) *plan {
+	body := m.Bodies[i]
+	signature, _ := m.Signature(uint32(m.ImportedFuncs + i))
+	r := binary.Reader{Buf: m.Wasm, Pos: body.Start, End: body.End}
+	all, _ := m.Locals(&r, m.ImportedFuncs+i)
+	p := &plan{left: uint32(all), code: binary.Span{Start: r.Pos, End: r.End}, results: signature.Results}
+	w := planner{Decoder: binary.Decoder{Reader: r}, m: m, p: p}
+	w.frames = append(w.frames, frame{outermost: 1, kind: binary.OpBlock, out: len(signature.Results)})
+	w.begin(&w.frames[0], r.Pos, false)
 	p.edits[0].cost = uint64((all - len(signature.Params)) / localsPerFuel)
-	for len(w.frames) > 0 && w.next() {
+	for len(w.frames) > 0 && w.Next() {
 		w.step()
 	}
 	w.finish(all)
@@ -136,76 +142,76 @@ func (w *planner) finish(locals int) {
 }
 
 func (w *planner) step() {
-	in := &w.in
+	in := &w.In
 	f := &w.frames[len(w.frames)-1]
 	if !f.dead {
 		w.spend(f)
 	}
-	w.vectors = w.vectors || in.op>>8 == prefixSIMD
+	w.vectors = w.vectors || in.Op>>8 == binary.PrefixSIMD
 	w.operands(f)
-	switch in.op {
-	case opBlock, opLoop, opIf:
+	switch in.Op {
+	case binary.OpBlock, binary.OpLoop, binary.OpIf:
 		w.open(*f)
-	case opElse:
+	case binary.OpElse:
 		w.alternative(f)
-	case opEnd:
+	case binary.OpEnd:
 		w.close(*f)
-	case opBr:
-		w.relabel(in.a)
-		w.branch(in.a)
+	case binary.OpBr:
+		w.relabel(in.A)
+		w.branch(in.A)
 		w.kill()
-	case opBrIf:
-		w.relabel(in.a)
-		w.branch(in.a)
+	case binary.OpBrIf:
+		w.relabel(in.A)
+		w.branch(in.A)
 		w.resume()
-	case opBrTable:
-		w.relabel(in.labels...)
-		for _, l := range in.labels {
+	case binary.OpBrTable:
+		w.relabel(in.Labels...)
+		for _, l := range in.Labels {
 			w.branch(l)
 		}
 		w.kill()
-	case opReturn:
+	case binary.OpReturn:
 		w.branch(uint32(len(w.frames) - 1))
 		w.kill()
-	case opUnreachable:
+	case binary.OpUnreachable:
 		w.kill()
 	}
 }
 
 // spend adds the price of the instruction to the metered block of its frame.
 func (w *planner) spend(f *frame) {
-	in := &w.in
-	cost := price(in.op)
+	in := &w.In
+	cost := price(in.Op)
 	if cost > 0 && w.stretch+cost > maxStretch {
-		w.begin(f, in.pos, true)
+		w.begin(f, in.Pos, true)
 	}
 	w.p.edits[f.block].cost += cost
 	w.stretch += cost
 	switch {
-	case in.op == opCall || in.op == opCallIndirect:
+	case in.Op == binary.OpCall || in.Op == binary.OpCallIndirect:
 		w.p.calls = true
 		w.stretch += maxLeaf // what a callee without a check may spend
-	case in.isBulk():
-		w.p.edits = append(w.p.edits, in.bulk())
-	case in.op == opReturn:
-		w.p.edits = append(w.p.edits, edit{pos: in.pos, end: in.end, kind: leave, labels: []uint32{w.moved(uint32(len(w.frames) - 1))}})
+	case in.IsBulk():
+		w.p.edits = append(w.p.edits, bulkEdit(in))
+	case in.Op == binary.OpReturn:
+		w.p.edits = append(w.p.edits, edit{pos: in.Pos, end: in.End, kind: leave, labels: []uint32{w.moved(uint32(len(w.frames) - 1))}})
 	}
 	w.peak = max(w.peak, w.stretch)
 }
 
 func (w *planner) open(parent frame) {
-	f := frame{block: parent.block, outermost: len(w.frames) + 1, kind: w.in.op, dead: parent.dead, entry: w.stretch}
+	f := frame{block: parent.block, outermost: len(w.frames) + 1, kind: w.In.Op, dead: parent.dead, entry: w.stretch}
 	f.in, f.out = w.arity()
 	f.height = max(w.height-f.in, parent.height)
 	f.wraps = parent.wraps
-	if f.kind == opLoop && !f.dead && f.in == 0 {
+	if f.kind == binary.OpLoop && !f.dead && f.in == 0 {
 		f.wrapped = true
 		f.wraps++
-		w.p.edits = append(w.p.edits, edit{pos: w.in.pos, end: w.in.end, kind: openLoop})
+		w.p.edits = append(w.p.edits, edit{pos: w.In.Pos, end: w.In.End, kind: openLoop})
 	}
 	w.frames = append(w.frames, f)
-	if !f.dead && f.kind != opBlock {
-		w.begin(&w.frames[len(w.frames)-1], w.pos, f.kind == opLoop)
+	if !f.dead && f.kind != binary.OpBlock {
+		w.begin(&w.frames[len(w.frames)-1], w.Pos, f.kind == binary.OpLoop)
 		w.p.edits[len(w.p.edits)-1].wrapped = f.wrapped
 		w.frames[len(w.frames)-1].head = len(w.p.edits) - 1
 	}
@@ -213,10 +219,10 @@ func (w *planner) open(parent frame) {
 
 func (w *planner) arity() (in, out int) {
 	switch {
-	case w.in.typed && uint64(w.in.a) < uint64(len(w.m.types)):
-		t := w.m.types[w.in.a]
+	case w.In.Typed && uint64(w.In.A) < uint64(len(w.m.Types)):
+		t := w.m.Types[w.In.A]
 		return len(t.Params), len(t.Results)
-	case w.in.value != 0:
+	case w.In.Value != 0:
 		return 0, 1
 	}
 	return 0, 0
@@ -226,11 +232,11 @@ func (w *planner) alternative(f *frame) {
 	if !f.dead {
 		f.exit = max(f.exit, w.stretch)
 	}
-	f.kind = opElse
+	f.kind = binary.OpElse
 	f.dead = w.frames[len(w.frames)-2].dead
 	w.stretch, w.height = f.entry, f.height+f.in
 	if !f.dead {
-		w.begin(f, w.pos, false)
+		w.begin(f, w.Pos, false)
 	}
 }
 
@@ -240,14 +246,14 @@ func (w *planner) close(f frame) {
 		w.stretch = 0
 	}
 	w.stretch = max(w.stretch, f.exit)
-	if f.kind == opIf {
+	if f.kind == binary.OpIf {
 		w.stretch = max(w.stretch, f.entry)
 	}
 	w.height = f.height + f.out
 	w.highest = max(w.highest, w.height)
 	w.frames = w.frames[:len(w.frames)-1]
 	if f.wrapped {
-		w.p.edits = append(w.p.edits, edit{pos: w.pos, end: w.pos, kind: closeLoop, head: f.head})
+		w.p.edits = append(w.p.edits, edit{pos: w.Pos, end: w.Pos, kind: closeLoop, head: f.head})
 	}
 	if len(w.frames) == 0 {
 		return
@@ -255,7 +261,7 @@ func (w *planner) close(f frame) {
 	parent := &w.frames[len(w.frames)-1]
 	parent.outermost = min(parent.outermost, f.outermost)
 	if !parent.dead && f.outermost < len(w.frames) {
-		w.begin(parent, w.pos, false)
+		w.begin(parent, w.Pos, false)
 	}
 }
 
@@ -268,7 +274,7 @@ func (w *planner) branch(label uint32) {
 	}
 	target := top - int(label)
 	f.outermost = min(f.outermost, target)
-	if to := &w.frames[target]; to.kind != opLoop {
+	if to := &w.frames[target]; to.kind != binary.OpLoop {
 		to.exit = max(to.exit, w.stretch)
 	}
 }
@@ -281,7 +287,7 @@ func (w *planner) moved(label uint32) uint32 {
 
 // relabel notes a branch one of whose labels has moved.
 func (w *planner) relabel(labels ...uint32) {
-	in := &w.in
+	in := &w.In
 	if w.frames[len(w.frames)-1].wraps == 0 {
 		return
 	}
@@ -290,14 +296,14 @@ func (w *planner) relabel(labels ...uint32) {
 		to[i] = w.moved(to[i])
 	}
 	if !slices.Equal(to, labels) {
-		w.p.edits = append(w.p.edits, edit{pos: in.pos, end: in.end, kind: relabel, op: in.op, labels: to})
+		w.p.edits = append(w.p.edits, edit{pos: in.Pos, end: in.End, kind: relabel, op: in.Op, labels: to})
 	}
 }
 
 // resume continues after a conditional branch.
 func (w *planner) resume() {
 	if f := &w.frames[len(w.frames)-1]; !f.dead {
-		w.begin(f, w.pos, false)
+		w.begin(f, w.Pos, false)
 	}
 }
 
@@ -310,18 +316,27 @@ func (w *planner) kill() {
 
 // operands follows the height of the operand stack.
 func (w *planner) operands(f *frame) {
-	in := &w.in
-	pop, push := int(in.shape.pop), int(in.shape.push)
-	switch in.op {
-	case opCall:
-		t, _ := w.m.signature(in.a)
+	in := &w.In
+	pop, push := int(in.Shape.Pop), int(in.Shape.Push)
+	switch in.Op {
+	case binary.OpCall:
+		t, _ := w.m.Signature(in.A)
 		pop, push = len(t.Params), len(t.Results)
-	case opCallIndirect:
-		if uint64(in.a) < uint64(len(w.m.types)) {
-			t := w.m.types[in.a]
+	case binary.OpCallIndirect:
+		if uint64(in.A) < uint64(len(w.m.Types)) {
+			t := w.m.Types[in.A]
 			pop, push = 1+len(t.Params), len(t.Results)
 		}
 	}
 	w.height = max(w.height-pop, f.height) + push
 	w.highest = max(w.highest, w.height)
+}
+
+// bulkEdit is the edit of an instruction that is charged by its operand.
+func bulkEdit(in *binary.Instr) edit {
+	index := in.A
+	if in.Op == binary.OpTableInit {
+		index = in.B
+	}
+	return edit{pos: in.Pos, end: in.End, kind: bulk, op: in.Op, index: index}
 }

@@ -1,5 +1,7 @@
 package fuel
 
+import "github.com/merit-rl/merit/sandbox/fuel/internal/binary"
+
 // The price table. Units are fuel; see the package comment for the whole picture.
 const (
 	// instructionPrice is the price of every instruction but block, loop, else and end, which only give structure.
@@ -16,7 +18,7 @@ const (
 	growBase     = 128
 	refFuncPrice = 256
 	// pagePrice is the price of a page that memory.grow adds: one unit a byte, since first touching fresh memory is dear.
-	pagePrice = pageBytes
+	pagePrice = binary.PageBytes
 	// entryPrice is the price of an entry that table.grow adds.
 	entryPrice = 8
 	// frameSlots operands and locals cost one unit of depth: 64 slots of 8 bytes are half a kilobyte of native stack.
@@ -24,15 +26,15 @@ const (
 )
 
 // price returns what executing an instruction costs, apart from what depends on its operand.
-func price(op opcode) uint64 {
+func price(op binary.Opcode) uint64 {
 	switch op {
-	case opBlock, opLoop, opElse, opEnd:
+	case binary.OpBlock, binary.OpLoop, binary.OpElse, binary.OpEnd:
 		return 0
-	case opMemoryGrow, opTableGrow:
+	case binary.OpMemoryGrow, binary.OpTableGrow:
 		return growBase
-	case opMemoryFill, opMemoryCopy, opMemoryInit, opTableFill, opTableCopy, opTableInit:
+	case binary.OpMemoryFill, binary.OpMemoryCopy, binary.OpMemoryInit, binary.OpTableFill, binary.OpTableCopy, binary.OpTableInit:
 		return bulkBase
-	case opRefFunc:
+	case binary.OpRefFunc:
 		return refFuncPrice
 	}
 	return instructionPrice

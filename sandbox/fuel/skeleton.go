@@ -1,5 +1,7 @@
 package fuel
 
+import "github.com/merit-rl/merit/sandbox/fuel/internal/binary"
+
 // Version numbers the code that Instrument writes and the form of what stands beside it in Instrumented. Caches of what comes of it
 // have it in their keys.
 const Version = 2
@@ -8,27 +10,27 @@ const Version = 2
 // Everything else, and with it every index, is the same, so that native code made of the metered module serves instances of the
 // skeleton, which takes a small part of the time to read and to validate.
 func (m *Instrumented) Skeleton() []byte {
-	r := reader{buf: m.Wasm, pos: 8, end: len(m.Wasm)}
-	e := encoder{out: append(make([]byte, 0, len(m.Wasm)/4), m.Wasm[:8]...)}
-	for r.more() {
-		start := r.pos
-		id := sectionID(r.u8())
-		content := r.window(r.u32())
+	r := binary.Reader{Buf: m.Wasm, Pos: 8, End: len(m.Wasm)}
+	e := binary.Encoder{Out: append(make([]byte, 0, len(m.Wasm)/4), m.Wasm[:8]...)}
+	for r.More() {
+		start := r.Pos
+		id := binary.SectionID(r.U8())
+		content := r.Window(r.U32())
 		switch id {
-		case secCustom:
-		case secCode:
-			n := content.u32()
-			var code encoder
-			code.u32(n)
+		case binary.SecCustom:
+		case binary.SecCode:
+			n := content.U32()
+			var code binary.Encoder
+			code.U32(n)
 			for range n {
-				code.raw(3, 0, byte(opUnreachable), byte(opEnd)) // its size, no locals
+				code.Raw(3, 0, byte(binary.OpUnreachable), byte(binary.OpEnd)) // its size, no locals
 			}
-			e.raw(byte(id))
-			e.u32(uint32(len(code.out)))
-			e.raw(code.out...)
+			e.Raw(byte(id))
+			e.U32(uint32(len(code.Out)))
+			e.Raw(code.Out...)
 		default:
-			e.raw(m.Wasm[start:r.pos]...)
+			e.Raw(m.Wasm[start:r.Pos]...)
 		}
 	}
-	return e.out
+	return e.Out
 }

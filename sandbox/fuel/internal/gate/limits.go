@@ -1,4 +1,6 @@
-package fuel
+package gate
+
+import "github.com/merit-rl/merit/sandbox/fuel/internal/binary"
 
 // Limits bound what the gate lets through, so that neither the compiler nor the host can be hurt by a module. A zero field means
 // its value in DefaultLimits.
@@ -64,9 +66,9 @@ func DefaultLimits() Limits {
 func DefaultImports(i Import) bool {
 	switch i.Module {
 	case "merit_v1", "wasi_snapshot_preview1":
-		return i.Kind == FuncExtern
+		return i.Kind == binary.FuncExtern
 	case "env":
-		return i.Kind == FuncExtern && i.Name == "abort"
+		return i.Kind == binary.FuncExtern && i.Name == "abort"
 	}
 	return false
 }
@@ -88,7 +90,7 @@ func (l Limits) orDefault() Limits {
 			*f.have = *f.want
 		}
 	}
-	l.MemoryPages = min(l.MemoryPages, maxPages)
+	l.MemoryPages = min(l.MemoryPages, binary.MaxPages)
 	if l.AllowImport == nil {
 		l.AllowImport = d.AllowImport
 	}

@@ -1,134 +1,45 @@
-package fuel
+package gate
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/merit-rl/merit/sandbox/fuel/internal/binary"
 )
-
-// ValueType is the binary code of a WebAssembly value type.
-type ValueType byte
-
-// The value types of core 2.0.
-const (
-	I32       ValueType = 0x7f
-	I64       ValueType = 0x7e
-	F32       ValueType = 0x7d
-	F64       ValueType = 0x7c
-	V128      ValueType = 0x7b
-	FuncRef   ValueType = 0x70
-	ExternRef ValueType = 0x6f
-)
-
-// String returns the name in the text format.
-func (v ValueType) String() string {
-	switch v {
-	case I32:
-		return "i32"
-	case I64:
-		return "i64"
-	case F32:
-		return "f32"
-	case F64:
-		return "f64"
-	case V128:
-		return "v128"
-	case FuncRef:
-		return "funcref"
-	case ExternRef:
-		return "externref"
-	}
-	return fmt.Sprintf("type 0x%02x", byte(v))
-}
-
-func (v ValueType) known() bool { return v >= V128 && v <= I32 || v.isRef() }
-func (v ValueType) isRef() bool { return v == FuncRef || v == ExternRef }
-
-// FuncType is a function signature.
-type FuncType struct{ Params, Results []ValueType }
-
-// String renders the signature as "(i32, i32) -> i32".
-func (t FuncType) String() string {
-	list := func(v []ValueType) string {
-		names := make([]string, len(v))
-		for i := range v {
-			names[i] = v[i].String()
-		}
-		return strings.Join(names, ", ")
-	}
-	results := list(t.Results)
-	if len(t.Results) != 1 {
-		results = "(" + results + ")"
-	}
-	return "(" + list(t.Params) + ") -> " + results
-}
-
-// Extern is the kind of an import or export.
-type Extern byte
-
-// The kinds of import and export.
-const (
-	FuncExtern Extern = iota
-	TableExtern
-	MemoryExtern
-	GlobalExtern
-)
-
-// String returns the name in the text format.
-func (e Extern) String() string {
-	if e > GlobalExtern {
-		return fmt.Sprintf("extern 0x%02x", byte(e))
-	}
-	return [...]string{"func", "table", "memory", "global"}[e]
-}
 
 // Import is one entry of the import section.
 type Import struct {
 	Module, Name string
-	Kind         Extern
+	Kind         binary.Extern
 	// Func is the signature if Kind is FuncExtern.
-	Func FuncType
+	Func binary.FuncType
 }
 
 // Export is one entry of the export section.
 type Export struct {
 	Name string
-	Kind Extern
+	Kind binary.Extern
 	// Index in the index space of its kind, imports counted.
 	Index int
 	// Func is the signature if Kind is FuncExtern.
-	Func FuncType
-}
-
-// Range is the declared size of a memory (pages) or table (entries). Without HasMax there is no declared maximum.
-type Range struct {
-	Min, Max uint32
-	HasMax   bool
-}
-
-// most returns the largest size under the given cap.
-func (r Range) most(most int) uint32 {
-	if r.HasMax {
-		return min(r.Max, uint32(most))
-	}
-	return uint32(most)
+	Func binary.FuncType
 }
 
 // Table is a table, imported or defined.
 type Table struct {
-	Range
-	Type     ValueType
+	binary.Range
+	Type     binary.ValueType
 	Imported bool
 }
 
 // Memory is the memory, imported or defined.
 type Memory struct {
-	Range
+	binary.Range
 	Imported bool
 }
 
 // Global is a global, imported or defined.
 type Global struct {
-	Type     ValueType
+	Type     binary.ValueType
 	Mutable  bool
 	Imported bool
 }
@@ -197,7 +108,7 @@ func (i *Info) SnapshotBlockers() []string {
 	}
 	for _, g := range i.Globals {
 		imported = imported || g.Imported && g.Mutable
-		if g.Mutable && (g.Type == V128 || g.Type.isRef()) {
+		if g.Mutable && (g.Type == binary.V128 || g.Type.IsRef()) {
 			blockers = append(blockers, fmt.Sprintf("a mutable global holds a %s", g.Type))
 		}
 	}

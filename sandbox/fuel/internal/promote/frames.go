@@ -1,4 +1,9 @@
-package fuel
+package promote
+
+import (
+	"github.com/merit-rl/merit/sandbox/fuel/internal/binary"
+	"github.com/merit-rl/merit/sandbox/fuel/internal/gate"
+)
 
 // memoryFrame is a piece of the stack in memory: a function takes it from a global and gives it back. A function that others were
 // inlined into has several.
@@ -31,13 +36,13 @@ type operand struct {
 }
 
 // framesOf reads a function and finds its frames. It reports false for what compilers hardly ever write.
-func (m *module) framesOf(i int) (code []instr, frames []*memoryFrame, ok bool) {
-	body := m.bodies[i]
-	r := reader{buf: m.wasm, pos: body.start, end: body.end}
-	m.locals(&r, m.importedF+i)
-	for d := (decoder{reader: r}); d.next(); {
-		in := d.in
-		in.labels = nil
+func framesOf(m *gate.Module, i int) (code []binary.Instr, frames []*memoryFrame, ok bool) {
+	body := m.Bodies[i]
+	r := binary.Reader{Buf: m.Wasm, Pos: body.Start, End: body.End}
+	m.Locals(&r, m.ImportedFuncs+i)
+	for d := (binary.Decoder{Reader: r}); d.Next(); {
+		in := d.In
+		in.Labels = nil
 		code = append(code, in)
 	}
 	w := frameWalker{m: m, code: code, starts: map[int]*memoryFrame{}, holds: map[uint32]holding{}}
@@ -63,22 +68,22 @@ func (m *module) framesOf(i int) (code []instr, frames []*memoryFrame, ok bool) 
 }
 
 // frameAt recognises the beginning of a frame.
-func frameAt(code []instr, i int) *memoryFrame {
-	if i+toBase >= len(code) || code[i].op != opGlobalGet || code[i+1].op != opI32Const {
+func frameAt(code []binary.Instr, i int) *memoryFrame {
+	if i+toBase >= len(code) || code[i].Op != binary.OpGlobalGet || code[i+1].Op != binary.OpI32Const {
 		return nil
 	}
-	size := code[i+1].a
-	switch code[i+2].op {
-	case opI32Sub:
-	case opI32Add:
+	size := code[i+1].A
+	switch code[i+2].Op {
+	case binary.OpI32Sub:
+	case binary.OpI32Add:
 		size = -size
 	default:
 		return nil
 	}
-	if set := code[i+toBase].op; set != opLocalTee && set != opLocalSet || int32(size) <= 0 {
+	if set := code[i+toBase].Op; set != binary.OpLocalTee && set != binary.OpLocalSet || int32(size) <= 0 {
 		return nil
 	}
-	return &memoryFrame{sp: code[i].a, base: code[i+toBase].a, size: size, first: i, keeping: []int{i, i + 1, i + 2, i + toBase}}
+	return &memoryFrame{sp: code[i].A, base: code[i+toBase].A, size: size, first: i, keeping: []int{i, i + 1, i + 2, i + toBase}}
 }
 
 // holding says what a local that is some frame's base holds at a point: the base of a frame, or something else, or either.
@@ -97,8 +102,8 @@ type frameBlock struct {
 
 // frameWalker follows operands and bases through a function.
 type frameWalker struct {
-	m      *module
-	code   []instr
+	m      *gate.Module
+	code   []binary.Instr
 	frames []*memoryFrame
 	starts map[int]*memoryFrame    // by the instruction that sets the base
 	loops  map[int]map[uint32]bool // what is set within the loop that begins at an instruction
@@ -113,23 +118,23 @@ func (w *frameWalker) findLoops() {
 	w.loops = map[int]map[uint32]bool{}
 	var open []int
 	for i := range w.code {
-		switch in := &w.code[i]; in.op {
-		case opBlock, opIf:
+		switch in := &w.code[i]; in.Op {
+		case binary.OpBlock, binary.OpIf:
 			open = append(open, -1)
-		case opLoop:
+		case binary.OpLoop:
 			open = append(open, i)
 			w.loops[i] = map[uint32]bool{}
-		case opEnd:
+		case binary.OpEnd:
 			if len(open) > 0 {
 				open = open[:len(open)-1]
 			}
-		case opLocalSet, opLocalTee:
-			if _, isBase := w.holds[in.a]; !isBase {
+		case binary.OpLocalSet, binary.OpLocalTee:
+			if _, isBase := w.holds[in.A]; !isBase {
 				continue
 			}
 			for _, l := range open {
 				if l >= 0 {
-					w.loops[l][in.a] = w.loops[l][in.a] || w.starts[i] != nil
+					w.loops[l][in.A] = w.loops[l][in.A] || w.starts[i] != nil
 				}
 			}
 		}
@@ -164,41 +169,41 @@ func (w *frameWalker) lose(o operand) {
 // step follows one instruction; false gives up on the function.
 func (w *frameWalker) step(i int) bool {
 	in := &w.code[i]
-	pop, push := int(in.shape.pop), int(in.shape.push)
-	switch op := in.op; {
-	case w.dead && op != opEnd && op != opElse:
+	pop, push := int(in.Shape.Pop), int(in.Shape.Push)
+	switch op := in.Op; {
+	case w.dead && op != binary.OpEnd && op != binary.OpElse:
 		return false
-	case op == opBlock || op == opLoop || op == opIf:
+	case op == binary.OpBlock || op == binary.OpLoop || op == binary.OpIf:
 		return w.open(i)
-	case op == opElse || op == opEnd:
+	case op == binary.OpElse || op == binary.OpEnd:
 		w.close(op)
 		return true
-	case op == opBr || op == opBrIf || op == opBrTable || op == opReturn || op == opUnreachable:
+	case op == binary.OpBr || op == binary.OpBrIf || op == binary.OpBrTable || op == binary.OpReturn || op == binary.OpUnreachable:
 		w.branch(in)
 		return true
-	case op == opLocalGet:
-		w.get(i, in.a)
+	case op == binary.OpLocalGet:
+		w.get(i, in.A)
 		return true
-	case op == opLocalSet || op == opLocalTee:
+	case op == binary.OpLocalSet || op == binary.OpLocalTee:
 		w.set(i)
 		return true
-	case op == opI32Const:
-		w.push(operand{offset: in.a, constant: true})
+	case op == binary.OpI32Const:
+		w.push(operand{offset: in.A, constant: true})
 		return true
-	case op == opI32Add || op == opI32Sub:
+	case op == binary.OpI32Add || op == binary.OpI32Sub:
 		w.add(i)
 		return true
-	case op == opGlobalSet:
+	case op == binary.OpGlobalSet:
 		w.setGlobal(i)
 		return true
-	case op >= opI32Load && op < opMemorySize:
+	case op >= binary.OpI32Load && op < binary.OpMemorySize:
 		w.memory(i)
 		return true
-	case op == opCall:
-		t, _ := w.m.signature(in.a)
+	case op == binary.OpCall:
+		t, _ := w.m.Signature(in.A)
 		pop, push = len(t.Params), len(t.Results)
-	case op == opCallIndirect:
-		t := w.m.types[in.a]
+	case op == binary.OpCallIndirect:
+		t := w.m.Types[in.A]
 		pop, push = 1+len(t.Params), len(t.Results)
 	}
 	for range pop {
@@ -224,16 +229,16 @@ func (w *frameWalker) set(i int) {
 	in := &w.code[i]
 	w.lose(w.pop())
 	start := w.starts[i]
-	if _, isBase := w.holds[in.a]; isBase {
-		w.holds[in.a] = holding{frame: start}
+	if _, isBase := w.holds[in.A]; isBase {
+		w.holds[in.A] = holding{frame: start}
 		set := w.blocks[len(w.blocks)-1].set
 		if set == nil {
 			set = map[uint32]bool{}
 			w.blocks[len(w.blocks)-1].set = set
 		}
-		set[in.a] = set[in.a] || start != nil
+		set[in.A] = set[in.A] || start != nil
 	}
-	if in.op == opLocalTee {
+	if in.Op == binary.OpLocalTee {
 		w.push(operand{frame: start, at: i})
 	}
 }
@@ -246,7 +251,7 @@ func (w *frameWalker) add(i int) {
 		w.push(operand{})
 		return
 	}
-	if w.code[i].op == opI32Sub {
+	if w.code[i].Op == binary.OpI32Sub {
 		b.offset = -b.offset
 	}
 	w.push(operand{frame: a.frame, at: a.at, offset: b.offset})
@@ -258,7 +263,7 @@ func (w *frameWalker) setGlobal(i int) {
 	if f = o.frame; f == nil {
 		return
 	}
-	switch same := w.code[i].a == f.sp; {
+	switch same := w.code[i].A == f.sp; {
 	case same && i == f.first+toBase+1 && o.offset == 0:
 		f.keeping = append(f.keeping, i)
 	case same && o.offset == f.size && o.at == i-3:
@@ -269,7 +274,7 @@ func (w *frameWalker) setGlobal(i int) {
 }
 
 func (w *frameWalker) memory(i int) {
-	store := w.code[i].op >= opI32Store
+	store := w.code[i].Op >= binary.OpI32Store
 	if store {
 		w.lose(w.pop())
 	}
@@ -285,17 +290,17 @@ func (w *frameWalker) memory(i int) {
 
 func (w *frameWalker) open(i int) bool {
 	in := &w.code[i]
-	if in.typed {
+	if in.Typed {
 		return false
 	}
-	if in.op == opIf {
+	if in.Op == binary.OpIf {
 		w.lose(w.pop())
 	}
-	if in.op == opLoop {
+	if in.Op == binary.OpLoop {
 		w.merge(w.loops[i])
 	}
 	b := frameBlock{height: len(w.stack), entry: make(map[uint32]holding, len(w.holds))}
-	if in.value != 0 {
+	if in.Value != 0 {
 		b.out = 1
 	}
 	for base, h := range w.holds {
@@ -306,7 +311,7 @@ func (w *frameWalker) open(i int) bool {
 }
 
 // close ends a block, or the first half of one.
-func (w *frameWalker) close(op opcode) {
+func (w *frameWalker) close(op binary.Opcode) {
 	top := &w.blocks[len(w.blocks)-1]
 	for _, o := range w.stack[top.height:] {
 		w.lose(o)
@@ -315,7 +320,7 @@ func (w *frameWalker) close(op opcode) {
 	for base, h := range top.entry {
 		w.holds[base] = h
 	}
-	if op == opElse {
+	if op == binary.OpElse {
 		return
 	}
 	w.merge(top.set)
@@ -335,12 +340,12 @@ func (w *frameWalker) close(op opcode) {
 }
 
 // branch loses the addresses that a branch may take with it.
-func (w *frameWalker) branch(in *instr) {
-	if in.op == opBrIf || in.op == opBrTable {
+func (w *frameWalker) branch(in *binary.Instr) {
+	if in.Op == binary.OpBrIf || in.Op == binary.OpBrTable {
 		w.lose(w.pop())
 	}
 	if n := len(w.stack); n > w.blocks[len(w.blocks)-1].height {
 		w.lose(w.stack[n-1])
 	}
-	w.dead = in.op != opBrIf
+	w.dead = in.Op != binary.OpBrIf
 }

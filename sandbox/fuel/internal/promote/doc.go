@@ -1,0 +1,2 @@
+// Package promote moves variables of unoptimised C code from the stack in memory to locals.
+package promote
