@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
 )
 
 // fields are the keys of a section, in the order of the struct.
@@ -44,36 +46,8 @@ func (f fields) get(name string) (reflect.Value, bool) {
 
 // suggest says which key was perhaps meant.
 func suggest(key string, names []string) string {
-	best, least := "", 1+max(len(key)/3, 1)
-	for _, n := range names {
-		if d := distance(key, n); d < least {
-			best, least = n, d
-		}
-	}
-	if best != "" {
+	if best := fault.Nearest(key, names); best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
 	return "the keys here are " + strings.Join(names, ", ")
-}
-
-// distance is the least number of insertions, deletions and substitutions of
-// bytes that make a into b (Levenshtein 1966).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
