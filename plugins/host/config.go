@@ -71,35 +71,24 @@ func DefaultConfig() Config {
 
 // Validate returns everything that is wrong with c.
 func (c Config) Validate() []error {
-	var errs []error
-	bad := func(where, hint, what string, args ...any) {
-		errs = append(errs, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: fmt.Sprintf(what, args...), Hint: hint,
-		})
-	}
-	if c.Slots < 1 || c.Slots > wire.MaxSlots {
-		bad("slots", "64 is a good number", "must be between 1 and %d, not %d", wire.MaxSlots, c.Slots)
-	}
-	if c.StartTimeout <= 0 {
-		bad("start_timeout", "10s is enough for most plug-ins", "must be positive, not %v", c.StartTimeout)
-	}
-	if c.BatchDeadline <= 0 {
-		bad("batch_deadline", "2s is enough for most plug-ins", "must be positive, not %v", c.BatchDeadline)
-	}
-	if c.ResetDeadline <= 0 {
-		bad("reset_deadline", "10s is enough for most plug-ins", "must be positive, not %v", c.ResetDeadline)
+	var p fault.Problems
+	p.Whole("slots", c.Slots, 1, wire.MaxSlots)
+	for _, d := range []struct {
+		key  string
+		is   time.Duration
+		good string
+	}{{"start_timeout", c.StartTimeout, "10s"}, {"batch_deadline", c.BatchDeadline, "2s"}, {"reset_deadline", c.ResetDeadline, "10s"}} {
+		p.Check(d.is > 0, d.key, d.is, "use a positive duration; "+d.good+" is enough for most plug-ins")
 	}
 	if m := c.Limits.Memory; m != 0 && m < 64<<20 {
-		bad("limits.memory", "give at least 64 MiB, or 0 for no limit", "%d bytes is too little for any process", m)
+		p.Invalid("limits.memory", fmt.Sprintf("%d bytes is too little for any process", m), "give at least 64 MiB, or 0 for no limit")
 	}
 	if f := c.Limits.Files; f != 0 && f < 32 {
-		bad("limits.files", "give at least 32, or 0 for no limit", "%d open files are too few for gRPC", f)
+		p.Invalid("limits.files", fmt.Sprintf("%d open files are too few for gRPC", f), "give at least 32, or 0 for no limit")
 	}
-	if c.Limits.Output < 0 {
-		bad("limits.output", "1048576 is a good number; 0 for no limit", "must not be negative, is %d", c.Limits.Output)
-	}
+	p.Check(c.Limits.Output >= 0, "limits.output", c.Limits.Output, "1048576 is a good number; 0 for no limit")
 	if c.Options != nil && !json.Valid(c.Options) {
-		bad("options", "give a mapping of the plug-in's options", "is not JSON")
+		p.Invalid("options", "is not JSON", "give a mapping of the plug-in's options")
 	}
-	return errs
+	return p
 }

@@ -32,7 +32,7 @@ func TestWrongOptions(t *testing.T) {
 	cfg.Options = json.RawMessage(`{"boxes": 9, "speed": 1}`)
 	_, err := host.Open(t.Context(), cfg)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
-	require.EqualError(t, err, "options.speed: is not an option")
+	require.EqualError(t, err, "options.speed: is not an option\noptions.boxes: must be 1 to 5 on a board of this size, not 9")
 	require.Equal(t, "the options are size, boxes, walls, optimum, levels, shares, max_steps, features", fault.As(err).Hint)
 	cfg.Options = json.RawMessage(`{"boxes": 9, "max_steps": -1}`)
 	_, err = host.Open(t.Context(), cfg)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -22,9 +23,9 @@ type Found struct {
 	Protocol     uint32          `json:"protocol,omitempty"`
 	Summary      string          `json:"summary,omitempty"`
 	Options      json.RawMessage `json:"options,omitempty"`       // every option with its default
-	Actions      []string        `json:"actions,omitempty"`       // with default options
-	FeatureShape []int           `json:"feature_shape,omitempty"` // with default options
-	MaxSteps     int             `json:"max_steps,omitempty"`     // with default options
+	Actions      []string        `json:"actions,omitempty"`       // with the options it was asked with
+	FeatureShape []int           `json:"feature_shape,omitempty"` // likewise
+	MaxSteps     int             `json:"max_steps,omitempty"`     // likewise
 	Err          error           `json:"-"`                       // why what follows Path is empty
 }
 
@@ -43,31 +44,83 @@ func Find(plugin string, dirs ...string) (string, error) {
 	return "", &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Missing, Where: plugin,
 		What: fmt.Sprintf("there is no plug-in of this name in %s", strings.Join(dirs, ", ")),
-		Hint: "build it with `make build`, give its path, or see `merit plugins list`",
+		Hint: hint(plugin, dirs),
 	}
+}
+
+// hint says which plug-in was perhaps meant by a name that none has.
+func hint(name string, dirs []string) string {
+	var there []string
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir) // a folder that cannot be read offers none
+		for _, entry := range entries {
+			if !slices.Contains(there, entry.Name()) && checkBinary(filepath.Join(dir, entry.Name())) == nil {
+				there = append(there, entry.Name())
+			}
+		}
+	}
+	if nearest := fault.Nearest(name, there); nearest != "" {
+		return fmt.Sprintf("did you mean %s?", nearest)
+	}
+	if len(there) == 0 {
+		return "build it into one of these folders, or give its path"
+	}
+	return "the plug-ins there are " + strings.Join(there, ", ") + "; one that lies elsewhere is given by its path"
 }
 
 // Inspect starts a plug-in to ask who it is. A plug-in that has no answer to
 // its default options is described without them.
 func Inspect(ctx context.Context, path string) (Found, error) {
-	found := Found{Name: nameOf(path), Path: path}
 	cfg := DefaultConfig()
-	cfg.Path = path
-	s, err := start(ctx, cfg)
+	cfg.Path, cfg.Slots = path, 1
+	found, s, err := describe(ctx, cfg)
 	if err != nil {
 		return found, err
 	}
 	defer s.close()
+	_ = found.configure(ctx, s, cfg) // its options are for its user to correct
+	return found, nil
+}
+
+// Check starts the plug-in of cfg, asks it who it is and has it configured for
+// cfg's options and split, which finds all that Open would have against them.
+func Check(ctx context.Context, cfg Config) (Found, error) {
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
+	}
+	found, s, err := describe(ctx, cfg)
+	if err != nil {
+		return found, err
+	}
+	defer s.close()
+	return found, found.configure(ctx, s, cfg)
+}
+
+// describe starts the plug-in of cfg and gives what it says before it is
+// configured, and its session.
+func describe(ctx context.Context, cfg Config) (Found, *session, error) {
+	found := Found{Name: nameOf(cfg.Path), Path: cfg.Path}
+	s, err := start(ctx, cfg)
+	if err != nil {
+		return found, nil, err
+	}
 	d := s.description
 	found.Name, found.Version, found.Protocol = d.Name, d.Version, d.Protocol
 	found.Summary, found.Options = d.Summary, d.Options
-	if found.Digest, err = Digest(path); err != nil {
-		return found, err
+	if found.Digest, err = Digest(cfg.Path); err != nil {
+		s.close()
+		return found, nil, err
 	}
-	if spec, err := s.configure(ctx, wire.Configuration{Slots: 1, Split: cfg.Split}, cfg.StartTimeout); err == nil {
-		found.Actions, found.FeatureShape, found.MaxSteps = spec.Actions, spec.FeatureShape, spec.MaxSteps
+	return found, s, nil
+}
+
+// configure adds what the plug-in says of the environment that cfg asks for.
+func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
+	spec, err := s.configure(ctx, wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options}, cfg.StartTimeout)
+	if err == nil {
+		f.Actions, f.FeatureShape, f.MaxSteps = spec.Actions, spec.FeatureShape, spec.MaxSteps
 	}
-	return found, nil
+	return err
 }
 
 // Discover inspects every executable file in dirs. One that is no working

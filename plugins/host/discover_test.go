@@ -3,6 +3,7 @@ package host_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -51,8 +52,30 @@ func TestFind(t *testing.T) {
 	_, err := host.Find("mazes", first, second)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Missing))
 	require.EqualError(t, err, "mazes: there is no plug-in of this name in "+first+", "+second)
+	require.Equal(t, "did you mean maze?", fault.As(err).Hint)
+	_, err = host.Find("chess", first, second)
+	require.Equal(t, "the plug-ins there are maze; one that lies elsewhere is given by its path", fault.As(err).Hint)
+	_, err = host.Find("chess", first)
+	require.Equal(t, "build it into one of these folders, or give its path", fault.As(err).Hint)
 	_, err = host.Find("./mazes")
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Missing))
+}
+
+// Promise: a plug-in is held to the options of a configuration before anything
+// is played, and says what it is with them.
+func TestCheck(t *testing.T) {
+	cfg := sokoban(t, 4)
+	cfg.Options = json.RawMessage(`{"size": 8, "boxes": 2, "max_steps": 40}`)
+	found, err := host.Check(t.Context(), cfg)
+	require.NoError(t, err)
+	require.Equal(t, []any{"sokoban", "1.0.0", 40, []int{3, 11, 11}}, []any{found.Name, found.Version, found.MaxSteps, found.FeatureShape})
+	cfg.Options = json.RawMessage(`{"size": 80, "boxs": 2}`)
+	_, err = host.Check(t.Context(), cfg)
+	require.EqualError(t, err, "options.boxs: is not an option\noptions.size: must be 5 to 8, not 80")
+	require.Equal(t, "did you mean boxes?", fault.As(err).Hint)
+	cfg.Slots = 0
+	_, err = host.Check(t.Context(), cfg)
+	require.ErrorContains(t, err, "slots: ")
 }
 
 // Promise: a binary that is not the one of the manifest is not run.

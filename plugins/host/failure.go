@@ -140,7 +140,7 @@ func checkBinary(path string) error {
 	e := &fault.Error{Boundary: fault.Plugin, Where: path}
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		e.Kind, e.What, e.Hint = fault.Missing, "there is no such plug-in", "build it with `make build`, or see `merit plugins list`"
+		e.Kind, e.What, e.Hint = fault.Missing, "there is no such plug-in", "build it, or correct the path"
 	case err != nil:
 		e.Kind, e.What, e.Err = fault.Missing, "cannot be read", err
 	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:

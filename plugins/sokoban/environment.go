@@ -29,9 +29,6 @@ type environment struct {
 }
 
 func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
-	if err := o.check(setup.Split); err != nil {
-		return nil, err
-	}
 	src, err := newSource(o, setup.Split)
 	if err != nil {
 		return nil, err

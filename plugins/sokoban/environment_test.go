@@ -123,7 +123,7 @@ func TestStepWithoutReset(t *testing.T) {
 func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"boxes": "x", "walls": [1, 2, 3], "speed": 1, "shares": {"tess": 1}}`: {
-			"options.boxes: must be a whole number, not string",
+			"options.boxes: must be a whole number, not \"x\"",
 			"options.shares.tess: is not an option",
 			"options.speed: is not an option",
 			"options.walls: must be [min, max] or one whole number",
@@ -139,7 +139,7 @@ func TestWrongOptions(t *testing.T) {
 			"options.walls: [3, 20] is no range from 0 to 13, which is the room there is",
 			"options.optimum: [0, 0] is no range that begins between 1 and max_steps",
 		},
-		`[]`: {"options: must be a mapping"},
+		`[]`: {"options: must be a section with keys below it"},
 	} {
 		_, err := definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))
 		require.Error(t, err, options)

@@ -18,6 +18,7 @@ func definition() plugin.Definition[Options] {
 		Version:  "1.0.0",
 		Summary:  "Push every box onto a target; generated levels or Boxoban files.",
 		Defaults: defaults(),
+		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
 		New:      newEnvironment,
 	}
 }

@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -23,8 +24,8 @@ func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env
 			What: fmt.Sprintf("%d is less than 1", setup.Slots), Hint: "ask for at least one slot",
 		}
 	}
-	o := d.Defaults
-	if err := decodeOptions(options, &o); err != nil {
+	o, err := d.decode(setup, options)
+	if err != nil {
 		return nil, err
 	}
 	if d.Vector != nil {
@@ -39,6 +40,17 @@ func (d Definition[Options]) Open(setup Setup, options json.RawMessage) (env.Env
 		return nil, err
 	}
 	return guarded(func() (env.Env, error) { return newSlots(e, d.Name, d.Version, setup.Slots) })
+}
+
+// decode returns the options over the defaults, or all that is wrong with them.
+func (d Definition[Options]) decode(setup Setup, options json.RawMessage) (Options, error) {
+	o := d.Defaults
+	wrong := decodeOptions(options, &o)
+	if d.Check != nil {
+		_, err := guarded(func() (struct{}, error) { return struct{}{}, d.Check(setup, o) })
+		wrong = append(wrong, err)
+	}
+	return o, errors.Join(wrong...)
 }
 
 // guarded runs an author's code and turns its panic into an error. The stack

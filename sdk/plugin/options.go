@@ -11,9 +11,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Problem is what a New or Vector function has against an option. The key is
-// the option's path, as in "walls" or "levels.train". Return all problems at
-// once with errors.Join; the user sees each with its place in the file.
+// Problem is what a Check, New or Vector function has against an option. The
+// key is the option's path, as in "walls" or "levels.train". Return all
+// problems at once with errors.Join; the user sees each with the file and line
+// that set the option.
 func Problem(key, what, hint string) error {
 	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: join("options", key), What: what, Hint: hint}
 }
@@ -26,56 +27,95 @@ func join(path, key string) string {
 }
 
 // decodeOptions decodes a JSON object over the struct that into points to, and
-// reports every unknown key and wrong type at once.
-func decodeOptions(raw json.RawMessage, into any) error {
+// reports every unknown key and wrong type at once. What is wrong keeps its
+// default.
+func decodeOptions(raw json.RawMessage, into any) []error {
 	if len(raw) == 0 {
 		return nil
 	}
-	return errors.Join(decodeValue("", raw, reflect.ValueOf(into).Elem())...)
+	return decodeValue("", raw, reflect.ValueOf(into).Elem())
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
 func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
-	if v.Kind() == reflect.Struct && !v.Addr().Type().Implements(unmarshaler) {
+	own := v.Addr().Type().Implements(unmarshaler)
+	switch {
+	case string(raw) == "null" && path != "":
+		return []error{Problem(path, "has no value", "give one, or remove the key to have the default")}
+	case v.Kind() == reflect.Struct && !own:
 		return decodeStruct(path, raw, v)
+	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String && !own:
+		return decodeMap(path, raw, v)
 	}
-	err := json.Unmarshal(raw, v.Addr().Interface())
+	value := reflect.New(v.Type())
+	value.Elem().Set(v)
+	err := json.Unmarshal(raw, value.Interface())
 	if err == nil {
+		v.Set(value.Elem())
 		return nil
 	}
+	what, hint := err.Error(), defaultHint(v)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
-		if wrong.Field != "" {
-			path = join(path, wrong.Field)
-		}
-		return []error{Problem(path, fmt.Sprintf("must be %s, not %s", describe(wrong.Type), wrong.Value), "")}
+		path, what = join(path, wrong.Field), fmt.Sprintf("must be %s, not %s", wanted(wrong.Type), found(raw, wrong))
 	}
-	return []error{Problem(path, err.Error(), "")}
+	return []error{Problem(path, what, hint)}
 }
 
 func decodeStruct(path string, raw json.RawMessage, v reflect.Value) []error {
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return []error{Problem(path, "must be a mapping", "")}
+	object, keys, err := decodeObject(path, raw)
+	if err != nil {
+		return []error{err}
 	}
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
 	known, names := fields(v)
 	var errs []error
 	for _, key := range keys {
 		at := join(path, key)
-		field, ok := known[key]
-		if !ok {
-			errs = append(errs, Problem(at, "is not an option", "the options are "+strings.Join(names, ", ")))
+		if field, ok := known[key]; ok {
+			errs = append(errs, decodeValue(at, object[key], field)...)
 			continue
 		}
-		errs = append(errs, decodeValue(at, object[key], field)...)
+		hint := "the options are " + strings.Join(names, ", ")
+		if nearest := fault.Nearest(key, names); nearest != "" {
+			hint = fmt.Sprintf("did you mean %s?", nearest)
+		}
+		errs = append(errs, Problem(at, "is not an option", hint))
 	}
 	return errs
+}
+
+func decodeMap(path string, raw json.RawMessage, v reflect.Value) []error {
+	object, keys, err := decodeObject(path, raw)
+	if err != nil {
+		return []error{err}
+	}
+	var errs []error
+	whole := reflect.MakeMap(v.Type()) // the default's own map belongs to all who open the environment
+	for it := v.MapRange(); it.Next(); {
+		whole.SetMapIndex(it.Key(), it.Value())
+	}
+	for _, key := range keys {
+		value := reflect.New(v.Type().Elem()).Elem()
+		errs = append(errs, decodeValue(join(path, key), object[key], value)...)
+		whole.SetMapIndex(reflect.ValueOf(key).Convert(v.Type().Key()), value)
+	}
+	if len(errs) == 0 {
+		v.Set(whole)
+	}
+	return errs
+}
+
+// decodeObject gives the values of a JSON object and its keys in order.
+func decodeObject(path string, raw json.RawMessage) (object map[string]json.RawMessage, keys []string, err error) {
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return nil, nil, Problem(path, "must be "+section, "write its keys on the lines below, indented")
+	}
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return object, keys, nil
 }
 
 // fields returns the settable fields of a struct by JSON name, and the names
@@ -95,23 +135,4 @@ func fields(v reflect.Value) (byName map[string]reflect.Value, names []string) {
 		names = append(names, name)
 	}
 	return byName, names
-}
-
-func describe(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return "a whole number"
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "a whole number, not negative"
-	case reflect.Float32, reflect.Float64:
-		return "a number"
-	case reflect.String:
-		return "text"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	default:
-		return "a mapping"
-	}
 }

@@ -31,12 +31,16 @@ type Spec = env.Spec
 type Definition[Options any] struct {
 	Name    string
 	Version string
-	Summary string // one sentence for `merit plugins list`
+	Summary string // one sentence, for lists
 	// Defaults are the options of a user who sets none; what a user sets is
 	// decoded over them, strictly.
 	Defaults Options
-	// New builds an environment whose slots are written one at a time. It
-	// returns all that is wrong with the options, joined: see Problem.
+	// Check, if set, returns all that is wrong with the options, joined: see
+	// Problem. It is called before New or Vector, and also when some options
+	// could not be decoded, which then have their defaults, so that a user
+	// hears everything at once.
+	Check func(Setup, Options) error
+	// New builds an environment whose slots are written one at a time.
 	New func(Setup, Options) (Environment, error)
 	// Vector builds an environment that steps all its slots together.
 	Vector func(Setup, Options) (Vector, error)

@@ -180,15 +180,46 @@ func TestOptions(t *testing.T) {
 	_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(
 		`{"rate": "high", "fast": 1, "inner": {"depth": 1.5, "names": "x", "nmaes": 1}, "weight": {"a": "b"}, "Hidden": 1}`))
 	require.EqualError(t, err, `options.Hidden: is not an option
-options.fast: must be true or false, not number
-options.inner.depth: must be a whole number, not number 1.5
-options.inner.names: must be a list, not string
+options.fast: must be true or false, not 1
+options.inner.depth: must be a whole number, not 1.5
+options.inner.names: must be a list, not "x"
 options.inner.nmaes: is not an option
-options.rate: must be a number, not string
-options.weight: must be a whole number, not string`)
+options.rate: must be a number, not "high"
+options.weight.a: must be a whole number, not "b"`)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
-	for raw, says := range map[string]string{`[1]`: "options: must be a mapping", `{"inner": 3}`: "options.inner: must be a mapping", `{`: "options: "} {
+	for raw, says := range map[string]string{
+		`[1]`: "options: must be a section", `{"inner": 3}`: "options.inner: must be a section", `{`: "options: ",
+		`{"rate": null}`: "options.rate: has no value", `{"weight": {"b": true}}`: "options.weight.b: must be a whole number, not true",
+		`{"fast": [1]}`: "options.fast: must be true or false, not a list", `{"rate": {}}`: "options.rate: must be a number, not a section",
+	} {
 		_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(raw))
 		require.ErrorContains(t, err, says)
 	}
+}
+
+// Promise: every problem of the options has a hint: the key that was perhaps
+// meant, the keys there are, or the default. What Check has against them is
+// said in the same breath, with the defaults in place of what has no sense.
+func TestHints(t *testing.T) {
+	d := plugin.Definition[options]{
+		Name: "o", Version: "1", Defaults: options{Rate: 0.5, Weight: map[string]int{"a": 1}},
+		Check: func(_ plugin.Setup, o options) error {
+			require.Equal(t, 0.5, o.Rate)
+			return errors.Join(plugin.Problem("inner.depth", "must not be negative", "0 is a good depth"))
+		},
+		New: func(plugin.Setup, options) (plugin.Environment, error) { panic("is not asked for") },
+	}
+	_, err := d.Open(plugin.Setup{Slots: 1}, json.RawMessage(`{"rate": "high", "wieght": 1, "colour": 1, "inner": {"depth": -1, "names": 1}}`))
+	var got []string
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		got = append(got, fault.As(e).Where+": "+fault.As(e).Hint)
+	}
+	require.Equal(t, []string{
+		"options.colour: the options are rate, fast, inner, weight",
+		"options.inner.names: correct it, or remove the key to have the default",
+		"options.rate: the default is 0.5",
+		"options.wieght: did you mean weight?",
+		"options.inner.depth: 0 is a good depth",
+	}, got)
+	require.Equal(t, map[string]int{"a": 1}, d.Defaults.Weight)
 }

@@ -32,7 +32,7 @@ func Serve[Options any](d Definition[Options]) {
 		os.Exit(exitMisuse)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
-		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand; see `merit plugins list`.\n"+
+		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
 			"Its options, with their defaults: %s\n", d.Name, d.Version, d.Summary, options)
 		os.Exit(exitMisuse)
 	}

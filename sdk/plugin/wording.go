@@ -1,0 +1,62 @@
+package plugin
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// The words of problems are those of a configuration file, which is where
+// options are written, not those of JSON, which is how they travel.
+const section = "a section with keys below it"
+
+// wanted names what an option of type t takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number that is not negative"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.String:
+		return "text"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	default:
+		return section
+	}
+}
+
+// found names what stands in raw where another type belongs: the value itself
+// if it is short, for that is what the user searches the file for.
+func found(raw json.RawMessage, wrong *json.UnmarshalTypeError) string {
+	kind, number, _ := strings.Cut(wrong.Value, " ")
+	switch {
+	case kind == "object":
+		return "a section"
+	case kind == "array":
+		return "a list"
+	case number != "":
+		return number
+	case len(raw) <= 60 && raw[0] != '[' && raw[0] != '{':
+		return string(raw)
+	case kind == "bool":
+		return "true or false"
+	case kind == "string":
+		return "text"
+	default:
+		return "a " + kind
+	}
+}
+
+// defaultHint says which value an option has that is not set.
+func defaultHint(v reflect.Value) string {
+	value, err := json.Marshal(v.Addr().Interface())
+	if err != nil || v.IsZero() || len(value) > 60 {
+		return "correct it, or remove the key to have the default"
+	}
+	return "the default is " + string(value)
+}
