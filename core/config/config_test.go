@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,4 +157,29 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, override string) {
 		_, _ = config.Parse("fuzz.yaml", data, ".", []string{override})
 	})
+}
+
+// Promise: what is found wrong after the file was read has the place of its
+// key, or of the section around it; it is said once, and in order.
+func TestPlaces(t *testing.T) {
+	f, _ := config.Parse("run.yaml", []byte("seed: 1\nenvironment:\n  plugin: maze\n  options:\n    size: 4\n    walls: {least: 1}\n"), ".",
+		[]string{"environment.options.doors=7"})
+	for path, want := range map[string]string{
+		"environment.options.size":        "run.yaml:5: environment.options.size",
+		"environment.options.walls.least": "run.yaml:6: environment.options.walls.least",
+		"environment.options.walls.most":  "run.yaml:6: environment.options.walls.most",
+		"environment.options.doors":       "--set environment.options.doors=7: environment.options.doors",
+		"environment.options.colour":      "run.yaml:4: environment.options.colour",
+		"rewards[0].module":               "run.yaml: rewards[0].module",
+	} {
+		require.Equal(t, want, f.Places.Of(path))
+	}
+	problem := func(at string) error {
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: at, What: "is wrong", Hint: "correct it"}
+	}
+	err := f.Places.Explain("environment", errors.Join(
+		io.EOF, problem("options.walls.least"), errors.Join(problem("options.size"), problem("options.walls.least"))))
+	require.EqualError(t, err, "run.yaml:5: environment.options.size: is wrong\nrun.yaml:6: environment.options.walls.least: is wrong\nEOF")
+	require.Equal(t, "correct it", fault.As(err).Hint)
+	require.NoError(t, f.Places.Explain("environment", nil))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // decoder walks a YAML tree beside the Go value that it fills. A library
@@ -25,7 +26,7 @@ type decoder struct {
 var durationType = reflect.TypeFor[time.Duration]()
 
 func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
-	d.lines[path] = d.at(n.GetToken())
+	d.place(n.GetToken(), n, path)
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
@@ -74,6 +75,9 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 			d.problem(it.Key(), at, "unknown key", suggest(key, fields.names))
 		default:
 			d.decode(it.Value(), field, at)
+			if _, section := it.Value().(ast.MapNode); section {
+				d.place(it.Key().GetToken(), it.Value(), at)
+			}
 		}
 		seen[key] = true
 	}
@@ -131,12 +135,31 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 			d.problem(it.Value(), at, "cannot be read", "write a plain YAML value")
 			continue
 		}
-		d.lines[at] = d.at(it.Key().GetToken())
+		d.placeAll(it.Key().GetToken(), it.Value(), at)
 		old := v.MapIndex(reflect.ValueOf(key))
 		if d.assignment && old.IsValid() {
 			value = merged(old.Interface(), value)
 		}
 		v.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(&value).Elem())
+	}
+}
+
+// place notes where a key is set. An override sets what it ends in, not the
+// sections that it leads through.
+func (d *decoder) place(at *token.Token, value ast.Node, path string) {
+	_, known := d.lines[path]
+	if _, section := value.(ast.MapNode); !(section && known && d.assignment) {
+		d.lines[path] = d.at(at)
+	}
+}
+
+// placeAll is place for a key that Merit does not know, and those below it.
+func (d *decoder) placeAll(key *token.Token, value ast.Node, path string) {
+	d.place(key, value, path)
+	if m, ok := value.(ast.MapNode); ok {
+		for it := m.MapRange(); it.Next(); {
+			d.placeAll(it.Key().GetToken(), it.Value(), join(path, it.Key().GetToken().Value))
+		}
 	}
 }
 

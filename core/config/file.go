@@ -33,6 +33,9 @@ type File struct {
 	PPO         learn.PPOConfig    `yaml:"ppo" json:"ppo"`
 	Train       train.Config       `yaml:"train" json:"train"`
 	Save        run.SaveConfig     `yaml:"save" json:"save"`
+
+	// Places says where each value was set.
+	Places Places `yaml:"-" json:"-"`
 }
 
 // Environment names the plug-in that plays and how it is run.

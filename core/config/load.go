@@ -57,7 +57,8 @@ func Parse(source string, data []byte, dir string, overrides []string) (*File, e
 	if readable {
 		d.check(f)
 	}
-	return f, d.all()
+	f.Places = Places{source, d.lines}
+	return f, joined(d.problems)
 }
 
 // document decodes a whole YAML document into v and reports whether it is

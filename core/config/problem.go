@@ -24,12 +24,12 @@ type problem struct {
 	err  error
 }
 
-// all joins the problems in the order of the lines; those without a line come
-// last.
-func (d *decoder) all() error {
-	slices.SortStableFunc(d.problems, func(a, b problem) int { return cmp.Compare(uint(a.line-1), uint(b.line-1)) })
-	errs := make([]error, len(d.problems))
-	for i, p := range d.problems {
+// joined joins the problems in the order of their lines; those without a line
+// come last.
+func joined(problems []problem) error {
+	slices.SortStableFunc(problems, func(a, b problem) int { return cmp.Compare(uint(a.line-1), uint(b.line-1)) })
+	errs := make([]error, len(problems))
+	for i, p := range problems {
 		errs[i] = p.err
 	}
 	return errors.Join(errs...)
@@ -65,12 +65,7 @@ func (d *decoder) mismatch(n ast.Node, v reflect.Value, path, want string) {
 }
 
 func (d *decoder) fail(at position, path string, kind fault.Kind, what, hint string) {
-	where := cmp.Or(at.source, d.source)
-	if at.line > 0 {
-		where = fmt.Sprintf("%s:%d", where, at.line)
-	}
-	if path != "" {
-		where += ": " + path
-	}
-	d.problems = append(d.problems, problem{at.line, &fault.Error{Boundary: fault.Config, Kind: kind, Where: where, What: what, Hint: hint}})
+	d.problems = append(d.problems, problem{at.line, &fault.Error{
+		Boundary: fault.Config, Kind: kind, Where: at.name(d.source, path), What: what, Hint: hint,
+	}})
 }

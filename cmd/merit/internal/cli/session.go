@@ -95,7 +95,7 @@ type session struct {
 // open finds and loads what file names, or says all that is wrong with it.
 func open(ctx context.Context, h *console.Host, file *config.File) (*session, error) {
 	s := &session{file: file}
-	pluginErr := openPlugin(ctx, h, s)
+	pluginErr := openPlugin(ctx, h, s, train.SplitTrain)
 	var err error
 	s.rewards, err = rewards.LoadAll(ctx, h, file.Sandbox, file.Rewards)
 	if err := errors.Join(pluginErr, err); err != nil {
@@ -107,19 +107,31 @@ func open(ctx context.Context, h *console.Host, file *config.File) (*session, er
 	return s, nil
 }
 
-func openPlugin(ctx context.Context, h *console.Host, s *session) error {
+// openPlugin finds the plug-in and holds it to the options of the
+// configuration, for each of splits.
+func openPlugin(ctx context.Context, h *console.Host, s *session, splits ...string) error {
 	path, err := findPlugin(h, s.file.Environment.Plugin)
 	if err != nil {
-		return err
-	}
-	if s.plugin, err = host.Inspect(ctx, path); err != nil {
-		return err
+		named := *fault.As(err)
+		named.Where = s.file.Places.Of("environment.plugin") + ": " + named.Where
+		return &named
 	}
 	if s.host, err = s.file.Environment.Host(train.SplitTrain); err != nil {
 		return err
 	}
 	s.host.Path, s.host.Log = path, h.Logger()
-	return nil
+	var problems []error
+	for _, split := range splits {
+		cfg := s.host
+		cfg.Split = split
+		if s.plugin, err = host.Check(ctx, cfg); err != nil {
+			problems = append(problems, err)
+		}
+		if err != nil && !errors.Is(err, fault.Of(fault.Config, "")) {
+			break // it does not run for any other split either
+		}
+	}
+	return s.file.Places.Explain("environment", errors.Join(problems...))
 }
 
 // openEnv starts the environment for a worker.

@@ -74,27 +74,18 @@ func (o *validateOptions) rewards(ctx context.Context, file *config.File, broken
 
 // plugin starts the plug-in for each split and lays out the policy for it.
 func (o *validateOptions) plugin(ctx context.Context, s *session) error {
-	if s.file.Environment.Plugin == "" {
+	cfg, err := s.file.Environment.Host(train.SplitTrain)
+	if err != nil || s.file.Environment.Plugin == "" || len(cfg.Validate()) > 0 {
 		return nil // a problem of the configuration already
 	}
-	if err := openPlugin(ctx, o.host, s); err != nil {
+	if err := openPlugin(ctx, o.host, s, train.SplitTrain, train.SplitValidation, train.SplitTest); err != nil {
 		return err
 	}
-	var problems []error
-	for _, split := range []string{train.SplitTrain, train.SplitValidation, train.SplitTest} {
-		e, err := s.openEnv(ctx, split, 0)
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		spec := e.Spec()
-		problems = append(problems, e.Close())
-		if split == train.SplitTrain && len(s.file.Policy.Validate()) == 0 {
-			_, err := learn.NewPolicy(s.file.Policy, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, rl.Seed(s.file.Seed))
-			problems = append(problems, err)
-		}
+	if len(s.file.Policy.Validate()) > 0 {
+		return nil // likewise
 	}
-	return errors.Join(problems...)
+	_, err = learn.NewPolicy(s.file.Policy, learn.Input{Shape: s.plugin.FeatureShape, Actions: s.plugin.Actions}, rl.Seed(s.file.Seed))
+	return err
 }
 
 func (o *validateOptions) report(s *session) error {

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Places says where each key of a configuration was set, for problems that
+// only show when its values are used.
+type Places struct {
+	source string
+	lines  map[string]position
+}
+
+// Of returns the place of a key path for a person: "file:line: key", or the
+// override that set it. A key that was not set itself has the place of the
+// section around it.
+func (p Places) Of(path string) string {
+	return p.at(path).name(p.source, path)
+}
+
+func (p Places) at(path string) position {
+	for key := path; key != ""; key = key[:max(strings.LastIndexAny(key, ".["), 0)] {
+		if at, ok := p.lines[key]; ok {
+			return at
+		}
+	}
+	return position{}
+}
+
+// Explain puts its place before each problem of the configuration in err,
+// whose Where is a key path below key, and orders them by line. What was said
+// twice is said once; other errors stay as they are and come last.
+func (p Places) Explain(key string, err error) error {
+	var found []problem
+	seen := map[fault.Error]bool{}
+	for _, e := range flatten(err) {
+		f, ok := e.(*fault.Error)
+		if !ok || f.Boundary != fault.Config {
+			found = append(found, problem{0, e})
+			continue
+		}
+		placed, at := *f, p.at(join(key, f.Where))
+		placed.Where = at.name(p.source, strings.TrimSuffix(join(key, f.Where), "."))
+		if !seen[placed] {
+			found = append(found, problem{at.line, &placed})
+			seen[placed] = true
+		}
+	}
+	return joined(found)
+}
+
+// flatten returns the errors that errors.Join put beside each other.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range several.Unwrap() {
+		all = append(all, flatten(e)...)
+	}
+	return all
+}
+
+// name writes a position and the key that is set there.
+func (at position) name(source, path string) string {
+	where := cmp.Or(at.source, source)
+	if at.line > 0 {
+		where = fmt.Sprintf("%s:%d", where, at.line)
+	}
+	if path != "" {
+		where += ": " + path
+	}
+	return where
+}
