@@ -31,6 +31,7 @@ var table = []row{
 	{"core/advantage", []string{"core/fault"}, "estimators are slice functions; core/fault has the words for a wrong setting"},
 	{"core/advantage/rowio", []string{"core/advantage", "core/fault"}, "the estimators' rows as files"},
 	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
+	{"core/credit", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/advantage"}, "score → align → estimate → write, once for training, evaluation and rollouts"},
 	{"core/rollout", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},
 	{"core/learn", []string{"core/rl", "core/fault", "core/policy", "core/align", "core/advantage"}, "policy and updater"},
 	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},

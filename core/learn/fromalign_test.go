@@ -2,6 +2,7 @@ package learn_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,6 +73,22 @@ func TestSamplesFromBatch(t *testing.T) {
 	s, err = learn.SamplesFrom(b, r)
 	require.NoError(t, err)
 	require.Equal(t, r.Advantage[2:], s.Advantage)
+}
+
+// Promise: steps that were written to a file and read back are not learned
+// from: the numbers behind their decisions are gone.
+func TestSamplesFromFiles(t *testing.T) {
+	groups := played()
+	for i, tr := range groups[0].Trajectories {
+		text, err := json.Marshal(tr)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "sampled")
+		groups[0].Trajectories[i], err = rl.DecodeTrajectory(text, 1)
+		require.NoError(t, err)
+	}
+	_, err := learn.SamplesFrom(credited(t, groups))
+	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
+	require.ErrorContains(t, err, "not taken by an embedded policy in this process")
 }
 
 // Promise: a step that no embedded policy took is an error that names

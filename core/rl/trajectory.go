@@ -91,12 +91,12 @@ type Step struct {
 	Action    Action   `json:"action"`
 	RawOutput string   `json:"raw_output,omitempty"` // what the policy emitted before parsing
 
-	LogProb       float64  `json:"log_prob"`          // of the action, nats, at sampling time
-	Entropy       float64  `json:"entropy"`           // of the policy at this observation, nats
-	Value         *float64 `json:"value,omitempty"`   // critic's estimate, if there is one
-	Tokens        []Token  `json:"tokens,omitempty"`  // as sampled: never re-tokenise
-	PolicyVersion uint64   `json:"policy_version"`    // learner updates behind the policy that acted
-	Policy        *Sampled `json:"sampled,omitempty"` // what a learner needs to recompute the distribution
+	LogProb       float64  `json:"log_prob"`         // of the action, nats, at sampling time
+	Entropy       float64  `json:"entropy"`          // of the policy at this observation, nats
+	Value         *float64 `json:"value,omitempty"`  // critic's estimate, if there is one
+	Tokens        []Token  `json:"tokens,omitempty"` // as sampled: never re-tokenise
+	PolicyVersion uint64   `json:"policy_version"`   // learner updates behind the policy that acted
+	Policy        *Sampled `json:"-"`                // what a learner needs to recompute the distribution; nil for steps from files
 
 	EnvReward   float64                    `json:"env_reward"`
 	Terminated  bool                       `json:"terminated,omitempty"`
@@ -110,9 +110,9 @@ type Step struct {
 // Sampled is the numeric view of one decision of an embedded policy. It stays
 // in memory: files hold the conversation, from which it can be made again.
 type Sampled struct {
-	Features []float32 `json:"-"` // the observation tensor, flattened; shared with the rollout's arena
-	Mask     []byte    `json:"-"` // 1 = available, per action; nil = all
-	LogitMax float32   `json:"-"` // largest available logit: the shift that keeps exp finite in the learner
+	Features []float32 // the observation tensor, flattened; shared with the rollout's arena
+	Mask     []byte    // 1 = available, per action; nil = all
+	LogitMax float32   // largest available logit: the shift that keeps exp finite in the learner
 }
 
 // Credit is what a step was found to be worth.

@@ -1,10 +1,6 @@
 package train
 
-import (
-	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn"
-	"github.com/merit-rl/merit/core/run"
-)
+import "github.com/merit-rl/merit/core/run"
 
 // learnerSection is the section of a checkpoint that holds the learner's
 // state, as learn.State encodes itself.
@@ -36,17 +32,4 @@ func (l *loop) restore(c *run.Checkpoint) error {
 	}
 	l.deps.Log.Info("resuming", "iteration", l.cursor.Iteration, "run", l.dir.Path())
 	return nil
-}
-
-// LearnerState reads the learner's state out of a checkpoint.
-func LearnerState(c *run.Checkpoint) (s learn.State, err error) {
-	data, ok := c.Section(learnerSection)
-	if !ok {
-		return s, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it holds no learner's state",
-			Hint: "it was written by another version of merit; train again in a new directory",
-		}
-	}
-	err = s.UnmarshalBinary(data)
-	return s, err
 }

@@ -1,7 +1,7 @@
 package train
 
 import (
-	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train/stats"
@@ -17,7 +17,7 @@ type episode struct {
 
 // episodes returns one episode for each trajectory of a batch. A success is an
 // episode that the environment terminated with a score above threshold.
-func episodes(b *align.Batch, threshold float64) []episode {
+func episodes(b *credit.Batch, threshold float64) []episode {
 	out := make([]episode, len(b.Trajectories))
 	for i, t := range b.Trajectories {
 		from, to := b.First[i], b.First[i+1]

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
@@ -25,11 +25,7 @@ func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, 
 	if err != nil {
 		return nil, err
 	}
-	results, err := l.pool.Evaluate(ctx, groups, nil)
-	if err != nil {
-		return nil, err
-	}
-	batch, err := align.Join(l.s.Align, groups, results, l.pool.StepIndexing())
+	batch, err := l.judge.Run(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -44,29 +40,29 @@ func fileName(what string) string { return strings.ReplaceAll(what, " ", "-") }
 
 // validate measures the policy on held-out starts, the same ones each time,
 // and decides whether it is the best so far and whether the run is over.
-func (l *loop) validate(ctx context.Context, it *run.Iteration) error {
-	e, err := l.evaluate(ctx, SplitValidation, l.validator, l.seed.Child(labelValidation), l.s.Train.ValidationEpisodes)
+func (l *loop) validate(ctx context.Context, it *iteration) error {
+	e, err := l.evaluate(ctx, SplitValidation, l.validator, l.seed.Child(credit.SeedValidation), l.s.Train.ValidationEpisodes)
 	if err != nil {
 		return err
 	}
 	score := e.score // a pointer into e would keep its trajectories
-	it.Validation = &score
-	it.Best = l.judge(it.Iteration, e.score)
+	it.line.Validation = &score
+	it.line.Best = it.judge(l.s.Train, score)
 	return nil
 }
 
 // judge keeps the books of early stop and reports whether s is the best
 // validation so far: more success, or as much with a higher return.
-func (l *loop) judge(iteration int, s run.Score) bool {
-	c, t := &l.cursor, l.s.Train
-	better := iteration == 0 || s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return
+func (it *iteration) judge(t Config, s run.Score) bool {
+	c := &it.cursor
+	better := c.Iteration == 0 || s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return
 	c.Unimproved++
 	if better {
-		c.Best = run.Standing{Iteration: iteration, Success: s.Success, Return: s.Return}
+		c.Best = run.Standing{Iteration: c.Iteration, Success: s.Success, Return: s.Return}
 		c.Unimproved = 0
 	}
 	switch {
-	case iteration == 0: // an untrained policy is no reason to stop
+	case c.Iteration == 0: // an untrained policy is no reason to stop
 	case t.TargetSuccess > 0 && s.Success >= t.TargetSuccess:
 		c.Stop = run.StopTarget
 	case t.Patience > 0 && c.Unimproved >= t.Patience:

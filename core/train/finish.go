@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/run"
@@ -17,7 +19,7 @@ const pairedTest = "exact McNemar, paired by start, two-sided"
 // finish plays the test split with the untrained policy and the best
 // checkpoint and writes what the run found.
 func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
-	watch := startWatch()
+	began := time.Now()
 	c := &l.cursor
 	s := &run.Summary{
 		Stop: c.Stop, Iterations: c.Iteration, Best: c.Best.Iteration, EnvSteps: c.EnvSteps, Episodes: c.Episodes,
@@ -44,7 +46,7 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 		s.Time.Training += it.Time.Total - it.Time.Validate
 		s.Time.Evaluation += it.Time.Validate
 	}
-	watch.lap(&s.Time.Evaluation)
+	s.Time.Evaluation += time.Since(began).Seconds()
 	if err := l.dir.WriteSummary(s); err != nil {
 		return nil, err
 	}
@@ -62,25 +64,15 @@ func (l *loop) contestants(ctx context.Context) (untrained, trained *learn.Polic
 	if err != nil {
 		return nil, nil, err
 	}
-	if untrained, err = l.newPolicy(spec); err != nil {
-		return nil, nil, err
-	}
-	if trained, err = l.newPolicy(spec); err != nil {
-		return nil, nil, err
-	}
-	learner, err := learn.NewLearner(l.s.PPO, trained)
-	if err != nil {
+	if untrained, err = Untrained(l.s, spec); err != nil {
 		return nil, nil, err
 	}
 	best, err := run.ReadCheckpoint(l.dir.Path(), run.Best)
 	if err != nil {
 		return nil, nil, err
 	}
-	state, err := LearnerState(best)
-	if err != nil {
-		return nil, nil, err
-	}
-	return untrained, trained, learner.Restore(state)
+	trained, err = Trained(l.s, spec, best)
+	return untrained, trained, err
 }
 
 // test plays the test split twice with p: by sampling, which is what training
@@ -110,7 +102,7 @@ func (l *loop) testOnce(ctx context.Context, what string, p policy.Policy) (e *e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return l.evaluate(ctx, what, c, l.seed.Child(labelTest), l.s.Train.TestEpisodes)
+	return l.evaluate(ctx, what, c, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes)
 }
 
 // paired returns the successes of the starts that both evaluations scored.

@@ -4,17 +4,18 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/rl"
 )
 
 // logSteps writes every step of the batch at debug level, with the credit that
 // it was given; the collector has logged what was known before, under the same
 // trajectory and step. Where debug is off it costs nothing.
-func (l *loop) logSteps(ctx context.Context) {
+func (l *loop) logSteps(ctx context.Context, b *credit.Batch) {
 	if !l.deps.Log.Enabled(ctx, slog.LevelDebug) {
 		return
 	}
-	for _, t := range l.batch.Trajectories {
+	for _, t := range b.Trajectories {
 		for i := range t.Steps {
 			l.deps.Log.LogAttrs(ctx, slog.LevelDebug, "credit", stepAttrs(t, &t.Steps[i])...)
 		}

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/merit-rl/merit/core/advantage"
-	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
@@ -16,15 +15,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
-)
-
-// Labels of the branches of the run's seed.
-const (
-	labelInit uint64 = iota + 1
-	labelTrain
-	labelUpdate
-	labelValidation
-	labelTest
 )
 
 // loop is a run under way.
@@ -38,13 +28,10 @@ type loop struct {
 	learner   *learn.Learner
 	collector *rollout.Collector // plays the train split
 	validator *rollout.Collector // plays the validation split
-	pool      *reward.Pool
+	credit    credit.Pipeline    // of training
+	judge     credit.Pipeline    // of evaluations, which only score
 
-	cursor         run.Cursor
-	collected      int    // episodes of the running iteration, dropped ones too
-	episodesBefore uint64 // episodes of the iterations before the running one
-	batch          align.Batch
-	credit         advantage.Result
+	cursor run.Cursor // where the run stands: behind the last recorded iteration
 }
 
 func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, error) {
@@ -57,13 +44,16 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	if s.PPO.Schedule.Updates == 0 {
 		s.PPO.Schedule.Updates = max(s.Train.Iterations, s.PPO.Schedule.WarmUp+1)
 	}
-	l := &loop{s: s, deps: deps, dir: dir, seed: rl.Seed(s.Seed), pool: reward.NewPool(deps.Rewards, s.Rollout.Parallel)}
+	l := &loop{s: s, deps: deps, dir: dir, seed: rl.Seed(s.Seed)}
+	l.judge = credit.Pipeline{Rewards: reward.NewPool(deps.Rewards, s.Rollout.Parallel), Align: s.Align}
+	l.credit = l.judge
+	l.credit.Advantage = &l.s.Advantage
 	l.cursor = run.Cursor{Seed: s.Seed, Outcomes: map[string]int{}}
 	spec, err := l.spec(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if l.policy, err = l.newPolicy(spec); err != nil {
+	if l.policy, err = Untrained(s, spec); err != nil {
 		return nil, err
 	}
 	if l.learner, err = learn.NewLearner(s.PPO, l.policy); err != nil {
@@ -83,11 +73,6 @@ func (l *loop) spec(ctx context.Context) (env.Spec, error) {
 		return env.Spec{}, err
 	}
 	return e.Spec(), e.Close()
-}
-
-// newPolicy returns the untrained policy, which is a function of the seed.
-func (l *loop) newPolicy(spec env.Spec) (*learn.Policy, error) {
-	return learn.NewPolicy(l.s.Policy, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, l.seed.Child(labelInit))
 }
 
 func (l *loop) newCollector(split string, p policy.Policy) (*rollout.Collector, error) {
@@ -110,11 +95,10 @@ func (l *loop) progress(what string) func(rollout.Progress) {
 	return func(p rollout.Progress) { l.deps.Progress.Collecting(what, p.Episodes, p.Total) }
 }
 
-func prefix(iteration int) string { return fmt.Sprintf("train-%d-", iteration) }
-
-func numeric(iteration int, what string, err error) error {
-	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Numeric, Where: fmt.Sprintf("iteration %d", iteration), What: what, Err: err,
-		Hint: "look at the rewards with `merit view`; all base rewards must be finite and of reasonable size",
+// inIteration says in which iteration a learner's error arose.
+func inIteration(n int, err error) error {
+	if f := fault.As(err); f != nil && f.Boundary == fault.Learner {
+		f.Where = fmt.Sprintf("iteration %d", n)
 	}
+	return err
 }

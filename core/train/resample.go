@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -14,59 +15,57 @@ import (
 // an iteration always has rows.
 //
 // Source: dynamic sampling of DAPO, arXiv 2503.14476, Section 3.2.
-func (l *loop) resample(ctx context.Context, n int, groups []*rl.Group, evaluations []reward.Evaluation) ([]*rl.Group, []reward.Evaluation, error) {
-	want := len(groups)
-	kept, scores := varied(groups, evaluations)
-	for round := 1; round <= l.s.Train.Resample && len(kept) < want; round++ {
-		more, err := l.collect(ctx, n, round)
+func (l *loop) resample(ctx context.Context, it *iteration, first credit.Scored) (credit.Scored, error) {
+	want := len(first.Groups)
+	kept := varied(first)
+	for round := 1; round <= l.s.Train.Resample && len(kept.Groups) < want; round++ {
+		more, err := l.collect(ctx, it, round)
 		if err != nil {
-			return nil, nil, err
+			return kept, err
 		}
-		found, err := l.pool.Evaluate(ctx, more, nil)
+		scored, err := l.credit.Score(ctx, more)
 		if err != nil {
-			return nil, nil, err
+			return kept, err
 		}
-		g, e := varied(more, found)
-		kept, scores = append(kept, g...), append(scores, e...)
+		found := varied(scored)
+		kept.Groups = append(kept.Groups, found.Groups...)
+		kept.Evaluations = append(kept.Evaluations, found.Evaluations...)
 	}
-	if len(kept) == 0 {
-		return groups, evaluations, nil
+	if len(kept.Groups) == 0 {
+		return first, nil
 	}
-	if len(kept) > want {
-		kept = kept[:want]
-		scores = scores[:members(kept)]
+	if len(kept.Groups) > want {
+		kept.Groups = kept.Groups[:want]
+		kept.Evaluations = kept.Evaluations[:members(kept.Groups)]
 	}
-	return kept, scores, nil
+	return kept, nil
 }
 
-// varied returns the groups whose scored members differ in score, and their
-// evaluations.
-func varied(groups []*rl.Group, evaluations []reward.Evaluation) ([]*rl.Group, []reward.Evaluation) {
-	scores := make([]float64, len(evaluations))
-	group := make([]int32, len(evaluations))
+// varied returns the groups whose scored members differ in score.
+func varied(s credit.Scored) (out credit.Scored) {
+	scores := make([]float64, len(s.Evaluations))
+	group := make([]int32, len(s.Evaluations))
 	i := 0
-	for g := range groups {
-		for range groups[g].Trajectories {
-			scores[i], group[i] = evaluations[i].Result.Score, int32(g)
-			if evaluations[i].Outcome != reward.Scored {
+	for g := range s.Groups {
+		for range s.Groups[g].Trajectories {
+			scores[i], group[i] = s.Evaluations[i].Result.Score, int32(g)
+			if s.Evaluations[i].Outcome != reward.Scored {
 				group[i] = -1
 			}
 			i++
 		}
 	}
-	keep := advantage.GroupsWithVariance(make([]bool, len(groups)), scores, group)
-	var outGroups []*rl.Group
-	var out []reward.Evaluation
+	keep := advantage.GroupsWithVariance(make([]bool, len(s.Groups)), scores, group)
 	i = 0
-	for g := range groups {
-		size := len(groups[g].Trajectories)
+	for g := range s.Groups {
+		size := len(s.Groups[g].Trajectories)
 		if keep[g] {
-			outGroups = append(outGroups, groups[g])
-			out = append(out, evaluations[i:i+size]...)
+			out.Groups = append(out.Groups, s.Groups[g])
+			out.Evaluations = append(out.Evaluations, s.Evaluations[i:i+size]...)
 		}
 		i += size
 	}
-	return outGroups, out
+	return out
 }
 
 func members(groups []*rl.Group) (n int) {

@@ -1,3 +1,10 @@
+// Package train is the loop: collect → score → assign credit → update →
+// record, with validation, early stop, checkpoints, resume and the final table
+// of the untrained against the trained policy.
+//
+// Everything a run does is a function of its settings, its seed and the reward
+// modules; wall clock goes into "time" fields only. Environments and rewards
+// come in as Deps.
 package train
 
 import (
@@ -37,7 +44,11 @@ func (l *loop) run(ctx context.Context) (*run.Summary, error) {
 		return nil, err
 	}
 	for l.cursor.Stop == "" {
-		if err := l.step(ctx); err != nil {
+		it, err := l.step(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.record(it); err != nil {
 			return nil, err
 		}
 	}
@@ -53,33 +64,37 @@ func (l *loop) begin(ctx context.Context) error {
 	if checkpoint != nil {
 		return l.restore(checkpoint)
 	}
-	watch := startWatch()
-	it := run.Iteration{}
-	if err := l.validate(ctx, &it); err != nil {
+	it := newIteration(0, l.cursor)
+	if err := l.validate(ctx, it); err != nil {
 		return err
 	}
-	watch.lap(&it.Time.Validate)
-	return l.record(&it, watch)
+	it.lap(&it.line.Time.Validate)
+	return l.record(it)
 }
 
-// record ends an iteration: its line, and a checkpoint when one is due.
-func (l *loop) record(it *run.Iteration, watch *watch) error {
-	c := &l.cursor
-	c.Iteration = it.Iteration
-	it.EnvSteps, it.Episodes = c.EnvSteps, c.Episodes
+// record ends an iteration: its episodes and its line are written, the run
+// stands behind it, and a checkpoint is saved when one is due.
+func (l *loop) record(it *iteration) error {
+	line, c := &it.line, &it.cursor
+	if err := l.dir.SaveEpisodes(it.kept); err != nil {
+		return err
+	}
+	it.lap(&line.Time.Record)
+	line.EnvSteps, line.Episodes = c.EnvSteps, c.Episodes
 	if c.Stop == "" && c.Iteration >= l.s.Train.Iterations {
 		c.Stop = run.StopIterations
 	}
-	watch.total(&it.Time.Total)
-	if it.Time.Collect > 0 && it.Rollout != nil {
-		it.Time.StepsPerSecond = float64(it.Rollout.Steps) / it.Time.Collect
+	line.Time.Total = it.last.Sub(it.begin).Seconds()
+	if line.Time.Collect > 0 && line.Rollout != nil {
+		line.Time.StepsPerSecond = float64(line.Rollout.Steps) / line.Time.Collect
 	}
-	if err := l.dir.Record(*it); err != nil {
+	if err := l.dir.Record(*line); err != nil {
 		return err
 	}
 	c.MetricLines++
-	l.deps.Progress.Iterated(*it, l.s.Train.Iterations)
-	if it.Best || c.Stop != "" || c.Iteration%l.s.Train.CheckpointEvery == 0 {
+	l.cursor = *c
+	l.deps.Progress.Iterated(*line, l.s.Train.Iterations)
+	if line.Best || c.Stop != "" || c.Iteration%l.s.Train.CheckpointEvery == 0 {
 		return l.checkpoint()
 	}
 	return nil

@@ -2,99 +2,95 @@ package train
 
 import (
 	"context"
+	"fmt"
 
-	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
-	"github.com/merit-rl/merit/core/run"
 )
 
-// step is one iteration: collect → score → align → advantage → update →
-// validate → record.
-func (l *loop) step(ctx context.Context) error {
+// step is one iteration: collect → score → assign credit → update → validate.
+// Nothing but the policy has changed until record takes what it returns.
+func (l *loop) step(ctx context.Context) (*iteration, error) {
 	n := l.cursor.Iteration + 1
-	it := run.Iteration{Iteration: n}
-	watch := startWatch()
+	it := newIteration(n, l.cursor)
+	t := &it.line.Time
 
-	groups, err := l.collect(ctx, n, 0)
+	groups, err := l.collect(ctx, it, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	watch.lap(&it.Time.Collect)
+	it.lap(&t.Collect)
 
-	evaluations, err := l.pool.Evaluate(ctx, groups, nil)
+	scored, err := l.credit.Score(ctx, groups)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	watch.lap(&it.Time.Score)
+	it.lap(&t.Score)
 	if l.s.Train.Resample > 0 {
-		if groups, evaluations, err = l.resample(ctx, n, groups, evaluations); err != nil {
-			return err
+		if scored, err = l.resample(ctx, it, scored); err != nil {
+			return nil, err
 		}
-		watch.lap(&it.Time.Collect)
+		it.lap(&t.Collect)
 	}
 
-	if err := l.batch.Fill(l.s.Align, groups, evaluations, l.pool.StepIndexing()); err != nil {
-		return err
+	batch, err := l.credit.Assign(scored)
+	if err != nil {
+		return nil, inIteration(n, err)
 	}
-	watch.lap(&it.Time.Align)
-
-	if err := advantage.Estimate(l.s.Advantage, &l.batch.Rows, &l.credit); err != nil {
-		return numeric(n, "the advantages cannot be computed", err)
-	}
-	l.batch.Write(&l.credit)
-	l.logSteps(ctx)
+	l.logSteps(ctx, batch)
 	if l.s.Train.SkipZero {
-		skipZero(l.credit.Weight, l.credit.Advantage)
+		skipZero(batch)
 	}
-	watch.lap(&it.Time.Advantage)
+	it.lap(&t.Advantage)
+	t.Align = batch.Aligning.Seconds()
+	t.Advantage -= t.Align
 
-	samples, err := learn.SamplesFrom(&l.batch, &l.credit)
+	samples, err := learn.SamplesFrom(&batch.Batch, &batch.Credit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	stats, err := l.learner.Update(ctx, samples, l.seed.Path(labelUpdate, uint64(n)))
+	stats, err := l.learner.Update(ctx, samples, l.seed.Path(credit.SeedUpdate, uint64(n)))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	watch.lap(&it.Time.Update)
+	it.lap(&t.Update)
 
-	l.count(&it, &stats)
-	if err := l.dir.SaveEpisodes(selectEpisodes(l.s.Save, l.episodesBefore, l.batch.Trajectories)); err != nil {
-		return err
-	}
-	watch.lap(&it.Time.Record)
+	before := l.cursor.Episodes
+	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train.SuccessScore, &stats)
+	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
+	it.lap(&t.Record)
 
 	if n%l.s.Train.EvaluateEvery == 0 || n == l.s.Train.Iterations {
-		if err := l.validate(ctx, &it); err != nil {
-			return err
+		if err := l.validate(ctx, it); err != nil {
+			return nil, err
 		}
-		watch.lap(&it.Time.Validate)
+		it.lap(&t.Validate)
 	}
-	return l.record(&it, watch)
+	return it, nil
 }
 
-// collect plays the groups of iteration n. Round 0 is what the iteration
-// begins with; later rounds replace groups.
-func (l *loop) collect(ctx context.Context, n, round int) ([]*rl.Group, error) {
+// collect plays the groups of an iteration. Round 0 is what it begins with;
+// later rounds replace groups.
+func (l *loop) collect(ctx context.Context, it *iteration, round int) ([]*rl.Group, error) {
 	plan := rollout.Plan{
-		Seed: l.seed.Path(labelTrain, uint64(n)), FirstGroup: round * l.s.Rollout.Groups, Prefix: prefix(n),
+		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
+		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration),
 	}
 	groups, stats, err := l.collector.Collect(ctx, plan, l.progress(SplitTrain))
 	if err != nil {
 		return nil, err
 	}
-	l.cursor.EnvSteps += uint64(stats.Steps)
-	l.collected += stats.Episodes
+	it.played(stats.Steps, stats.Episodes)
 	return groups, nil
 }
 
 // skipZero takes the weight of rows whose advantage is 0.
-func skipZero(weight, advantage []float64) {
-	for i, a := range advantage {
+func skipZero(b *credit.Batch) {
+	for i, a := range b.Credit.Advantage {
 		if a == 0 {
-			weight[i] = 0
+			b.Credit.Weight[i] = 0
 		}
 	}
 }

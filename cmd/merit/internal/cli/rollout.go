@@ -15,8 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
-	"github.com/merit-rl/merit/core/advantage"
-	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
@@ -28,10 +27,6 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 )
-
-// labelRollout is the branch of the seed that rollouts of this verb come from:
-// none that training uses.
-const labelRollout = 1 << 32
 
 type rolloutOptions struct {
 	host   *console.Host
@@ -173,35 +168,25 @@ func (o *rolloutOptions) newPolicy(ctx context.Context, s *session, dir, name st
 	if err := e.Close(); err != nil {
 		return nil, err
 	}
-	p, err := learn.NewPolicy(s.file.Policy, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, rl.Seed(s.file.Seed))
-	if err != nil {
-		return nil, err
-	}
+	p, err := train.Untrained(s.file.Settings(), spec)
 	if dir != "" {
-		if err := restore(s.file.PPO, p, dir, name); err != nil {
-			return nil, err
-		}
+		p, err = trained(s.file.Settings(), spec, dir, name)
 	}
-	if o.greedy {
+	switch {
+	case err != nil:
+		return nil, err
+	case o.greedy:
 		return p.Greedy(), nil
 	}
 	return p, nil
 }
 
-func restore(cfg learn.PPOConfig, p *learn.Policy, dir, name string) error {
+func trained(s train.Settings, spec env.Spec, dir, name string) (*learn.Policy, error) {
 	checkpoint, err := run.ReadCheckpoint(dir, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	state, err := train.LearnerState(checkpoint)
-	if err != nil {
-		return err
-	}
-	learner, err := learn.NewLearner(cfg, p)
-	if err != nil {
-		return err
-	}
-	return learner.Restore(state)
+	return train.Trained(s, spec, checkpoint)
 }
 
 // play collects, scores and writes, a collection of the configured size at a
@@ -214,12 +199,13 @@ func (o *rolloutOptions) play(ctx context.Context, s *session, p policy.Policy, 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, collector.Close()) }()
-	pool := reward.NewPool(s.rewards.Parts, s.file.Rollout.Parallel)
+	pipeline := credit.Pipeline{Align: s.file.Align, Advantage: &s.file.Advantage}
+	pipeline.Rewards = reward.NewPool(s.rewards.Parts, s.file.Rollout.Parallel)
 	progress := o.host.Progress("rollout", "episodes", int64(o.groups*s.file.Rollout.Members))
 	defer progress.Close()
 	for first := 0; first < o.groups; first += s.file.Rollout.Groups {
 		plan := rollout.Plan{
-			Seed: rl.Seed(s.file.Seed).Child(labelRollout), FirstGroup: first,
+			Seed: rl.Seed(s.file.Seed).Child(credit.SeedRollout), FirstGroup: first,
 			Groups: min(s.file.Rollout.Groups, o.groups-first), Prefix: o.split + "-",
 		}
 		groups, _, err := collector.Collect(ctx, plan, func(r rollout.Progress) {
@@ -228,7 +214,7 @@ func (o *rolloutOptions) play(ctx context.Context, s *session, p policy.Policy, 
 		if err != nil {
 			return nil, err
 		}
-		few, err := o.credit(ctx, s, pool, groups, out)
+		few, err := o.credit(ctx, &pipeline, groups, out)
 		if err != nil {
 			return nil, err
 		}
@@ -238,17 +224,11 @@ func (o *rolloutOptions) play(ctx context.Context, s *session, p policy.Policy, 
 }
 
 // credit scores groups, assigns credit and writes the trajectories.
-func (o *rolloutOptions) credit(ctx context.Context, s *session, pool *reward.Pool, groups []*rl.Group, out io.Writer) (unscored, err error) {
-	evaluations, err := pool.Evaluate(ctx, groups, nil)
-	if err != nil {
-		return nil, err
+func (o *rolloutOptions) credit(ctx context.Context, p *credit.Pipeline, groups []*rl.Group, out io.Writer) (unscored, err error) {
+	batch, unscored := p.Run(ctx, groups)
+	if batch == nil {
+		return nil, unscored
 	}
-	batch, unscored := align.Join(s.file.Align, groups, evaluations, pool.StepIndexing())
-	var result advantage.Result
-	if err := advantage.Estimate(s.file.Advantage, &batch.Rows, &result); err != nil {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Numeric, What: "no advantages", Err: err, Hint: "look at the rewards with merit view"}
-	}
-	batch.Write(&result)
 	for _, t := range batch.Trajectories {
 		o.count.add(t)
 		if err := console.WriteLine(out, t); err != nil {

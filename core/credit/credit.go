@@ -1,0 +1,85 @@
+// Package credit is the way from played episodes to credited steps that
+// training, evaluations and rollouts share: score → align → estimate → write.
+// Groups go in, a Batch comes out, and nothing is kept between calls. Beside
+// it stand the branches of a run's seed, so that no two of them meet.
+package credit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Pipeline is what credit is a function of, beside the episodes. It is safe
+// for concurrent use.
+type Pipeline struct {
+	Rewards *reward.Pool
+	Align   align.Config
+	// Advantage selects the estimator. Nil judges episodes only: their steps
+	// get rewards and no credit.
+	Advantage *advantage.Config
+}
+
+// Scored is groups with an evaluation for each of their trajectories, in
+// group-major order.
+type Scored struct {
+	Groups      []*rl.Group
+	Evaluations []reward.Evaluation
+}
+
+// Batch is groups as rows, with the credit of each row.
+type Batch struct {
+	align.Batch
+	Credit advantage.Result // without rows if there is no estimator
+
+	Aligning time.Duration // wall clock of the alignment, for reports only
+}
+
+// Run takes groups all the way: Score, then Assign.
+func (p *Pipeline) Run(ctx context.Context, groups []*rl.Group) (*Batch, error) {
+	scored, err := p.Score(ctx, groups)
+	if err != nil {
+		return nil, err
+	}
+	return p.Assign(scored)
+}
+
+// Score asks the rewards about every trajectory. The error is that of ctx: a
+// reward that fails is an outcome.
+func (p *Pipeline) Score(ctx context.Context, groups []*rl.Group) (Scored, error) {
+	evaluations, err := p.Rewards.Evaluate(ctx, groups, nil)
+	return Scored{groups, evaluations}, err
+}
+
+// Assign joins evaluations with steps, estimates advantages, and writes
+// outcomes and credit into the trajectories.
+//
+// Where more trajectories than Align.MaxUnscored have no score the error is
+// that of reward.CheckUnscored, and the batch is complete all the same. With
+// every other error it is nil: advantages that are not finite are one of the
+// learner, of kind fault.Numeric.
+func (p *Pipeline) Assign(s Scored) (*Batch, error) {
+	b := new(Batch)
+	began := time.Now()
+	unscored := b.Fill(p.Align, s.Groups, s.Evaluations, p.Rewards.StepIndexing())
+	if errors.Is(unscored, fault.Of("", fault.Internal)) {
+		return nil, unscored
+	}
+	b.Aligning = time.Since(began)
+	if p.Advantage != nil {
+		if err := advantage.Estimate(*p.Advantage, &b.Rows, &b.Credit); err != nil {
+			return nil, &fault.Error{
+				Boundary: fault.Learner, Kind: fault.Numeric, What: "the advantages cannot be computed", Err: err,
+				Hint: "look at the rewards: all base rewards must be finite and of reasonable size",
+			}
+		}
+		b.Write(&b.Credit)
+	}
+	return b, unscored
+}

@@ -1,0 +1,15 @@
+package credit
+
+// Branches of a run's seed: the first label of every path from it. Those of
+// one iteration follow with its number.
+const (
+	SeedPolicy     uint64 = iota + 1 // the untrained policy's parameters
+	SeedTrain                        // starts and decisions of training
+	SeedUpdate                       // the learner's shuffles
+	SeedValidation                   // starts and decisions of every validation
+	SeedTest                         // starts and decisions of the final table
+
+	// SeedRollout is where rollouts outside of a run come from: none of their
+	// starts and decisions is one that training has seen by its seed.
+	SeedRollout uint64 = 1 << 32
+)

@@ -1,0 +1,101 @@
+package train
+
+import (
+	"maps"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// iteration is what one pass of the loop comes to. Until it is recorded the
+// run stands where it stood before.
+type iteration struct {
+	line   run.Iteration    // of the metrics
+	cursor run.Cursor       // where the run stands behind it
+	kept   []*rl.Trajectory // the episodes that trajectories/ keeps
+
+	// The wall clock goes into "time" fields and nowhere else.
+	begin, last time.Time
+}
+
+// newIteration begins iteration n of a run that stands at from.
+func newIteration(n int, from run.Cursor) *iteration {
+	from.Outcomes = maps.Clone(from.Outcomes)
+	from.Iteration = n
+	now := time.Now()
+	return &iteration{line: run.Iteration{Iteration: n}, cursor: from, begin: now, last: now}
+}
+
+// lap adds the seconds since the last lap to stage.
+func (it *iteration) lap(stage *float64) {
+	now := time.Now()
+	*stage += now.Sub(it.last).Seconds()
+	it.last = now
+}
+
+// played counts a collection that was played for the iteration.
+func (it *iteration) played(steps, episodes int) {
+	it.cursor.EnvSteps += uint64(steps)
+	it.cursor.Episodes += uint64(episodes)
+}
+
+// learned fills the line from the batch of an iteration, of which played
+// episodes were collected, those that resampling dropped too, and from what
+// the learner made of it.
+func (it *iteration) learned(b *credit.Batch, played int, success float64, u *learn.Stats) {
+	it.line.Rollout = rolloutMetrics(b, played, success)
+	it.line.Outcomes = map[string]int{}
+	for _, c := range b.Counts() {
+		it.line.Outcomes[string(c.Outcome)] = c.N
+		it.cursor.Outcomes[string(c.Outcome)] += c.N
+	}
+	it.line.Advantage = advantageMetrics(b)
+	it.line.Update = &run.Update{
+		Loss: u.Loss, KL: u.KL, Entropy: u.Entropy, ClipFraction: u.ClipFraction, GradNorm: u.GradNorm,
+		ValueLoss: u.ValueLoss, LearningRate: u.LearningRate, Minibatches: u.Minibatches,
+	}
+}
+
+func rolloutMetrics(b *credit.Batch, played int, success float64) *run.Rollout {
+	s := score(episodes(b, success), 0)
+	r := &run.Rollout{
+		Success: s.Success, Return: s.Return, Length: s.Length, Episodes: s.Episodes,
+		Steps: len(b.Steps), Stops: map[string]int{}, Discarded: played - s.Episodes,
+	}
+	for _, t := range b.Trajectories {
+		r.Stops[string(t.StopReason)]++
+	}
+	invalid := 0
+	for _, step := range b.Steps {
+		if !step.ActionValid {
+			invalid++
+		}
+	}
+	if r.Steps > 0 {
+		r.Invalid = float64(invalid) / float64(r.Steps)
+	}
+	return r
+}
+
+func advantageMetrics(b *credit.Batch) *run.Advantage {
+	var scored []float64
+	for i, a := range b.Credit.Advantage {
+		if b.Rows.Scored[i] {
+			scored = append(scored, a)
+		}
+	}
+	st := b.Credit.Stats
+	m := &run.Advantage{
+		AnchorGroups: st.AnchorGroups, AnchorSize: st.MeanAnchorGroup, SingletonShare: st.SingletonShare,
+		StepShare: st.StepAdvantageShare, ZeroVarianceRate: st.ZeroVarianceShare,
+	}
+	if len(scored) > 1 {
+		m.Mean, m.Std = stat.MeanStdDev(scored, nil)
+	}
+	return m
+}
