@@ -42,7 +42,7 @@ lint:
 # What docs/performance.md shows: about five minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sdk/conformance ./examples/gsm8k ./cmd/merit
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./cmd/merit
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|Quickstart
 bench: build

@@ -3,5 +3,6 @@
 // restores them, and gives them the few host functions that are always there.
 // It is the only door to wazero and knows nothing of rewards.
 //
-// It imports wazero, sandbox/fuel, x/sync and x/sys.
+// Below it lie the guests' memory (memory), what they find around them (wasi)
+// and the cache on disk (cache).
 package engine

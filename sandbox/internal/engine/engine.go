@@ -2,9 +2,10 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
+	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 )
 
 // Options configure an Engine.
@@ -19,21 +20,18 @@ type Options struct {
 // Engine compiles modules. It is safe for concurrent use.
 type Engine struct {
 	options   Options
-	cache     *cache
+	cache     *cache.Cache
 	watch     *watchdog
 	preloaded map[string]*Program
-	// mapped is the address space of memories that are mapped, mostMapped what
-	// it may come to; 0 means any.
-	mapped     atomic.Int64
-	mostMapped int64
+	space     memory.Space
 }
 
 // New returns an engine. The error says why the cache cannot be used.
 func New(o Options) (*Engine, error) {
 	e := &Engine{options: o, watch: newWatchdog()}
-	e.options.Imports = append(append([]Import{}, wasiImports()...), o.Imports...)
+	e.options.Imports = append(append([]Import{}, systemImports()...), o.Imports...)
 	if o.CacheDir != "" && !o.Interpreter {
-		c, err := openCache(o.CacheDir, o.CacheBytes)
+		c, err := cache.Open(o.CacheDir, o.CacheBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -69,6 +67,22 @@ func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 // not map more than some bytes: what memories need of the system is open, the
 // cache is let go of, and memories beyond that are copied.
 func (e *Engine) Detach(mostMapped int64) {
-	e.newLinear(pageBytes).Free()
-	e.cache, e.mostMapped = nil, mostMapped
+	e.space.New(memory.PageBytes).Free()
+	e.cache, e.space.Most = nil, mostMapped
+}
+
+// Keep puts content into the cache under a name, for Recall by the same build
+// of the program: what host functions gave to a guest is part of a state.
+func (e *Engine) Keep(name string, content []byte) {
+	if e.cache != nil {
+		e.cache.Keep(name, content)
+	}
+}
+
+// Recall returns what was kept under a name, or nil.
+func (e *Engine) Recall(name string) []byte {
+	if e.cache == nil {
+		return nil
+	}
+	return e.cache.Recall(name)
 }

@@ -62,7 +62,7 @@ func (p *Program) file(ctx context.Context, dir string) error {
 
 // recall opens a program from the cache, if it is there. The error is check's.
 func (p *Program) recall(ctx context.Context, o fuel.Options, check func(*fuel.Info) error) (known bool, err error) {
-	dir, ok := p.engine.cache.find(p.key)
+	dir, ok := p.engine.cache.Find(p.key)
 	if !ok {
 		return false, nil
 	}

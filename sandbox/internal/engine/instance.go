@@ -11,6 +11,8 @@ import (
 	"github.com/tetratelabs/wazero/experimental/table"
 
 	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
+	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
 )
 
 // Instance is one instance of a Program. It is not safe for concurrent use.
@@ -21,7 +23,7 @@ type Instance struct {
 	program *Program
 	module  api.Module
 	memory  api.Memory // nil if the guest has none
-	linear  linear
+	linear  memory.Linear
 	tank    tank
 	depth   api.MutableGlobal
 	globals []api.MutableGlobal
@@ -32,7 +34,7 @@ type Instance struct {
 	budget   uint64
 	hostFuel uint64
 	stop     *Stop // why a host function ended the call
-	system   system
+	world    wasi.World
 	origin   *State // what Restore brings back
 }
 
@@ -41,9 +43,9 @@ type Instance struct {
 func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instance, error) {
 	i := &Instance{program: p}
 	i.context.instance = i
-	i.system.reset()
+	i.world = wasi.World{Guest: guest{i}, Process: &p.Process, State: wasi.NewState()}
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
-		i.linear = p.engine.newLinear(memoryBytes)
+		i.linear = p.engine.space.New(memoryBytes)
 		return i.linear
 	})
 	m, err := p.runtime.InstantiateModule(experimental.WithMemoryAllocator(ctx, allocator), p.compiled,
@@ -125,7 +127,7 @@ type Budget struct {
 func (i *Instance) Begin(ctx context.Context, b Budget) {
 	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
 	if i.linear != nil {
-		i.linear.forget()
+		i.linear.Forget()
 	}
 	i.tank.fill(b.Fuel)
 	i.depth.Set(b.Depth)
@@ -166,7 +168,7 @@ func (i *Instance) Size() uint32 {
 
 // MemoryDenied reports whether the guest asked for more memory than it may
 // have since Begin.
-func (i *Instance) MemoryDenied() bool { return i.linear != nil && i.linear.denied() }
+func (i *Instance) MemoryDenied() bool { return i.linear != nil && i.linear.Denied() }
 
 // Bytes returns a view of guest memory, valid until the guest runs again.
 func (i *Instance) Bytes(ptr, size uint32) ([]byte, bool) {

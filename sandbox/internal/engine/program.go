@@ -91,14 +91,14 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 func (p *Program) build(ctx context.Context) error {
 	dir := ""
 	if p.engine.cache != nil {
-		dir = p.engine.cache.scratch()
+		dir = p.engine.cache.Scratch()
 		defer os.RemoveAll(dir)
 	}
 	if err := p.open(ctx, p.meta.Wasm, dir); err != nil {
 		return err
 	}
 	if dir != "" && p.file(ctx, dir) == nil {
-		p.engine.cache.keep(p.key, dir)
+		p.engine.cache.Put(p.key, dir)
 	}
 	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
 }

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/tetratelabs/wazero/api"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 )
 
 // wazero's memories cannot shrink, and a failed growth goes unnoticed. Both
@@ -14,8 +16,6 @@ import (
 // api.Memory has exported fields for its bytes and its maximum, so they can be
 // set without a fork. The tests of this package hold that to the pinned
 // version.
-
-const pageBytes = 1 << 16
 
 var errShrink = errors.New("wazero's memory has changed its form: cannot restore its size")
 
@@ -34,10 +34,10 @@ func shrink(m api.Memory, size uint32) error {
 		return nil
 	}
 	f := memoryField(m, "Buffer")
-	if size < pageBytes || !f.IsValid() || f.Type() != reflect.TypeFor[[]byte]() {
+	if size < memory.PageBytes || !f.IsValid() || f.Type() != reflect.TypeFor[[]byte]() {
 		return errShrink
 	}
-	f.SetBytes(f.Bytes()[:size-pageBytes])
+	f.SetBytes(f.Bytes()[:size-memory.PageBytes])
 	if _, ok := m.Grow(1); !ok || m.Size() != size {
 		return errShrink
 	}

@@ -1,6 +1,11 @@
 package engine
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
+	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
+)
 
 // State is what an instance holds between two calls: memory, globals, the
 // clock, the random numbers and the open files behind WASI. It never changes,
@@ -8,21 +13,21 @@ import "errors"
 // until it writes there, so that a module has to start only once.
 type State struct {
 	globals []uint64
-	system  system
-	memory  *image // nil if the module has none
+	system  wasi.State
+	memory  *memory.Image // nil if the module has none
 }
 
 var errState = errors.New("the memory cannot hold the state")
 
 // Snapshot takes the state that Restore brings back from now on.
 func (i *Instance) Snapshot() (*State, error) {
-	s := &State{system: i.system.clone()}
+	s := &State{system: i.world.State.Clone()}
 	for _, g := range i.globals {
 		s.globals = append(s.globals, g.Get())
 	}
 	if i.linear != nil {
 		var err error
-		if s.memory, err = takeImage(i.linear.bytes()); err != nil {
+		if s.memory, err = memory.TakeImage(i.linear.Bytes()); err != nil {
 			return nil, err
 		}
 	}
@@ -40,12 +45,12 @@ func (i *Instance) Adopt(s *State) error {
 	if i.linear == nil {
 		return i.Restore()
 	}
-	if missing := s.memory.size() - int(i.memory.Size()); missing > 0 {
-		if _, ok := i.memory.Grow(uint32(missing / pageBytes)); !ok {
+	if missing := s.memory.Size() - int(i.memory.Size()); missing > 0 {
+		if _, ok := i.memory.Grow(uint32(missing / memory.PageBytes)); !ok {
 			return errState
 		}
 	}
-	if err := i.linear.adopt(s.memory); err != nil {
+	if err := i.linear.Adopt(s.memory); err != nil {
 		return err
 	}
 	return i.Restore()
@@ -54,14 +59,14 @@ func (i *Instance) Adopt(s *State) error {
 // Restore brings the instance back to its state. After an error the instance
 // must be closed.
 func (i *Instance) Restore() error {
-	i.system = i.origin.system.clone()
+	i.world.State = i.origin.system.Clone()
 	for n, g := range i.globals {
 		g.Set(i.origin.globals[n])
 	}
 	if i.linear == nil {
 		return nil
 	}
-	size, err := i.linear.restore()
+	size, err := i.linear.Restore()
 	if err != nil {
 		return err
 	}
@@ -70,7 +75,7 @@ func (i *Instance) Restore() error {
 
 // Close frees the state; the instances that began with it must be closed
 // before.
-func (s *State) Close() { s.memory.close() }
+func (s *State) Close() { s.memory.Close() }
 
 // Restorable reports whether memory and globals are the whole state.
 func (p *Program) Restorable() bool { return len(p.meta.Info.SnapshotBlockers()) == 0 }

@@ -4,30 +4,32 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
+	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
 )
 
-func sampleState(t testing.TB, memory []byte) *State {
-	s := &State{globals: []uint64{1, 1 << 63}, system: system{elapsed: 5, random: 7}}
-	if memory != nil {
+func sampleState(t testing.TB, content []byte) *State {
+	s := &State{globals: []uint64{1, 1 << 63}, system: wasi.State{Elapsed: 5, Random: 7}}
+	if content != nil {
 		var err error
-		s.memory, err = takeImage(memory)
+		s.memory, err = memory.TakeImage(content)
 		require.NoError(t, err)
 	}
 	t.Cleanup(s.Close)
 	return s
 }
 
-// Promise: a state that was written is read as it was; one with open files is
-// not written.
+// Promise: a state that was written is read as it was.
 func TestStateFile(t *testing.T) {
-	memory := make([]byte, 3*pageBytes)
-	memory[0], memory[2*pageBytes+5000], memory[3*pageBytes-1] = 1, 2, 3
-	for name, content := range map[string][]byte{"none": nil, "empty": {}, "three pages": memory} {
+	content := make([]byte, 3*memory.PageBytes)
+	content[0], content[2*memory.PageBytes+5000], content[3*memory.PageBytes-1] = 1, 2, 3
+	for name, content := range map[string][]byte{"none": nil, "empty": {}, "three pages": content} {
 		t.Run(name, func(t *testing.T) {
 			s := sampleState(t, content)
 			out, ok := s.Append(nil)
 			require.True(t, ok)
-			require.LessOrEqual(t, len(out), 6*8+3*(8+statePage))
+			require.LessOrEqual(t, len(out), 6*8+3*(8+memory.ImagePage))
 			got, err := ParseState(out)
 			require.NoError(t, err)
 			defer got.Close()
@@ -35,33 +37,58 @@ func TestStateFile(t *testing.T) {
 			require.Equal(t, s.system, got.system)
 			require.Equal(t, s.memory == nil, got.memory == nil)
 			if s.memory != nil {
-				require.Equal(t, s.memory.data, got.memory.data)
+				require.Equal(t, s.memory.Data, got.memory.Data)
 			}
 		})
 	}
+}
+
+// opener is a guest whose memory holds the path "f".
+type opener struct {
+	wasi.Guest
+	memory [16]byte
+}
+
+func (o *opener) Bytes(ptr, size uint32) ([]byte, bool) { return o.memory[ptr : ptr+size], true }
+func (o *opener) Charge(uint64)                         {}
+
+// Promise: a state with an open file is not written; once the file is closed
+// it is.
+func TestStateFileHasNoOpenFiles(t *testing.T) {
 	s := sampleState(t, nil)
-	s.system.open = []handle{{}}
+	w := wasi.World{Guest: &opener{memory: [16]byte{'f'}}, Process: &Process{Files: NewFiles(map[string][]byte{"f": nil})}, State: s.system}
+	call := func(name string, stack ...uint64) {
+		for _, f := range wasi.Functions() {
+			if f.Name == name {
+				f.Call(&w, stack)
+				require.Zero(t, stack[0], name)
+			}
+		}
+	}
+	call("path_open", 3, 0, 0, 1, 0, 0, 0, 0, 8)
+	s.system = w.State.Clone()
 	_, ok := s.Append(nil)
-	require.True(t, ok)
-	s.system.open = []handle{{}, {node: &node{}}}
-	_, ok = s.Append(nil)
 	require.False(t, ok)
+	call("fd_close", 4)
+	s.system = w.State.Clone()
+	_, ok = s.Append(nil)
+	require.True(t, ok)
 }
 
 // FuzzParseState holds that any bytes are an error or a state that is written
 // and read again.
 func FuzzParseState(f *testing.F) {
-	memory := make([]byte, pageBytes)
-	memory[9] = 1
-	for _, content := range [][]byte{nil, {}, memory} {
-		out, _ := sampleState(f, content).Append(nil)
+	content := make([]byte, memory.PageBytes)
+	content[9] = 1
+	for _, c := range [][]byte{nil, {}, content} {
+		out, _ := sampleState(f, c).Append(nil)
 		f.Add(out)
 		f.Add(out[:len(out)-1])
 	}
 	f.Add(make([]byte, 32))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s, err := ParseState(data)
-		if err != nil || s.memory != nil && s.memory.size() > 16*pageBytes {
+		if err != nil || s.memory != nil && s.memory.Size() > 16*memory.PageBytes {
 			return
 		}
 		defer s.Close()
@@ -72,7 +99,7 @@ func FuzzParseState(f *testing.F) {
 		defer again.Close()
 		require.Equal(t, s.globals, again.globals)
 		if s.memory != nil {
-			require.Equal(t, s.memory.data, again.memory.data)
+			require.Equal(t, s.memory.Data, again.memory.Data)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"fmt"
@@ -8,19 +8,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// newLinear returns a mapped memory where the kernel can list dirty pages
+// New returns a mapped memory where the kernel can list dirty pages
 // (6.7 and later) and there is room for it, and the portable one elsewhere.
-func (e *Engine) newLinear(limit uint64) linear {
+func (s *Space) New(limit uint64) Linear {
 	if pages() == nil {
 		return newCopied(limit)
 	}
-	if e.mapped.Add(int64(limit)) <= e.mostMapped || e.mostMapped == 0 {
+	if s.mapped.Add(int64(limit)) <= s.Most || s.Most == 0 {
 		if m, err := newMapped(limit); err == nil {
-			m.release = func() { e.mapped.Add(-int64(limit)) }
+			m.release = func() { s.mapped.Add(-int64(limit)) }
 			return m
 		}
 	}
-	e.mapped.Add(-int64(limit))
+	s.mapped.Add(-int64(limit))
 	return newCopied(limit)
 }
 
@@ -41,14 +41,14 @@ type mapped struct {
 	sized
 	buf     []byte // the whole reservation
 	size    uint64
-	image   *image
+	Image   *Image
 	regions [64]region
 	rounds  int
 	release func() // says that the reservation is given up
 }
 
 func newMapped(limit uint64) (*mapped, error) {
-	limit = (limit + pageBytes - 1) &^ (pageBytes - 1)
+	limit = (limit + PageBytes - 1) &^ (PageBytes - 1)
 	buf, err := unix.Mmap(-1, 0, int(limit), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, err
@@ -68,25 +68,28 @@ func (m *mapped) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *mapped) Free() {
 	_ = unix.Munmap(m.buf)
-	m.image, m.buf = nil, nil
+	m.Image, m.buf = nil, nil
 	m.release()
 }
 
-func (m *mapped) bytes() []byte { return m.buf[:m.size] }
+// Bytes implements Linear.
+func (m *mapped) Bytes() []byte { return m.buf[:m.size] }
 
-func (m *mapped) adopt(i *image) error {
-	if i.size() > 0 {
-		_, err := unix.MmapPtr(i.file, 0, unsafe.Pointer(&m.buf[0]), uintptr(i.size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
+// Adopt implements Linear.
+func (m *mapped) Adopt(i *Image) error {
+	if i.Size() > 0 {
+		_, err := unix.MmapPtr(i.file, 0, unsafe.Pointer(&m.buf[0]), uintptr(i.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)
 		if err != nil {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	m.image = i
+	m.Image = i
 	return nil
 }
 
-func (m *mapped) restore() (uint32, error) {
-	kept := uint64(m.image.size())
+// Restore implements Linear.
+func (m *mapped) Restore() (uint32, error) {
+	kept := uint64(m.Image.Size())
 	if m.size > kept {
 		if err := unix.Madvise(m.buf[kept:m.size], unix.MADV_DONTNEED); err != nil {
 			return 0, fmt.Errorf("restore: %w", err)
@@ -114,7 +117,7 @@ func (m *mapped) restore() (uint32, error) {
 // copyBack copies every private page from the image and counts them.
 func (m *mapped) copyBack() (dirty int, err error) {
 	base := uintptr(unsafe.Pointer(&m.buf[0]))
-	end := base + uintptr(m.image.size())
+	end := base + uintptr(m.Image.Size())
 	for from := base; from < end; {
 		n, next, err := pages().private(from, end, m.regions[:])
 		if err != nil {
@@ -122,7 +125,7 @@ func (m *mapped) copyBack() (dirty int, err error) {
 		}
 		for _, r := range m.regions[:n] {
 			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
-			copyPieces(m.buf[lo:hi], m.image.data[lo:hi])
+			copyPieces(m.buf[lo:hi], m.Image.Data[lo:hi])
 			dirty += int(hi-lo) / 4096
 		}
 		from = next

@@ -1,4 +1,6 @@
-package engine
+// Package cache keeps what is dear to make on disk, sealed, so that nobody
+// else's bytes are ever run.
+package cache
 
 import (
 	"crypto/hmac"
@@ -17,12 +19,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// cache keeps programs and states on disk, one folder for each, named by what
+// Cache keeps programs and states on disk, one folder for each, named by what
 // it came from. Nobody else may be able to write here: the folder and everything in
 // it must belong to this user and be closed to others, and every entry carries
 // a keyed digest over its content and its name, so that an entry that was
 // damaged, exchanged or put there by another program is compiled anew.
-type cache struct {
+type Cache struct {
 	dir   string
 	limit int64
 	key   []byte
@@ -34,9 +36,9 @@ const (
 	keyName      = "key"
 )
 
-// openCache makes or checks the folder.
-func openCache(dir string, limit int64) (*cache, error) {
-	c := &cache{dir: filepath.Join(dir, cacheVersion), limit: limit}
+// Open makes or checks the folder.
+func Open(dir string, limit int64) (*Cache, error) {
+	c := &Cache{dir: filepath.Join(dir, cacheVersion), limit: limit}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("module cache: %w", err)
 	}
@@ -53,7 +55,7 @@ func openCache(dir string, limit int64) (*cache, error) {
 	return c, nil
 }
 
-func (c *cache) loadKey() ([]byte, error) {
+func (c *Cache) loadKey() ([]byte, error) {
 	path := filepath.Join(c.dir, keyName)
 	for {
 		key, err := os.ReadFile(path)
@@ -71,7 +73,7 @@ func (c *cache) loadKey() ([]byte, error) {
 
 // makeKey puts a new key in place in one step; of two processes the first
 // wins. A key of a wrong size is replaced.
-func (c *cache) makeKey(path string, replace bool) error {
+func (c *Cache) makeKey(path string, replace bool) error {
 	f, err := os.CreateTemp(c.dir, "new-key-")
 	if err != nil {
 		return err
@@ -92,8 +94,8 @@ func (c *cache) makeKey(path string, replace bool) error {
 	return nil
 }
 
-// find returns the folder of a sound entry, and remembers that it was used.
-func (c *cache) find(name string) (dir string, ok bool) {
+// Find returns the folder of a sound entry, and remembers that it was used.
+func (c *Cache) Find(name string) (dir string, ok bool) {
 	dir = filepath.Join(c.dir, name)
 	if !c.sound(dir, name) {
 		return "", false
@@ -103,8 +105,8 @@ func (c *cache) find(name string) (dir string, ok bool) {
 	return dir, true
 }
 
-// scratch makes a folder for a new entry, or returns "" if it cannot.
-func (c *cache) scratch() string {
+// Scratch makes a folder for a new entry, or returns "" if it cannot.
+func (c *Cache) Scratch() string {
 	dir, err := os.MkdirTemp(c.dir, "new-entry-")
 	if err != nil {
 		return ""
@@ -112,9 +114,9 @@ func (c *cache) scratch() string {
 	return dir
 }
 
-// keep seals a scratch folder and puts it in the place of the entry. What goes
+// Put seals a scratch folder and puts it in the place of the entry. What goes
 // wrong costs time only: the entry will not be there.
-func (c *cache) keep(name, scratch string) {
+func (c *Cache) Put(name, scratch string) {
 	entry := filepath.Join(c.dir, name)
 	sum, err := c.sum(scratch, name)
 	if err != nil || os.WriteFile(filepath.Join(scratch, sealName), sum, 0o600) != nil {
@@ -125,7 +127,7 @@ func (c *cache) keep(name, scratch string) {
 	c.evict(entry)
 }
 
-func (c *cache) sound(entry, name string) bool {
+func (c *Cache) sound(entry, name string) bool {
 	seal, err := os.ReadFile(filepath.Join(entry, sealName))
 	if err != nil {
 		return false
@@ -136,7 +138,7 @@ func (c *cache) sound(entry, name string) bool {
 
 // sum is the keyed digest over the name of an entry and all its files, which
 // must be private.
-func (c *cache) sum(entry, name string) ([]byte, error) {
+func (c *Cache) sum(entry, name string) ([]byte, error) {
 	mac := hmac.New(sha256.New, c.key)
 	fmt.Fprintln(mac, name)
 	err := filepath.WalkDir(entry, func(path string, d fs.DirEntry, err error) error {
@@ -186,7 +188,7 @@ func digests(path string) ([][sha256.Size]byte, error) {
 
 // evict removes what was not used for longest until the rest fits, but not
 // the entry just made, and what a process that died left behind.
-func (c *cache) evict(keep string) {
+func (c *Cache) evict(keep string) {
 	list, err := os.ReadDir(c.dir)
 	if err != nil {
 		return

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package engine
+package cache
 
 // build identifies the code of this program; not known here, so that nothing
 // is kept.

@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"os"
@@ -66,24 +66,24 @@ func (p *pagemap) private(start, end uintptr, regions []region) (n int, next uin
 }
 
 func (p *pagemap) works() bool {
-	m, err := newMapped(4 * pageBytes)
+	m, err := newMapped(4 * PageBytes)
 	if err != nil {
 		return false
 	}
 	defer m.Free()
-	m.Reallocate(2 * pageBytes)
+	m.Reallocate(2 * PageBytes)
 	m.buf[5000] = 1
-	i, err := newFileImage(len(m.bytes()))
+	i, err := newFileImage(len(m.Bytes()))
 	if err != nil {
 		return false
 	}
-	defer i.close()
-	if m.adopt(i) != nil {
+	defer i.Close()
+	if m.Adopt(i) != nil {
 		return false
 	}
-	m.buf[0], m.buf[pageBytes] = 2, 2
+	m.buf[0], m.buf[PageBytes] = 2, 2
 	base := uintptr(unsafe.Pointer(&m.buf[0]))
-	n, next, err := p.private(base, base+2*pageBytes, m.regions[:])
+	n, next, err := p.private(base, base+2*PageBytes, m.regions[:])
 	at := func(i int) uintptr { return uintptr(m.regions[i].start) - base }
-	return err == nil && n == 2 && next == base+2*pageBytes && at(0) == 0 && at(1) == pageBytes
+	return err == nil && n == 2 && next == base+2*PageBytes && at(0) == 0 && at(1) == PageBytes
 }

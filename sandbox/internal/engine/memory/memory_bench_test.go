@@ -1,6 +1,6 @@
 //go:build linux
 
-package engine
+package memory
 
 import (
 	"fmt"
@@ -22,14 +22,14 @@ func BenchmarkRestore(b *testing.B) {
 			m := newCopied(uint64(c.size))
 			m.Reallocate(uint64(c.size))
 			keepImage(b, m)
-			restoring(b, m, c.size, c.dirty, func() error { _, err := m.restore(); return err })
+			restoring(b, m, c.size, c.dirty, func() error { _, err := m.Restore(); return err })
 		})
 		if pages() == nil {
 			continue // this kernel cannot list dirty pages
 		}
 		b.Run(fmt.Sprintf("%s/pages", c.name), func(b *testing.B) {
 			m, _ := benchMemory(b, c.size)
-			restoring(b, m, c.size, c.dirty, func() error { _, err := m.restore(); return err })
+			restoring(b, m, c.size, c.dirty, func() error { _, err := m.Restore(); return err })
 		})
 		b.Run(fmt.Sprintf("%s/remap", c.name), func(b *testing.B) {
 			m, buf := benchMemory(b, c.size)
@@ -46,19 +46,19 @@ func benchMemory(b *testing.B, size int) (*mapped, []byte) {
 		m.buf[i] = byte(i)
 	}
 	keepImage(b, m)
-	return m, m.bytes()
+	return m, m.Bytes()
 }
 
-func keepImage(b *testing.B, m linear) {
-	i, err := takeImage(m.bytes())
+func keepImage(b *testing.B, m Linear) {
+	i, err := TakeImage(m.Bytes())
 	require.NoError(b, err)
-	b.Cleanup(i.close)
-	require.NoError(b, m.adopt(i))
+	b.Cleanup(i.Close)
+	require.NoError(b, m.Adopt(i))
 }
 
 // restoring writes to pages that lie evenly in the memory and restores it.
-func restoring(b *testing.B, m linear, size, dirty int, restore func() error) {
-	buf := m.bytes()
+func restoring(b *testing.B, m Linear, size, dirty int, restore func() error) {
+	buf := m.Bytes()
 	for b.Loop() {
 		for at := 0; at < size; at += size / dirty {
 			buf[at]++

@@ -1,4 +1,4 @@
-package engine
+package memory
 
 import (
 	"fmt"
@@ -6,51 +6,53 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// image is the content of a memory, which any number of memories may begin
+// Image is the content of a memory, which any number of memories may begin
 // with: a file in memory that they map, and a view of it to copy from.
-type image struct {
-	data []byte
+type Image struct {
+	Data []byte
 	file int // or -1: on the heap, for memories that are copied as a whole
 }
 
-// newImage returns an image of zeros, in a file in memory. Where there can be
+// NewImage returns an image of zeros, in a file in memory. Where there can be
 // none, as under ulimit -f, openPagemap has found that out and memories are
 // copied.
-func newImage(size int) (*image, error) {
+func NewImage(size int) (*Image, error) {
 	i, err := newFileImage(size)
 	if err != nil && pages() == nil {
-		return &image{make([]byte, size), -1}, nil
+		return &Image{make([]byte, size), -1}, nil
 	}
 	return i, err
 }
 
-func newFileImage(size int) (*image, error) {
+func newFileImage(size int) (*Image, error) {
 	file, err := unix.MemfdCreate("merit-snapshot", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
-	i := &image{file: file}
+	i := &Image{file: file}
 	if size == 0 {
 		return i, nil
 	}
 	if err = unix.Ftruncate(file, int64(size)); err == nil {
-		i.data, err = unix.Mmap(file, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		i.Data, err = unix.Mmap(file, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	}
 	if err != nil {
-		i.close()
+		i.Close()
 		return nil, fmt.Errorf("snapshot: %w", err)
 	}
 	return i, nil
 }
 
-func (i *image) size() int { return len(i.data) }
+// Size is the size in bytes.
+func (i *Image) Size() int { return len(i.Data) }
 
-func (i *image) close() {
+// Close frees the image; memories that began with it must be freed before.
+func (i *Image) Close() {
 	if i == nil || i.file < 0 {
 		return
 	}
-	if i.data != nil {
-		_ = unix.Munmap(i.data)
+	if i.Data != nil {
+		_ = unix.Munmap(i.Data)
 	}
 	_ = unix.Close(i.file)
 }

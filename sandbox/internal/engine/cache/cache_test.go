@@ -1,4 +1,4 @@
-package engine
+package cache
 
 import (
 	"os"
@@ -13,24 +13,24 @@ import (
 // entryName is a name as programKey makes it.
 func entryName(c string) string { return strings.Repeat(c, 64) }
 
-func newTestCache(t *testing.T, limit int64) *cache {
-	c, err := openCache(filepath.Join(t.TempDir(), "cache"), limit)
+func newTestCache(t *testing.T, limit int64) *Cache {
+	c, err := Open(filepath.Join(t.TempDir(), "cache"), limit)
 	require.NoError(t, err)
 	return c
 }
 
 // use asks for an entry, and makes it if it is not there.
-func use(t *testing.T, c *cache, name, content string) (hit bool) {
-	if dir, ok := c.find(name); ok {
+func use(t *testing.T, c *Cache, name, content string) (hit bool) {
+	if dir, ok := c.Find(name); ok {
 		got, err := os.ReadFile(filepath.Join(dir, "wazero-x", "code"))
 		require.NoError(t, err)
 		require.Equal(t, content, string(got))
 		return true
 	}
-	sub := filepath.Join(c.scratch(), "wazero-x")
+	sub := filepath.Join(c.Scratch(), "wazero-x")
 	require.NoError(t, os.Mkdir(sub, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(sub, "code"), []byte(content), 0o600))
-	c.keep(name, filepath.Dir(sub))
+	c.Put(name, filepath.Dir(sub))
 	return false
 }
 
@@ -38,30 +38,30 @@ func use(t *testing.T, c *cache, name, content string) (hit bool) {
 // byte, its name or its files are not.
 func TestCacheTrustsOnlyWhatItSealed(t *testing.T) {
 	a := entryName("a")
-	for name, harm := range map[string]func(t *testing.T, c *cache, entry string){
-		"byte changed": func(t *testing.T, _ *cache, entry string) {
+	for name, harm := range map[string]func(t *testing.T, c *Cache, entry string){
+		"byte changed": func(t *testing.T, _ *Cache, entry string) {
 			require.NoError(t, os.WriteFile(filepath.Join(entry, "wazero-x", "code"), []byte("evil"), 0o600))
 		},
-		"file added": func(t *testing.T, _ *cache, entry string) {
+		"file added": func(t *testing.T, _ *Cache, entry string) {
 			require.NoError(t, os.WriteFile(filepath.Join(entry, "wazero-x", "more"), nil, 0o600))
 		},
-		"writable for others": func(t *testing.T, _ *cache, entry string) {
+		"writable for others": func(t *testing.T, _ *Cache, entry string) {
 			require.NoError(t, os.Chmod(filepath.Join(entry, "wazero-x", "code"), 0o666))
 		},
-		"link": func(t *testing.T, _ *cache, entry string) {
+		"link": func(t *testing.T, _ *Cache, entry string) {
 			code := filepath.Join(entry, "wazero-x", "code")
 			require.NoError(t, os.Rename(code, filepath.Join(t.TempDir(), "code")))
 			require.NoError(t, os.Symlink("/etc/hostname", code))
 		},
-		"entry of another module": func(t *testing.T, c *cache, entry string) {
+		"entry of another module": func(t *testing.T, c *Cache, entry string) {
 			require.False(t, use(t, c, entryName("b"), "b"))
 			require.NoError(t, os.RemoveAll(entry))
 			require.NoError(t, os.Rename(filepath.Join(c.dir, entryName("b")), entry))
 		},
-		"seal removed": func(t *testing.T, _ *cache, entry string) {
+		"seal removed": func(t *testing.T, _ *Cache, entry string) {
 			require.NoError(t, os.Remove(filepath.Join(entry, sealName)))
 		},
-		"key replaced": func(t *testing.T, c *cache, _ string) { c.key = make([]byte, 32) },
+		"key replaced": func(t *testing.T, c *Cache, _ string) { c.key = make([]byte, 32) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newTestCache(t, 1<<30)
@@ -78,17 +78,17 @@ func TestCacheTrustsOnlyWhatItSealed(t *testing.T) {
 // over restarts.
 func TestCacheFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
-	one, err := openCache(dir, 1)
+	one, err := Open(dir, 1)
 	require.NoError(t, err)
-	two, err := openCache(dir, 1)
+	two, err := Open(dir, 1)
 	require.NoError(t, err)
 	require.Equal(t, one.key, two.key)
 	require.NoError(t, os.Chmod(dir, 0o777))
-	_, err = openCache(dir, 1)
+	_, err = Open(dir, 1)
 	require.ErrorContains(t, err, "others may write")
 	require.NoError(t, os.Chmod(dir, 0o700))
 	require.NoError(t, os.Truncate(filepath.Join(one.dir, keyName), 3))
-	_, err = openCache(dir, 1)
+	_, err = Open(dir, 1)
 	require.NoError(t, err)
 }
 

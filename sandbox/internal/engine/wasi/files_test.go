@@ -1,4 +1,4 @@
-package engine
+package wasi
 
 import (
 	"testing"
@@ -33,9 +33,17 @@ func TestFilesAreDeterministic(t *testing.T) {
 }
 
 // Promise: snapshots do not share the descriptors of later calls.
-func TestSystemClone(t *testing.T) {
-	s := system{open: []handle{{offset: 1}}}
-	c := s.clone()
+func TestStateClone(t *testing.T) {
+	s := State{open: []handle{{offset: 1}}}
+	c := s.Clone()
 	s.open[0].offset = 2
 	require.Equal(t, uint64(1), c.open[0].offset)
+}
+
+// Promise: a closed descriptor is not an open file.
+func TestStateHasOpen(t *testing.T) {
+	closed := State{open: []handle{{}}}
+	require.False(t, closed.HasOpen())
+	open := State{open: []handle{{}, {node: &node{}}}}
+	require.True(t, open.HasOpen())
 }

@@ -1,4 +1,4 @@
-package engine
+package wasi
 
 import "encoding/binary"
 
@@ -12,14 +12,14 @@ type Process struct {
 
 // stringsGet is args_get and environ_get: a table of pointers and the strings
 // behind them, each ended by a NUL.
-func stringsGet(list func(*Process) []string) wasiFunc {
-	return func(i *Instance, p []uint64) uint64 {
+func stringsGet(list func(*Process) []string) call {
+	return func(w *World, p []uint64) uint64 {
 		table, at := uint32(p[0]), uint32(p[1])
-		for _, s := range list(&i.program.Process) {
-			if i.put32(table, at) != errnoSuccess {
+		for _, s := range list(w.Process) {
+			if w.put32(table, at) != errnoSuccess {
 				return errnoFault
 			}
-			room, ok := i.Bytes(at, uint32(len(s)+1))
+			room, ok := w.Bytes(at, uint32(len(s)+1))
 			if !ok {
 				return errnoFault
 			}
@@ -32,17 +32,17 @@ func stringsGet(list func(*Process) []string) wasiFunc {
 }
 
 // stringsSizes is args_sizes_get and environ_sizes_get.
-func stringsSizes(list func(*Process) []string) wasiFunc {
-	return func(i *Instance, p []uint64) uint64 {
+func stringsSizes(list func(*Process) []string) call {
+	return func(w *World, p []uint64) uint64 {
 		size := 0
-		all := list(&i.program.Process)
+		all := list(w.Process)
 		for _, s := range all {
 			size += len(s) + 1
 		}
-		if i.put32(uint32(p[0]), uint32(len(all))) != errnoSuccess {
+		if w.put32(uint32(p[0]), uint32(len(all))) != errnoSuccess {
 			return errnoFault
 		}
-		return i.put32(uint32(p[1]), uint32(size))
+		return w.put32(uint32(p[1]), uint32(size))
 	}
 }
 
@@ -64,40 +64,40 @@ type handle struct {
 }
 
 // handle returns what a descriptor stands for, or nil.
-func (i *Instance) handle(fd uint64) *handle {
+func (w *World) handle(fd uint64) *handle {
 	n := int(uint32(fd)) - rootHandle
-	if i.program.Process.Files == nil || n < 0 {
+	if w.Process.Files == nil || n < 0 {
 		return nil
 	}
 	if n == 0 {
-		return &handle{node: i.program.Process.Files.root}
+		return &handle{node: w.Process.Files.root}
 	}
-	if n > len(i.system.open) || i.system.open[n-1].node == nil {
+	if n > len(w.State.open) || w.State.open[n-1].node == nil {
 		return nil
 	}
-	return &i.system.open[n-1]
+	return &w.State.open[n-1]
 }
 
 // open gives a node the lowest free descriptor.
-func (i *Instance) open(n *node) (fd uint32, ok bool) {
-	for k := range i.system.open {
-		if i.system.open[k].node == nil {
-			i.system.open[k] = handle{node: n}
+func (w *World) open(n *node) (fd uint32, ok bool) {
+	for k := range w.State.open {
+		if w.State.open[k].node == nil {
+			w.State.open[k] = handle{node: n}
 			return uint32(firstHandle + k), true
 		}
 	}
-	if len(i.system.open) == maxHandles {
+	if len(w.State.open) == maxHandles {
 		return 0, false
 	}
-	i.system.open = append(i.system.open, handle{node: n})
-	return uint32(firstHandle + len(i.system.open) - 1), true
+	w.State.open = append(w.State.open, handle{node: n})
+	return uint32(firstHandle + len(w.State.open) - 1), true
 }
 
-func prestatGet(i *Instance, p []uint64) uint64 {
-	if uint32(p[0]) != rootHandle || i.handle(p[0]) == nil {
+func prestatGet(w *World, p []uint64) uint64 {
+	if uint32(p[0]) != rootHandle || w.handle(p[0]) == nil {
 		return errnoBadf
 	}
-	b, ok := i.Bytes(uint32(p[1]), 8)
+	b, ok := w.Bytes(uint32(p[1]), 8)
 	if !ok {
 		return errnoFault
 	}
@@ -105,11 +105,11 @@ func prestatGet(i *Instance, p []uint64) uint64 {
 	return errnoSuccess
 }
 
-func prestatDirName(i *Instance, p []uint64) uint64 {
-	if uint32(p[0]) != rootHandle || i.handle(p[0]) == nil {
+func prestatDirName(w *World, p []uint64) uint64 {
+	if uint32(p[0]) != rootHandle || w.handle(p[0]) == nil {
 		return errnoBadf
 	}
-	b, ok := i.Bytes(uint32(p[1]), uint32(p[2]))
+	b, ok := w.Bytes(uint32(p[1]), uint32(p[2]))
 	if !ok || len(b) == 0 {
 		return errnoFault
 	}

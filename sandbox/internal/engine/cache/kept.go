@@ -1,0 +1,49 @@
+package cache
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// contentFile is the only file of an entry that keep makes.
+const contentFile = "content"
+
+// Keep puts content into the cache under a name, for recall by the same build
+// of the program.
+func (c *Cache) Keep(name string, content []byte) {
+	key, ok := keptKey(name)
+	if !ok {
+		return
+	}
+	dir := c.Scratch()
+	defer os.RemoveAll(dir)
+	if dir != "" && os.WriteFile(filepath.Join(dir, contentFile), content, 0o600) == nil {
+		c.Put(key, dir)
+	}
+}
+
+// Recall returns what was kept under a name, or nil.
+func (c *Cache) Recall(name string) []byte {
+	key, ok := keptKey(name)
+	if !ok {
+		return nil
+	}
+	dir, ok := c.Find(key)
+	if !ok {
+		return nil
+	}
+	content, err := os.ReadFile(filepath.Join(dir, contentFile))
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+func keptKey(name string) (key string, ok bool) {
+	if build() == "" {
+		return "", false
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "kept %s %s", build(), name))), true
+}

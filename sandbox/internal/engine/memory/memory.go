@@ -1,0 +1,148 @@
+// Package memory is the linear memory of guests: it bounds it, and brings it
+// back to an image in the time of the pages that were written.
+package memory
+
+import (
+	"bytes"
+	"iter"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// Linear is the memory of one guest.
+type Linear interface {
+	experimental.LinearMemory
+	// Bytes is the content.
+	Bytes() []byte
+	// Adopt makes an image the content, now and after Restore. The memory is as
+	// large as the image at least.
+	Adopt(*Image) error
+	// Restore brings the image back and returns its size. What lies behind it is
+	// zero when the guest grows into it again.
+	Restore() (size uint32, err error)
+	// Denied reports whether a growth was refused since Forget.
+	Denied() bool
+	// Forget forgets that.
+	Forget()
+}
+
+// Space is where memories come from.
+type Space struct {
+	// Most is what the address space of mapped memories may come to; 0 means any.
+	Most   int64
+	mapped atomic.Int64
+}
+
+// sized holds the limit, for both kinds of memory.
+type sized struct {
+	limit   uint64
+	refused bool
+}
+
+func (s *sized) admit(size uint64) bool {
+	if size > s.limit {
+		s.refused = true
+		return false
+	}
+	return true
+}
+
+// Denied implements Linear.
+func (s *sized) Denied() bool { return s.refused }
+
+// Forget implements Linear.
+func (s *sized) Forget() { s.refused = false }
+
+// PageBytes is the size of a WebAssembly page.
+const PageBytes = 1 << 16
+
+// piece is what is copied in one step: Go cannot preempt a copy.
+const piece = 256 << 10
+
+func copyPieces(dst, src []byte) (n int) {
+	for n < min(len(dst), len(src)) {
+		n += copy(dst[n:min(n+piece, len(dst))], src[n:])
+	}
+	return n
+}
+
+func clearPieces(b []byte) {
+	for len(b) > 0 {
+		n := min(piece, len(b))
+		clear(b[:n])
+		b = b[n:]
+	}
+}
+
+// copied is the portable memory: on Go's heap, restored as a whole.
+type copied struct {
+	sized
+	buf   []byte
+	Image *Image
+}
+
+func newCopied(limit uint64) *copied { return &copied{sized: sized{limit: limit}} }
+
+// Reallocate implements experimental.LinearMemory.
+func (c *copied) Reallocate(size uint64) []byte {
+	if !c.admit(size) {
+		return nil
+	}
+	if size > uint64(cap(c.buf)) {
+		grown := make([]byte, size, min(max(size, 2*uint64(cap(c.buf))), c.limit))
+		copy(grown, c.buf)
+		c.buf = grown
+	}
+	c.buf = c.buf[:size]
+	return c.buf
+}
+
+// Free implements experimental.LinearMemory.
+func (c *copied) Free() { c.buf, c.Image = nil, nil }
+
+// Bytes implements Linear.
+func (c *copied) Bytes() []byte { return c.buf }
+
+// Adopt implements Linear.
+func (c *copied) Adopt(i *Image) error {
+	c.Image = i
+	return nil
+}
+
+// Restore implements Linear.
+func (c *copied) Restore() (uint32, error) {
+	n := copyPieces(c.buf, c.Image.Data)
+	clearPieces(c.buf[n:])
+	return uint32(n), nil
+}
+
+// TakeImage copies a memory; pages of zeros, of which a large memory has many,
+// take no room.
+func TakeImage(content []byte) (*Image, error) {
+	i, err := NewImage(len(content))
+	if err != nil {
+		return nil, err
+	}
+	for n, page := range Written(content) {
+		copy(i.Data[n*ImagePage:], page)
+	}
+	return i, nil
+}
+
+// ImagePage is the grain in which memory is kept.
+const ImagePage = 4096
+
+// Written yields the pages that are not zero, with their numbers.
+func Written(content []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for n := range len(content) / ImagePage {
+			page := content[n*ImagePage : (n+1)*ImagePage]
+			if !bytes.Equal(page, zeros[:]) && !yield(n, page) {
+				return
+			}
+		}
+	}
+}
+
+var zeros [ImagePage]byte

@@ -1,0 +1,65 @@
+package wasi
+
+// call returns an errno.
+type call func(w *World, p []uint64) uint64
+
+// Module is the name that guests import from.
+const Module = "wasi_snapshot_preview1"
+
+// Function is one of WASI's. Params and Results name types by a letter: i for
+// i32, I for i64. Call reads its parameters from the stack and writes its
+// result there.
+type Function struct {
+	Name, Params, Results string
+	Call                  func(w *World, stack []uint64)
+}
+
+// Functions is all of WASI preview 1: no network, no files, no environment and
+// no arguments but what Process gives, nothing that writes; a clock that moves
+// when it is looked at; random numbers from a fixed seed. Everything that is
+// not here fails as it would on a closed descriptor.
+func Functions() []Function {
+	denied := func(errno uint64) call { return func(*World, []uint64) uint64 { return errno } }
+	list := []Function{{Name: "proc_exit", Params: "i", Call: func(w *World, p []uint64) { w.Exit(uint32(p[0])) }}}
+	add := func(name, params string, f call) {
+		list = append(list, Function{Name: name, Params: params, Results: "i",
+			Call: func(w *World, stack []uint64) { stack[0] = f(w, stack) }})
+	}
+	add("args_get", "ii", stringsGet((*Process).args))
+	add("args_sizes_get", "ii", stringsSizes((*Process).args))
+	add("environ_get", "ii", stringsGet((*Process).env))
+	add("environ_sizes_get", "ii", stringsSizes((*Process).env))
+	add("clock_res_get", "ii", func(w *World, p []uint64) uint64 { return w.put64(uint32(p[1]), clockStep) })
+	add("clock_time_get", "iIi", clockTimeGet)
+	add("random_get", "ii", randomGet)
+	add("sched_yield", "", denied(errnoSuccess))
+	add("poll_oneoff", "iiii", pollOneoff)
+	add("fd_write", "iiii", fdWrite)
+	add("fd_read", "iiii", fdRead)
+	add("fd_fdstat_get", "ii", fdstatGet)
+	add("fd_seek", "iIii", fdSeek)
+	add("fd_tell", "ii", fdTell)
+	add("fd_close", "i", fdClose)
+	add("fd_pread", "iiiIi", fdPread)
+	add("fd_readdir", "iiiIi", fdReaddir)
+	add("fd_filestat_get", "ii", fdFilestatGet)
+	add("fd_prestat_get", "ii", prestatGet)
+	add("fd_prestat_dir_name", "iii", prestatDirName)
+	add("path_open", "iiiiiIIii", pathOpen)
+	add("path_filestat_get", "iiiii", pathFilestatGet)
+	add("fd_fdstat_set_flags", "ii", func(_ *World, p []uint64) uint64 { return standard(p[0], errnoSuccess) })
+	for _, d := range [...]struct{ name, params string }{
+		{"fd_advise", "iIIi"}, {"fd_allocate", "iII"}, {"fd_datasync", "i"}, {"fd_fdstat_set_rights", "iII"},
+		{"fd_filestat_set_size", "iI"}, {"fd_filestat_set_times", "iIIi"},
+		{"fd_pwrite", "iiiIi"},
+		{"fd_renumber", "ii"}, {"fd_sync", "i"},
+		{"path_create_directory", "iii"}, {"path_filestat_set_times", "iiiiIIi"},
+		{"path_link", "iiiiiii"}, {"path_readlink", "iiiiii"},
+		{"path_remove_directory", "iii"}, {"path_rename", "iiiiii"}, {"path_symlink", "iiiii"}, {"path_unlink_file", "iii"},
+		{"sock_accept", "iii"}, {"sock_recv", "iiiiii"}, {"sock_send", "iiiii"}, {"sock_shutdown", "ii"},
+	} {
+		add(d.name, d.params, denied(errnoBadf))
+	}
+	add("proc_raise", "i", denied(errnoNosys))
+	return list
+}
