@@ -9,8 +9,9 @@
 //		})
 //	}
 //
-// Merit starts the binary, which then lives as long as Merit does. Definition.Open
-// gives the same environment within a process, for tests.
+// The Example is a whole environment. Merit starts the binary, which then
+// lives as long as Merit does. Definition.Open gives the same environment
+// within a process, for tests.
 //
 // It is all of Merit that an environment needs; what crosses the process and
 // how is in sdk/plugin/proto and sdk/plugin/wire.

@@ -81,6 +81,15 @@ func TestSlotsContract(t *testing.T) {
 	envtest.Run(t, func(t testing.TB) env.Env { return openCounter(t, 3, new(int)) })
 }
 
+// Promise: so does the environment of the Example, which others begin with.
+func TestExampleContract(t *testing.T) {
+	envtest.Run(t, func(t testing.TB) env.Env {
+		e, err := Corridor().Open(plugin.Setup{Slots: 3, Split: plugin.Train}, nil)
+		require.NoError(t, err)
+		return e
+	})
+}
+
 // Promise: a Vector keeps it too, and its name and version are the Definition's.
 func TestVectorContract(t *testing.T) {
 	d := plugin.Definition[struct{}]{
