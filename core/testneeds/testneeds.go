@@ -74,6 +74,17 @@ func Tool(t testing.TB, hint string, names ...string) string {
 	return ""
 }
 
+// Command asks for a program in a version that a trial succeeds with: the
+// command line must exit with 0. Hint says how to get it.
+func Command(t testing.TB, hint string, line ...string) {
+	t.Helper()
+	path := Tool(t, hint, line[0])
+	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
+		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+		missing(t, path+" is too old or incomplete ("+first+"); "+hint)
+	}
+}
+
 // File returns path if it exists. Hint says how to get it.
 func File(t testing.TB, hint, path string) string {
 	t.Helper()

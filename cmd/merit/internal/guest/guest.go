@@ -27,6 +27,9 @@ type Language struct {
 	Commands func(folder, out string) []Command
 	// Needs lists the programs that Commands starts, each with how to get it.
 	Needs map[string]string
+	// Test is the command that tests the function as such, without Merit, in
+	// the folder of a new reward; nil if the language has none everywhere.
+	Test []string
 	// Template is the folder under templates/ that a new reward begins from.
 	Template string
 	// SDK says which files of the SDK a new reward gets.

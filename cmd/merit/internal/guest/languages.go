@@ -33,6 +33,7 @@ func golang() Language {
 				Args: []string{"go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "."},
 			}}
 		},
+		Test:     []string{"go", "test"},
 		Template: "go",
 		SDK:      []Copy{{sdk.Files, "reward", "vendor/github.com/merit-rl/merit/sdk/reward"}},
 		Export: func(name string) string {
@@ -134,6 +135,7 @@ func python() Language {
 		Title:    "Python",
 		Detect:   has("reward.py"),
 		Script:   "reward.py",
+		Test:     []string{"python3", "-m", "unittest"},
 		Template: "python",
 		SDK:      []Copy{{sdkpython.Files, "merit_reward", "merit_reward"}},
 		Export: func(name string) string {
@@ -153,6 +155,7 @@ func javaScript() Language {
 		Title:    "JavaScript",
 		Detect:   has("reward.js"),
 		Script:   "reward.js",
+		Test:     []string{"node", "--test"},
 		Template: "js",
 		SDK:      []Copy{{sdk.Files, "js", "merit"}},
 		Export: func(name string) string {

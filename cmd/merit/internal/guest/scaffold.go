@@ -35,7 +35,7 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}
 	}
-	w := &scaffold{folder: folder, facts: facts{Name: name, Script: l.Script}}
+	w := &scaffold{folder: folder, facts: facts{Name: name, Script: l.Script, Test: strings.Join(l.Test, " ")}}
 	parts := []string{"all", l.Template}
 	if l.Script == "" {
 		parts = append(parts, "module")
@@ -60,7 +60,7 @@ type scaffold struct {
 }
 
 // facts are what templates may ask for.
-type facts struct{ Name, Script string }
+type facts struct{ Name, Script, Test string }
 
 // template writes the files under root; names lose .tmpl.
 func (w *scaffold) template(root string) error {

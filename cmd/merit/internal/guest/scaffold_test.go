@@ -1,0 +1,37 @@
+package guest_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
+	"github.com/merit-rl/merit/core/testneeds"
+)
+
+// Promise: the test that a new reward comes with passes at once, with nothing
+// installed but the language.
+func TestNewRewardsTestThemselves(t *testing.T) {
+	trials := map[string][]string{
+		"go":     {"go", "version"},
+		"python": {"python3", "-c", "import dataclasses, unittest"},
+		"js":     {"node", "--input-type=module", "-e", "import { register } from 'node:module'; import 'node:test'"},
+	}
+	for _, lang := range guest.Languages() {
+		if lang.Test == nil {
+			continue
+		}
+		t.Run(lang.Name, func(t *testing.T) {
+			testneeds.Command(t, "install a current "+lang.Title, trials[lang.Name]...)
+			folder := filepath.Join(t.TempDir(), "exactness")
+			_, err := lang.Scaffold(folder)
+			require.NoError(t, err)
+			cmd := exec.Command(lang.Test[0], lang.Test[1:]...)
+			cmd.Dir = folder
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+		})
+	}
+}
