@@ -40,7 +40,7 @@ var table = []row{
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/config", []string{"core", "sandbox", "plugins/host"}, "joins the Config of every stage"},
 	{"sandbox", []string{"core/rl", "core/fault", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},
-	{"sandbox/abi", []string{"core/rl"}, "the guest format of the nouns"},
+	{"sandbox/abi", []string{"core/rl", "core/reward"}, "the guest format of the nouns; a manifest names the rule for steps"},
 	{"sandbox/fuel", nil, "a pass over bytes"},
 	{"sdk", nil, "the guest SDKs as files, for scaffolds"},
 	{"sdk/plugin/proto", nil, "the contract with plug-ins: generated"},

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // Isolation says what an evaluation may see of those before it.
@@ -131,4 +134,16 @@ func (c Config) Validate() []error {
 		bad("isolation", fmt.Sprintf("%q is not an isolation mode", c.Isolation), "use snapshot, fresh, shared or process")
 	}
 	return errs
+}
+
+// options are what a backend needs of c.
+func (c Config) options() local.Options {
+	folder := c.InterpreterDir
+	if folder == "" {
+		folder = interpreter.Folder()
+	}
+	return local.Options{
+		Limits: limits.Limits(c.Limits), Isolation: local.Isolation(c.Isolation), Workers: c.Workers,
+		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter,
+	}
 }

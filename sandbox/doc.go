@@ -26,6 +26,11 @@
 //
 // A program that offers it calls WorkerMain first in main if IsWorker(os.Args).
 //
-// It imports core/rl, core/fault, core/reward and what lies below it; wazero
-// stays behind sandbox/internal/engine.
+// # Where things are
+//
+// This package is the entrance: Config, Runtime and Module, over one of two
+// backends. Below internal, source reads a reward from the disk, language holds
+// a folder for each language of scripts, profile is how modules are spoken to,
+// result what becomes of what they say; local runs modules in this process,
+// remote in worker processes, in each of which local runs again.
 package sandbox

@@ -40,7 +40,7 @@ func Start(argument string) (*Process, error) {
 	p := &Process{In: toIn, Out: fromOut, done: make(chan struct{})}
 	p.cmd = &exec.Cmd{
 		Path: path, Args: []string{filepath.Base(os.Args[0]), argument}, Dir: string(filepath.Separator),
-		Env:   []string{"GOMAXPROCS=1", "GOTRACEBACK=single"},
+		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=single"}, // one for what computes, one for what watches it
 		Stdin: in, Stdout: out, Stderr: &p.errors,
 		WaitDelay: time.Second, SysProcAttr: attributes(),
 	}

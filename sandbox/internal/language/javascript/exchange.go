@@ -1,0 +1,75 @@
+package javascript
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// encoder writes members as an array of trajectories, as Merit's
+// files have them.
+func encoder(limit int) profile.Encoder {
+	var buffer strings.Builder
+	return func(members []*rl.Trajectory) ([]byte, error) {
+		buffer.Reset()
+		buffer.WriteByte('[')
+		enc := json.NewEncoder(&buffer)
+		enc.SetEscapeHTML(false)
+		for i, t := range members {
+			if i > 0 {
+				buffer.WriteByte(',')
+			}
+			request := *t
+			request.Evaluation, request.Outcome = nil, ""
+			if request.Messages == nil {
+				request.Messages = []rl.Message{}
+			}
+			if err := enc.Encode(&request); err != nil {
+				return nil, result.Infrastructure(err)
+			}
+		}
+		buffer.WriteByte(']')
+		if buffer.Len() > limit {
+			return nil, result.OverInput()
+		}
+		return []byte(buffer.String()), nil
+	}
+}
+
+// take reads an answer.
+func (s *session) take(out []byte) *result.Verdict {
+	var a struct {
+		Results []rl.EvaluateResult `json:"results"`
+		Error   string              `json:"error"`
+		Log     []string            `json:"log"`
+	}
+	c := s.collector
+	if err := json.Unmarshal(out, &a); err != nil {
+		return result.Violation("the result is not an EvaluateResult: %s", text.Escape(err.Error()))
+	}
+	for _, line := range a.Log {
+		if err := c.AppendLog([]byte(line + "\n")); err != nil {
+			return result.Of(err)
+		}
+	}
+	switch {
+	case a.Error != "" && s.instance.MemoryDenied():
+		return result.NoMemory(text.Escape(a.Error))
+	case a.Error != "":
+		c.Speak(-1)
+		return result.Of(c.SetError([]byte(a.Error)))
+	case len(a.Results) != c.Members():
+		return result.Violation("the reward gave %d results for %d members", len(a.Results), c.Members())
+	}
+	for i := range a.Results {
+		c.Speak(i)
+		if err := c.Take(&a.Results[i]); err != nil {
+			return result.Of(err)
+		}
+	}
+	return nil
+}

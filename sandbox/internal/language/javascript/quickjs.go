@@ -1,0 +1,167 @@
+package javascript
+
+import (
+	"errors"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// quickjs calls the exports of the interpreter. A value of JavaScript is the
+// address of a cell. What goes wrong panics with a leave, which guard turns
+// into a Stop: the many small calls stay readable.
+type quickjs struct {
+	instance  *engine.Instance
+	functions map[string]*engine.Func
+}
+
+// leave is the panic of a call that did not return as it should.
+type leave struct{ stop *engine.Stop }
+
+// Flags of qjs_eval.
+const (
+	evalModule      = 1 << 0
+	evalCompileOnly = 1 << 5
+)
+
+// guard runs work and returns how it ended.
+func (q *quickjs) guard(work func() error) (stop *engine.Stop) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case leave:
+			stop = r.stop
+		case *engine.Stop: // Charge ran out of fuel
+			stop = r
+		default:
+			panic(r)
+		}
+	}()
+	if err := work(); err != nil {
+		return &engine.Stop{Kind: engine.Refused, Err: err}
+	}
+	return nil
+}
+
+func (q *quickjs) call(name string, args ...uint32) uint32 {
+	f := q.functions[name]
+	if f == nil {
+		if f = q.instance.Func(name); f == nil {
+			panic(leave{&engine.Stop{Kind: engine.Refused, Err: errors.New("the interpreter does not export " + name)}})
+		}
+		q.functions[name] = f
+	}
+	var wide [4]uint64
+	for i, a := range args {
+		wide[i] = uint64(a)
+	}
+	result, stop := q.instance.Call(f, wide[:len(args)]...)
+	if stop != nil {
+		panic(leave{stop})
+	}
+	return uint32(result)
+}
+
+// put copies text into the guest, ended by a NUL.
+func (q *quickjs) put(text string) uint32 {
+	at := q.call("wasm_malloc", uint32(len(text)+1))
+	room, ok := q.instance.Bytes(at, uint32(len(text)+1))
+	if at == 0 || !ok {
+		panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: reward.OutOfMemory, Reason: "there is no room for the input (limits.memory_mib)"}}})
+	}
+	copy(room, text)
+	room[len(text)] = 0
+	return at
+}
+
+// eval compiles or runs a module.
+func (q *quickjs) eval(name, code string, flags uint32) uint32 {
+	value := q.try(name, code, flags)
+	q.check(value)
+	return value
+}
+
+// compiles compiles a module and reports whether it could be.
+func (q *quickjs) compiles(name, code string) bool {
+	if q.call("qjs_is_exception", q.try(name, code, evalModule|evalCompileOnly)) == 0 {
+		return true
+	}
+	q.call("qjs_free_value", q.call("qjs_get_exception"))
+	return false
+}
+
+func (q *quickjs) try(name, code string, flags uint32) uint32 {
+	at, file := q.put(code), q.put(name)
+	value := q.call("qjs_eval", at, uint32(len(code)), file, flags)
+	q.call("wasm_free", at)
+	q.call("wasm_free", file)
+	return value
+}
+
+// settle runs the jobs of a module and leaves with its error if it has one.
+func (q *quickjs) settle(promise uint32) {
+	for q.call("qjs_is_job_pending") != 0 {
+		if int32(q.call("qjs_execute_pending_job")) < 0 {
+			q.throw(q.call("qjs_get_exception"))
+		}
+	}
+	const fulfilled, rejected = 1, 2
+	if q.call("qjs_is_promise", promise) == 0 {
+		return
+	}
+	switch q.call("qjs_promise_state", promise) {
+	case fulfilled:
+	case rejected:
+		q.throw(q.call("qjs_promise_result", promise))
+	default:
+		panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: reward.GuestError, Reason: "the module waits for something outside: there is nothing outside of the sandbox"}}})
+	}
+}
+
+// check leaves with the pending exception if value says that there is one.
+func (q *quickjs) check(value uint32) {
+	if q.call("qjs_is_exception", value) != 0 {
+		q.throw(q.call("qjs_get_exception"))
+	}
+}
+
+// throw leaves with an exception and its stack.
+func (q *quickjs) throw(exception uint32) {
+	said := q.text(exception)
+	if stack := q.property(exception, "stack"); q.call("qjs_is_string", stack) != 0 {
+		said += "\n" + q.text(stack)
+	}
+	outcome := reward.GuestError
+	if q.instance.MemoryDenied() {
+		outcome = reward.OutOfMemory
+	}
+	panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: outcome, Reason: text.Escape(said)}}})
+}
+
+func (q *quickjs) property(object uint32, name string) uint32 {
+	at := q.put(name)
+	value := q.call("qjs_get_prop_string", object, at)
+	q.call("wasm_free", at)
+	return value
+}
+
+// text is String(value).
+func (q *quickjs) text(value uint32) string {
+	const most = 8192
+	at := q.call("qjs_get_string", value)
+	if at == 0 {
+		return ""
+	}
+	var out []byte
+	for len(out) < most {
+		b, ok := q.instance.Bytes(at+uint32(len(out)), 1)
+		if !ok || b[0] == 0 {
+			break
+		}
+		out = append(out, b[0])
+	}
+	q.call("qjs_free_cstring", at)
+	return string(out)
+}

@@ -1,0 +1,141 @@
+package python
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/marshal"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// python is the profile of rewards in Python. CPython is a WASI command, and a
+// command that waits for input cannot be restored: its stack is live. So the
+// program never waits: it loads the reward, says where its function serve lies
+// in memory and calls _exit, which ends the host's call but not the
+// interpreter, whose memory is as if _exit were still running. From there serve
+// is called through CPython's own type slot, as a C function would call it, and
+// the state between calls can be snapshotted like that of any reactor.
+type python struct{}
+
+func (python) Name() string { return "python" }
+func (python) Group() bool  { return false } // until the reward has said so
+
+func (python) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
+	return &session{instance: i, collector: c, input: l.InputMiB << 20, output: l.OutputKiB << 10}
+}
+
+type session struct {
+	instance  *engine.Instance
+	collector *result.Collector
+	input     int // bytes
+	output    int // bytes
+	encoder   marshal.Encoder
+	said      []byte // hello as it came
+	hello     hello
+	call      *engine.Func
+}
+
+// Offsets in the objects of CPython 3.12 on a 32-bit machine.
+const (
+	objectType  = 4
+	objectSize  = 8
+	bytesData   = 16
+	arrayData   = 20
+	listItems   = 12
+	typeCall    = 64
+	callParams  = "iii"
+	callResults = "i"
+)
+
+func (s *session) Start() *engine.Stop {
+	s.collector.Capture()
+	_, stop := s.instance.Call(s.instance.Func("_start"))
+	switch {
+	case stop == nil:
+		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+	case stop.Kind != engine.Exited || stop.Code != 0:
+		return stop
+	}
+	if err := s.Resume(bytes.Clone(s.collector.Captured())); err != nil {
+		return &engine.Stop{Kind: engine.Refused, Err: err}
+	}
+	return nil
+}
+
+func (s *session) Memo() []byte { return s.said }
+
+func (s *session) Resume(said []byte) error {
+	hello, ok := readHello(said)
+	switch {
+	case !ok:
+		return errHello
+	case hello.failed != "":
+		return &result.Verdict{Outcome: reward.GuestError, Reason: text.Escape(hello.failed)}
+	}
+	s.said, s.hello = said, hello
+	if s.call = s.instance.TableFunc(s.word(s.word(hello.serve+objectType)+typeCall), callParams, callResults); s.call == nil {
+		return errHello
+	}
+	return nil
+}
+
+// word reads a number from memory; 0, which no object has for an address, if
+// there is none.
+func (s *session) word(at uint32) uint32 {
+	b, ok := s.instance.Bytes(at, 4)
+	if !ok {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+// Describe implements profile.Describer.
+func (s *session) Describe() (map[string]string, bool) { return s.hello.about, s.hello.group }
+
+func (s *session) Lasting() bool { return true }
+
+func (s *session) Input(members []*rl.Trajectory) ([]byte, error) {
+	s.encoder.Reset()
+	if err := s.hello.encode(&s.encoder, members); err != nil {
+		return nil, result.Infrastructure(err)
+	}
+	if s.encoder.Len() > s.input {
+		return nil, result.OverInput()
+	}
+	return s.encoder.Bytes(), nil
+}
+
+func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
+	s.send(input)
+	answer, stop := s.instance.Call(s.call, uint64(s.hello.serve), uint64(s.hello.empty), 0)
+	switch {
+	case stop != nil:
+		return nil, stop
+	case uint32(answer) == 0 && s.instance.MemoryDenied():
+		return result.NoMemory("the interpreter had no room for the answer"), nil
+	case uint32(answer) == 0:
+		return &result.Verdict{Outcome: reward.GuestError, Reason: "the reward broke the interpreter"}, nil
+	}
+	return s.take(), nil
+}
+
+// send writes a request into the buffer. One that is too large is read from
+// standard input, and the buffer holds its size.
+func (s *session) send(input []byte) {
+	room, _ := s.instance.Bytes(s.word(s.hello.buffer+arrayData), s.word(s.hello.buffer+objectSize))
+	if len(input) > len(room) {
+		s.collector.Feed(input)
+		size := marshal.Encoder{}
+		size.Reset()
+		size.Int(int64(len(input)))
+		input = size.Bytes()
+	}
+	copy(room, input)
+	s.instance.Charge(uint64(len(input)))
+}

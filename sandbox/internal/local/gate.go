@@ -1,0 +1,96 @@
+package local
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// interpreterTable is room for the tables of interpreters: CPython's has
+// 11,802 entries.
+const interpreterTable = 20_000
+
+// gate gives the limits of the gate. Those of an interpreter, which is known
+// by its digest, are its own, except for memory.
+func (b *Backend) gate(interpreter bool) fuel.Limits {
+	l := fuel.DefaultLimits()
+	l.MemoryPages = b.options.MemoryMiB << 4
+	if interpreter {
+		l.TableEntries = interpreterTable
+	} else {
+		l.Bytes, l.TableEntries = b.options.ModuleMiB<<20, b.options.TableEntries
+	}
+	l.AllowImport = func(i fuel.Import) bool {
+		exists, _ := engine.Known(b.engine.Imports(), i)
+		theirs, _ := engine.Known(b.theirs, i)
+		return exists && i.Kind == fuel.FuncExtern && (interpreter || !theirs)
+	}
+	return l
+}
+
+// examine finds out what kind of reward the gate has let in, or every reason
+// why it is none.
+func (m *Module) examine(info *fuel.Info) error {
+	var problems []string
+	if m.profile == nil {
+		m.profile, problems = profile.Detect(info)
+	}
+	problems = append(problems, m.backend.wrongImports(info)...)
+	var err error
+	if m.manifest, err = profile.ReadManifest(info); err != nil {
+		problems = append(problems, err.Error())
+	}
+	if len(problems) > 0 {
+		return source.Refusal(m.info.Name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
+	}
+	if m.manifest.Name != "" {
+		m.info.Name = m.manifest.Name
+	}
+	m.info.ABI, m.info.Group, m.info.StepIndexing = m.profile.Name(), m.profile.Group(), m.manifest.StepIndex
+	return nil
+}
+
+const exportHint = `Go: import sdk/reward and build with -buildmode=c-shared; Rust: #[no_mangle] pub extern "C" fn and crate-type cdylib; ` +
+	`C and C++: __attribute__((export_name("…"))) and a reactor build; AssemblyScript: export function; "merit reward new" makes a project that does it`
+
+// wrongImports lists the imports whose signature is not that of the host.
+func (b *Backend) wrongImports(info *fuel.Info) (problems []string) {
+	for _, i := range info.Imports {
+		if _, fits := engine.Known(b.engine.Imports(), i); !fits {
+			problems = append(problems, fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func))
+		}
+	}
+	return problems
+}
+
+// refused says why the module was not compiled.
+func (m *Module) refused(err error) error {
+	var gate *fuel.Refused
+	switch {
+	case fault.As(err) != nil:
+		return err
+	case errors.As(err, &gate):
+		wasm, _ := m.bytes.Read()
+		return source.Refusal(m.info.Name, "the module was refused", gateHint(wasm), err)
+	case errors.Is(err, engine.ErrInvalid):
+		return source.Refusal(m.info.Name, "the module was refused", "build it again; it may be damaged", err)
+	}
+	return source.Refusal(m.info.Name, "the module cannot be compiled", "report it: a valid module should compile", err)
+}
+
+// gateHint says what else the bytes may be.
+func gateHint(wasm []byte) string {
+	switch {
+	case len(wasm) >= 8 && string(wasm[:4]) == "\x00asm" && wasm[4] == 0x0d:
+		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
+	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
+		return "this is not a WebAssembly file; build one with: merit reward build"
+	}
+	return "build without the features named above, or raise the limits named above if you trust the module"
+}

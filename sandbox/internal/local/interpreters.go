@@ -1,0 +1,41 @@
+package local
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// interpreter is the module of an interpreter; its digest is known without
+// reading it.
+func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
+	return engine.Module{Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(b.options.InterpreterDir) }}
+}
+
+// Precompile compiles an interpreter into the cache, as the first script would.
+func (b *Backend) Precompile(ctx context.Context, i interpreter.Interpreter) error {
+	anything := func(*fuel.Info) error { return nil }
+	program, err := b.engine.Compile(ctx, b.interpreter(i), fuel.Options{Limits: b.gate(true)}, anything)
+	switch {
+	case fault.As(err) != nil:
+		return err
+	case err != nil:
+		return source.Refusal(i.Title, "the interpreter cannot be compiled", "report it", err)
+	}
+	program.Close(ctx)
+	return nil
+}
+
+// Preload compiles an interpreter for all scripts to come. It is not safe for
+// concurrent use.
+func (b *Backend) Preload(ctx context.Context, i interpreter.Interpreter) error {
+	return b.engine.Preload(ctx, b.interpreter(i), fuel.Options{Limits: b.gate(true)})
+}
+
+// Detach readies the backend for a process that soon can open nothing and may
+// not map more than some bytes.
+func (b *Backend) Detach(mostMapped int64) { b.engine.Detach(mostMapped) }

@@ -1,0 +1,82 @@
+// Package local runs reward modules in this process: it takes them through the
+// gate, the meter and the compiler, keeps a pool of instances for each, starts
+// and warms them up once, and evaluates from the state that this has left.
+package local
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// Isolation says what an evaluation may see of those before it.
+type Isolation string
+
+// The isolation modes, as those of package sandbox.
+const (
+	Snapshot Isolation = "snapshot"
+	Fresh    Isolation = "fresh"
+	Shared   Isolation = "shared"
+)
+
+// Options configure a Backend; its fields are those of sandbox.Config.
+type Options struct {
+	limits.Limits
+	Isolation      Isolation
+	Workers        int
+	CacheDir       string
+	CacheMiB       int
+	InterpreterDir string
+	Interpreter    bool
+}
+
+// Backend runs modules in this process. It is safe for concurrent use.
+type Backend struct {
+	options Options
+	engine  *engine.Engine
+	theirs  []engine.Import // what only interpreters may import
+	tokens  chan struct{}   // one for every evaluation that runs
+}
+
+// New returns a backend. The error is a *fault.Error: the cache folder cannot
+// be trusted.
+func New(o Options, languages source.Languages) (*Backend, error) {
+	b := &Backend{options: o, theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers)}
+	var err error
+	b.engine, err = engine.New(engine.Options{
+		CacheDir: o.CacheDir, CacheBytes: int64(o.CacheMiB) << 20, Interpreter: o.Interpreter, Imports: append(result.Imports(), b.theirs...),
+	})
+	if err != nil {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "cache_dir", Err: err,
+			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave cache_dir empty",
+		}
+	}
+	return b, nil
+}
+
+// Close ends the backend; its modules must be closed before.
+func (b *Backend) Close() { b.engine.Close() }
+
+// Load takes a reward through the gate, the meter and the compiler, and runs
+// it on a built-in conversation. The error is a *fault.Error that lists every
+// problem.
+func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
+	m := b.newModule(s)
+	program, err := b.engine.Compile(ctx, m.bytes, fuel.Options{Limits: b.gate(m.script)}, m.examine)
+	if err != nil {
+		return nil, m.refused(err)
+	}
+	program.Process = m.process
+	m.program = program
+	if err := m.try(ctx); err != nil {
+		m.Close(ctx)
+		return nil, err
+	}
+	return m, nil
+}

@@ -1,0 +1,166 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// Module is a loaded reward.
+type Module struct {
+	backend  *Backend
+	bytes    engine.Module
+	script   bool            // an interpreter runs it
+	process  engine.Process  // what it finds around it
+	profile  profile.Profile // nil until the gate has seen the exports
+	program  *engine.Program
+	manifest abi.Manifest
+	info     reward.Info
+	pool     pool
+	origin   *origin // nil unless instances begin with a snapshot
+	cold     bool    // warming up failed: instances start without it
+	peak     atomic.Uint32
+	// described is set once the first instance of a script has said what it is.
+	described bool
+}
+
+func (b *Backend) newModule(s source.Source) *Module {
+	m := &Module{backend: b, info: reward.Info{Name: s.Name, Digest: s.Digest}}
+	m.pool.module = m
+	if s.Script == nil {
+		m.bytes = engine.Module{Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
+		return m
+	}
+	language := s.Script.Language
+	m.script, m.bytes = true, b.interpreter(language.Interpreter())
+	m.profile, m.process = language.Open(s.Script)
+	return m
+}
+
+// Info is what reward.Scorer says of it.
+func (m *Module) Info() reward.Info { return m.info }
+
+// Manifest is what the module says about itself.
+func (m *Module) Manifest() abi.Manifest { return m.manifest }
+
+// Cached reports whether the native code came from the cache on disk.
+func (m *Module) Cached() bool { return m.program.Cached }
+
+// PeakMemory is the largest linear memory in bytes that an evaluation has
+// ended with.
+func (m *Module) PeakMemory() int { return int(m.peak.Load()) }
+
+func (m *Module) notePeak(size uint32) {
+	for before := m.peak.Load(); size > before; before = m.peak.Load() {
+		if m.peak.CompareAndSwap(before, size) {
+			return
+		}
+	}
+}
+
+// Fresh reports whether every evaluation has a new instance.
+func (m *Module) Fresh() bool { return m.isolation() == Fresh }
+
+// isolation is the mode in force: a module whose state a snapshot cannot hold,
+// because it changes tables, is always fresh.
+func (m *Module) isolation() Isolation {
+	if i := m.backend.options.Isolation; i != Snapshot || m.program.Restorable() {
+		return i
+	}
+	return Fresh
+}
+
+// Evaluate evaluates one trajectory. Input is nil unless it is encoded already.
+func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
+	start := time.Now()
+	w, err := m.pool.get(ctx)
+	if err != nil {
+		e := result.Infrastructure(err).Evaluation("")
+		e.Elapsed = time.Since(start)
+		return e
+	}
+	w.one[0] = t
+	fuel, v, spoilt := w.run(ctx, w.one[:], input)
+	e := w.result(0, v)
+	e.Fuel, e.Elapsed = fuel, time.Since(start)
+	w.one[0] = nil
+	m.pool.put(w, spoilt)
+	return e
+}
+
+// EvaluateGroup evaluates the members of a group, of which there is at least
+// one, and splits the fuel evenly.
+func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (results []reward.Evaluation) {
+	start := time.Now()
+	m.Answer(ctx, members, nil, func(said []reward.Evaluation, fuel uint64) {
+		result.Share(said, fuel, start)
+		results = said
+	})
+	return results
+}
+
+// Answer evaluates some members at one time and calls answer with the results
+// and the fuel of them all, before the instance is restored. Input is nil
+// unless they are encoded already.
+func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []byte, answer func(results []reward.Evaluation, fuel uint64)) {
+	results := make([]reward.Evaluation, len(members))
+	w, err := m.pool.get(ctx)
+	if err != nil {
+		for i := range results {
+			results[i] = result.Infrastructure(err).Evaluation("")
+		}
+		answer(results, 0)
+		return
+	}
+	fuel, v, spoilt := w.run(ctx, members, input)
+	for i := range results {
+		results[i] = w.result(i, v)
+	}
+	answer(results, fuel)
+	m.pool.put(w, spoilt)
+}
+
+// Detached reports whether its input can be written by who does not have the
+// instance.
+func (m *Module) Detached() bool {
+	_, ok := m.profile.(profile.Detached)
+	return ok
+}
+
+// Close frees the module. No evaluation may be running.
+func (m *Module) Close(ctx context.Context) {
+	m.pool.free()
+	if m.origin != nil {
+		m.origin.state.Close()
+	}
+	m.program.Close(ctx)
+}
+
+// try makes the first worker, and with it the origin of all others, so that a
+// module that cannot start is refused when it is loaded.
+func (m *Module) try(ctx context.Context) error {
+	w, err := m.pool.get(ctx)
+	if errors.Is(err, errCold) {
+		m.cold = true
+		w, err = m.pool.get(ctx)
+	}
+	switch {
+	case err == nil:
+		m.pool.put(w, false)
+		return nil
+	case ctx.Err() != nil:
+		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: m.info.Name, What: "loading was stopped", Err: ctx.Err()}
+	}
+	return source.Refusal(m.info.Name, "the reward cannot be started", "the message comes from the reward itself: correct it there", err)
+}

@@ -1,0 +1,93 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+)
+
+// warmRounds evaluations of a built-in conversation come before the snapshot:
+// what a guest allocates and compiles at its first calls is then part of it.
+const warmRounds = 2
+
+// errCold says that the module failed on the built-in conversation. That is
+// allowed; its instances then start without it.
+var errCold = errors.New("the module failed on the built-in conversation")
+
+// prepare starts the guest and warms it up. It does the same in every
+// isolation mode, so that results and fuel are the same.
+func (w *worker) prepare(ctx context.Context) error {
+	w.collector.Start(nil, false)
+	w.instance.Begin(ctx, w.module.startBudget())
+	stop := w.session.Start()
+	if _, late := w.instance.End(); late != nil {
+		stop = late
+	}
+	if stop != nil {
+		return fmt.Errorf("%s%s", result.Stopped(stop, w.instance.MemoryDenied()).Reason, w.lastLog())
+	}
+	if err := w.describe(); err != nil || w.module.cold {
+		return err
+	}
+	return w.warm(ctx)
+}
+
+func (w *worker) warm(ctx context.Context) error {
+	if !w.session.Lasting() {
+		return nil
+	}
+	members := warmConversation()[:1]
+	if w.module.info.Group {
+		members = warmConversation()
+	}
+	for range warmRounds {
+		switch _, v, _ := w.run(ctx, members, nil); {
+		case v == nil:
+		case v.Outcome == reward.Timeout || v.Outcome == reward.Infrastructure:
+			return v
+		default:
+			return errCold
+		}
+	}
+	return nil
+}
+
+func (w *worker) lastLog() string {
+	const shown = 2000
+	end := w.collector.LogEnd(shown)
+	if end == "" {
+		return ""
+	}
+	return "; its log ends:\n" + end
+}
+
+// warmConversation is a group of two conversations that use every part of the
+// layout.
+func warmConversation() []*rl.Trajectory {
+	call := rl.ToolCall{ID: "call-1", Type: "function", Function: rl.FunctionCall{Name: "add", Arguments: `{"a":2,"b":2}`}}
+	conversation := func(id, answer string) *rl.Trajectory {
+		return &rl.Trajectory{
+			ID: id, Group: "warm-up", Task: "warm-up",
+			Messages: []rl.Message{
+				{Role: rl.RoleSystem, Content: rl.Text("Answer with a number.")},
+				{Role: rl.RoleUser, Content: rl.Text("What is 2 + 2?")},
+				{Role: rl.RoleAssistant, Content: rl.Text("I add them."), ToolCalls: []rl.ToolCall{call}},
+				{Role: rl.RoleTool, Name: "add", ToolCallID: "call-1", Content: rl.Text("4")},
+				{Role: rl.RoleAssistant, Content: rl.Text("2 + 2 = 4\nA: " + answer + "\n#### " + answer)},
+			},
+			GroundTruth: json.RawMessage(`"4"`),
+			Metadata:    map[string]json.RawMessage{"difficulty": json.RawMessage("1"), "source": json.RawMessage(`"warm-up"`)},
+			Steps: []rl.Step{
+				{MessageCount: 2, Action: rl.Action{Kind: rl.ActionText, Text: "I add them."}, Anchor: "start", ActionValid: true},
+				{Index: 1, MessageCount: 4, Action: rl.Action{Kind: rl.ActionText, Text: answer}, Anchor: "sum", ActionValid: true, EnvReward: 1, Terminated: true},
+			},
+			StopReason: rl.StopTerminated,
+		}
+	}
+	return []*rl.Trajectory{conversation("warm-up-1", "4"), conversation("warm-up-2", "5")}
+}

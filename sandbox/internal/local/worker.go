@@ -1,0 +1,85 @@
+package local
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+)
+
+// worker is one instance with what it needs to be spoken to.
+type worker struct {
+	module    *Module
+	instance  *engine.Instance
+	collector *result.Collector
+	session   profile.Session
+	one       [1]*rl.Trajectory // the members of a single evaluation
+}
+
+// newWorker makes an instance in the state in which every evaluation begins.
+func (m *Module) newWorker(ctx context.Context) (*worker, error) {
+	limits := m.backend.options.Limits
+	i, err := m.program.Instantiate(ctx, uint64(limits.MemoryMiB)<<20)
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{module: m, instance: i, collector: result.NewCollector(limits, m.info.StepIndexing)}
+	i.Host = w.collector
+	w.session = m.profile.Open(i, w.collector, limits)
+	if err := w.begin(ctx); err != nil {
+		i.Close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// run evaluates members from the worker's present state. Input is nil unless
+// they are encoded already. A spoilt worker must not be used again.
+func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte) (fuel uint64, v *result.Verdict, spoilt bool) {
+	w.collector.Start(members, w.module.info.Group)
+	limit := w.module.backend.options.InputMiB << 20
+	if input == nil {
+		var err error
+		if input, err = w.session.Input(members); err != nil {
+			return 0, result.BadInput(err), false
+		}
+	}
+	if len(input) > limit {
+		return 0, result.BadInput(&abi.TooLarge{Limit: limit}), false
+	}
+	w.instance.Begin(ctx, w.module.budget(len(input), len(members)))
+	v, stop := w.session.Evaluate(input)
+	fuel, late := w.instance.End()
+	w.module.notePeak(w.instance.Size())
+	if late != nil {
+		stop = late
+	}
+	if stop != nil {
+		return fuel, result.Stopped(stop, w.instance.MemoryDenied()), true
+	}
+	return fuel, v, false
+}
+
+// result builds the evaluation of member i after run.
+func (w *worker) result(i int, v *result.Verdict) reward.Evaluation {
+	if v != nil {
+		return v.Evaluation(w.collector.Log())
+	}
+	return w.collector.Evaluation(i, w.collector.Log())
+}
+
+// ready brings the worker back to the state in which every evaluation begins,
+// or reports that it cannot be used again.
+func (w *worker) ready() bool {
+	switch w.module.isolation() {
+	case Shared:
+		return true
+	case Snapshot:
+		return w.instance.Restore() == nil
+	}
+	return false
+}

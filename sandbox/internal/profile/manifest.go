@@ -1,0 +1,68 @@
+package profile
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// ReadManifest reads the section of a module, if it has one.
+func ReadManifest(info *fuel.Info) (m abi.Manifest, err error) {
+	found := 0
+	for _, c := range info.Custom {
+		if c.Name != abi.ManifestSection {
+			continue
+		}
+		found++
+		if err := json.Unmarshal(c.Content, &m); err != nil {
+			return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
+		}
+	}
+	if found > 1 {
+		return m, fmt.Errorf("the section %s occurs %d times", abi.ManifestSection, found)
+	}
+	if err := CompleteManifest(&m); err != nil {
+		return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
+	}
+	return m, nil
+}
+
+// ScriptManifest is the manifest that a script gives itself, key by key.
+func ScriptManifest(about map[string]string) (abi.Manifest, error) {
+	var m abi.Manifest
+	for key, value := range about {
+		switch key {
+		case "name":
+			m.Name = value
+		case "version":
+			m.Version = value
+		case "description":
+			m.Description = value
+		case "step_index":
+			m.StepIndex = reward.StepIndexing(value)
+		default:
+			return m, fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description and step_index", text.Escape(key))
+		}
+	}
+	if err := CompleteManifest(&m); err != nil {
+		return m, fmt.Errorf("the manifest (__merit__): %w", err)
+	}
+	return m, nil
+}
+
+// CompleteManifest fills the defaults and makes the texts safe to show.
+func CompleteManifest(m *abi.Manifest) error {
+	switch m.StepIndex {
+	case "":
+		m.StepIndex = reward.ByAssistant
+	case reward.ByAssistant, reward.ByMessage:
+	default:
+		return fmt.Errorf("step_index %q is neither %q nor %q", m.StepIndex, reward.ByAssistant, reward.ByMessage)
+	}
+	m.Name, m.Version, m.Description = text.Escape(m.Name), text.Escape(m.Version), text.Escape(m.Description)
+	return nil
+}

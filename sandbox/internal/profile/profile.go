@@ -1,0 +1,104 @@
+// Package profile is how modules are spoken to: the flat ABI of reactors, the
+// line of JSON of WASI commands, and the interfaces behind which interpreters
+// stand as well.
+package profile
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+)
+
+// Profile is how one kind of module is spoken to. It holds what is the same
+// for all instances of a module; a Session holds what belongs to one.
+type Profile interface {
+	// Name identifies the calling convention in reward.Info.
+	Name() string
+	// Group reports whether the module compares the members of a group.
+	Group() bool
+	// Open readies an instance on which no code has run.
+	Open(i *engine.Instance, c *result.Collector, l limits.Limits) Session
+}
+
+// Detached is a profile whose input can be written without an instance: on
+// the host's side of a worker process.
+type Detached interface {
+	Profile
+	Encoder(l limits.Limits) Encoder
+}
+
+// Encoder writes the input of a module for some members; what it returns is
+// valid until the next call. It is not safe for concurrent use.
+type Encoder func(members []*rl.Trajectory) ([]byte, error)
+
+// Session speaks with one instance.
+type Session interface {
+	// Start runs what a module needs once, before the snapshot.
+	Start() *engine.Stop
+	// Memo is what Start has learned, for Resume: a session of an instance that
+	// begins where another one had come to.
+	Memo() []byte
+	Resume(memo []byte) error
+	// Input encodes the members; what it returns is valid until the next call.
+	Input(members []*rl.Trajectory) ([]byte, error)
+	// Evaluate hands input to the guest. What the guest says goes to the
+	// collector; the verdict is nil if every member has a result there.
+	Evaluate(input []byte) (*result.Verdict, *engine.Stop)
+	// Lasting reports whether evaluations leave the instance able to serve the
+	// next, so that warming it up makes sense.
+	Lasting() bool
+}
+
+// Describer is a session whose module says what it is only once it runs: a
+// script.
+type Describer interface {
+	// Describe returns the manifest that the script gives itself, and whether it
+	// compares the members of a group.
+	Describe() (about map[string]string, group bool)
+}
+
+// Detect finds the profile of a module from its exports, or every reason why
+// there is none.
+func Detect(info *fuel.Info) (Profile, []string) {
+	marks := exportsWith(info, "merit_abi_")
+	_, isCommand := info.Export("_start")
+	switch {
+	case len(marks) == 1 && marks[0] == flatMark:
+		return newFlat(info)
+	case len(marks) > 1:
+		return nil, []string{"it exports several marks of an ABI: " + strings.Join(marks, ", ")}
+	case len(marks) == 1:
+		return nil, []string{fmt.Sprintf("it exports %s; this version of Merit supports %s", marks[0], flatMark)}
+	case isCommand && len(exportsWith(info, "merit_")) == 0:
+		return command{}, nil
+	}
+	return nil, []string{fmt.Sprintf("it exports neither %s (a reward module) nor _start (a WASI command)", flatMark)}
+}
+
+// Named finds the profile of a module that was detected elsewhere, or nil.
+func Named(name string, group bool) Detached {
+	entry := flatEvaluate
+	if group {
+		entry = flatGroup
+	}
+	for _, p := range []Detached{flat{entry: entry}, command{}} {
+		if p.Name() == name && p.Group() == group {
+			return p
+		}
+	}
+	return nil
+}
+
+func exportsWith(info *fuel.Info, prefix string) (names []string) {
+	for _, e := range info.Exports {
+		if strings.HasPrefix(e.Name, prefix) {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,88 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/stretchr/testify/require"
+)
+
+const argument = "remote-test-worker"
+
+// The tests start this test binary as worker.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == argument {
+		if err := Serve(os.Stdin, os.Stdout, nil); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// oneProcess is a fleet of one worker with a module.
+func oneProcess(t *testing.T) (*fleet, *Module) {
+	b, err := New(context.Background(), Options{Options: local.Options{Workers: 1, Limits: limits.Limits{
+		Fuel: 1e9, MemoryMiB: 64, TableEntries: 10_000, ModuleMiB: 32, InputMiB: 8, OutputKiB: 1024, LogKiB: 64, Steps: 1000, CallDepth: 10_000, WallClock: 10 * time.Second,
+	}}, WorkerMiB: 2048}, argument)
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	wasm, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
+	require.NoError(t, err)
+	m, err := b.Load(context.Background(), source.Module("answer", wasm))
+	require.NoError(t, err)
+	return b.fleet, m
+}
+
+func answerOf(t *testing.T, m *Module) reward.Evaluation {
+	e := m.Evaluate(context.Background(), &rl.Trajectory{ID: "t", Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text("A: 4")}}, GroundTruth: []byte(`"4"`)}, nil)
+	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+	e.Elapsed = 0
+	return e
+}
+
+// Promise: a worker that has worked its time goes when it has given its
+// result; the next evaluation finds a new one, which knows the module and says
+// the same. That is no crash.
+func TestWorkersRetire(t *testing.T) {
+	f, m := oneProcess(t)
+	first := f.idle[0]
+	want := answerOf(t, m)
+	first.busy = workerBusy - workerBusy/10
+	require.Equal(t, want, answerOf(t, m))
+	require.Equal(t, []*link{first}, f.idle, "its time is not over")
+	first.busy = workerBusy
+	require.Equal(t, want, answerOf(t, m))
+	require.Empty(t, f.idle)
+	require.False(t, first.alive())
+	require.Equal(t, want, answerOf(t, m))
+	require.Len(t, f.idle, 1)
+	require.NotEqual(t, first.process.PID(), f.idle[0].process.PID())
+	require.Zero(t, f.crashes)
+}
+
+// Promise: a real worker is under the limits that it should be under.
+func TestWorkersHaveLimits(t *testing.T) {
+	f, m := oneProcess(t)
+	answerOf(t, m)
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", f.idle[0].process.PID()))
+	require.NoError(t, err)
+	for name, want := range map[string]string{
+		"cpu time": fmt.Sprint(int(workerCPU.Seconds())), "core file size": "0",
+		"data size": fmt.Sprint(f.options.WorkerMiB << 20), "file size": fmt.Sprint(f.options.MemoryMiB << 20),
+	} {
+		require.Regexp(t, regexp.MustCompile(`(?m)^Max `+name+` +`+want+` +`+want+` `), string(text))
+	}
+}

@@ -1,0 +1,168 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/limits"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
+)
+
+// Module is a reward on this side of the pipe.
+type Module struct {
+	fleet    *fleet
+	number   int
+	language string           // its extension, if it is a script
+	profile  profile.Detached // nil for a script
+	info     reward.Info
+	manifest abi.Manifest
+}
+
+// Info is what reward.Scorer says of it.
+func (m *Module) Info() reward.Info { return m.info }
+
+// Manifest is what the module says about itself.
+func (m *Module) Manifest() abi.Manifest { return m.manifest }
+
+// Cached is false: behind the wall there is no cache.
+func (m *Module) Cached() bool { return false }
+
+// PeakMemory is 0: it is not known on this side.
+func (m *Module) PeakMemory() int { return 0 }
+
+// Fresh is false: that the worker may have to is not known on this side.
+func (m *Module) Fresh() bool { return false }
+
+// Close has the workers forget the module.
+func (m *Module) Close(context.Context) { m.fleet.remove(m.number) }
+
+// Evaluate evaluates one trajectory. Input is nil unless it is encoded already.
+func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
+	return m.evaluate(ctx, []*rl.Trajectory{t}, input)[0]
+}
+
+// EvaluateGroup evaluates the members of a group, of which there is at least
+// one, and splits the fuel evenly.
+func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
+	return m.evaluate(ctx, members, nil)
+}
+
+func (m *Module) evaluate(ctx context.Context, members []*rl.Trajectory, input []byte) []reward.Evaluation {
+	start := time.Now()
+	results, fuel, v := m.try(ctx, members, input)
+	if v != nil {
+		results = make([]reward.Evaluation, len(members))
+		for i := range results {
+			results[i] = v.Evaluation("")
+		}
+	}
+	result.Share(results, fuel, start)
+	return results
+}
+
+// try has a worker evaluate members.
+func (m *Module) try(ctx context.Context, members []*rl.Trajectory, input []byte) (results []reward.Evaluation, fuel uint64, v *result.Verdict) {
+	l, err := m.fleet.get(ctx, m.language)
+	if err != nil {
+		return nil, 0, result.Infrastructure(err)
+	}
+	broken := true
+	defer func() { m.fleet.put(l, broken) }()
+	_, v, err = m.fleet.load(ctx, l, m.number)
+	if v != nil {
+		return nil, 0, v
+	}
+	broken = false
+	if err != nil {
+		return nil, 0, result.Infrastructure(err)
+	}
+	if input, err = m.encode(l, members, input); err != nil {
+		return nil, 0, result.BadInput(err)
+	}
+	o := &m.fleet.options
+	frame, v := l.ask(ctx, o.WallClock+latePatience, answerBytes(o.Limits, len(members)), wire.Evaluate,
+		func(b []byte) []byte { return wire.AppendRequest(b, m.number, members, input) })
+	if v == nil {
+		results, fuel, v = m.read(frame, members)
+	}
+	broken = v != nil
+	return results, fuel, v
+}
+
+// encode returns input, or the members as the worker reads them.
+func (m *Module) encode(l *link, members []*rl.Trajectory, input []byte) (_ []byte, err error) {
+	if input == nil {
+		encode := l.loaded[m.number]
+		if encode == nil {
+			encode = m.encoder()
+			l.loaded[m.number] = encode
+		}
+		if input, err = encode(members); err != nil {
+			return nil, err
+		}
+	}
+	most := m.fleet.options.InputMiB << 20
+	if limit := most + m.slack(); len(input) > limit {
+		return nil, &abi.TooLarge{Limit: most}
+	}
+	return input, nil
+}
+
+// slack is how much longer than its limit an input may be here: a script's is
+// JSON, and the worker asks again.
+func (m *Module) slack() int {
+	if m.profile == nil {
+		return frameRoom / 2
+	}
+	return 0
+}
+
+// encoder returns what writes the input of evaluations.
+func (m *Module) encoder() profile.Encoder {
+	if m.profile == nil {
+		return func(members []*rl.Trajectory) ([]byte, error) { return json.Marshal(members) }
+	}
+	return m.profile.Encoder(m.fleet.options.Limits)
+}
+
+// answerBytes bounds an answer: what a collector lets through, escaped, which
+// may make a byte four.
+func answerBytes(l limits.Limits, members int) int {
+	return 1<<20 + 4*(l.OutputKiB<<10+l.LogKiB<<10) + l.Steps*64 + members*4096
+}
+
+// read reads an answer. A worker is believed no more than a guest: what it
+// says goes through a collector as well.
+func (m *Module) read(frame wire.Frame, members []*rl.Trajectory) ([]reward.Evaluation, uint64, *result.Verdict) {
+	strange := result.Infrastructure(wire.ErrMessage)
+	if frame.Kind != wire.Result {
+		return nil, 0, strange
+	}
+	answer, err := wire.ParseAnswer(frame.Payload)
+	if err != nil || len(answer.Evaluations) != len(members) {
+		return nil, 0, strange
+	}
+	l := m.fleet.options.Limits
+	l.OutputKiB *= 4
+	c := result.NewCollector(l, m.info.StepIndexing)
+	c.Start(members, m.info.Group)
+	log := text.Escape(answer.Log)
+	for i := range answer.Evaluations {
+		e := &answer.Evaluations[i]
+		c.Speak(i)
+		ended := e.Outcome == reward.Scored || e.Outcome == reward.Invalid
+		if err := c.Take(&e.Result); err != nil || e.Result.IsScoreValid != (e.Outcome == reward.Scored) || !ended && !c.Bare(i) {
+			return nil, 0, strange
+		}
+		e.Log, e.Reason = log, text.Escape(e.Reason)
+		e.Result.Reason = text.Escape(e.Result.Reason)
+	}
+	return answer.Evaluations, answer.Fuel, nil
+}

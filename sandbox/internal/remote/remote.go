@@ -1,0 +1,188 @@
+// Package remote runs reward modules behind the second wall: in worker
+// processes that can do nothing but compute. A fleet keeps the processes, a
+// link asks one of them at a time, and Serve is what runs inside.
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
+)
+
+// Options configure a Backend: what every worker does inside, and what it may
+// write to.
+type Options struct {
+	local.Options
+	WorkerMiB int
+}
+
+// Backend runs modules in worker processes. It is safe for concurrent use.
+type Backend struct{ fleet *fleet }
+
+// New starts the first worker process, so that a system or program without is
+// found out at once. The program answers to argument by calling Serve. The
+// error is a *fault.Error.
+func New(ctx context.Context, o Options, argument string) (*Backend, error) {
+	f, err := newFleet(ctx, o, argument)
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{f}, nil
+}
+
+// crashed is the error of a runtime whose worker process cannot be started.
+func crashed(err error) error {
+	return &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Crashed, Where: "isolation", Err: err, What: "a worker process cannot be started",
+		Hint: fmt.Sprintf("a program that uses isolation: process calls sandbox.WorkerMain first in main when sandbox.IsWorker(os.Args); limits.worker_mib and %s may be too tight", "ulimit -v"),
+	}
+}
+
+// Wall says what the worker processes are held by on this system, and which
+// measures it does not have.
+func (b *Backend) Wall() (inForce, missing []string) {
+	return b.fleet.measures.InForce, b.fleet.measures.Missing
+}
+
+// Close ends the worker processes; no evaluation may be running.
+func (b *Backend) Close() { b.fleet.close() }
+
+// Load loads a reward in a worker process: what reads and compiles its bytes
+// is there. The error is a *fault.Error.
+func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
+	if most := b.fleet.options.ModuleMiB << 20; len(s.Wasm) > most {
+		return nil, source.Refusal(s.Name, fmt.Sprintf("it has %d bytes", len(s.Wasm)), "raise module_mib if you trust it", nil)
+	}
+	if s.Script != nil {
+		if _, err := s.Script.Language.Interpreter().Load(b.fleet.options.InterpreterDir); err != nil {
+			return nil, err
+		}
+	}
+	sent := message(s)
+	number := b.fleet.add(sent)
+	said, err := b.fleet.try(ctx, number, sent)
+	m := &Module{fleet: b.fleet, number: number, language: sent.Language}
+	if err == nil {
+		err = m.believe(s, said)
+	}
+	if err == nil {
+		return m, nil
+	}
+	b.fleet.remove(number)
+	if ctx.Err() != nil {
+		err = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: text.Escape(s.Name), What: "loading was stopped", Err: ctx.Err()}
+	}
+	return nil, err
+}
+
+// message is a reward on its way to the workers, to come as well.
+func message(s source.Source) wire.Module {
+	if s.Script == nil {
+		return wire.Module{Name: s.Name, Wasm: slices.Clone(s.Wasm)}
+	}
+	m := wire.Module{Name: s.Name, Language: s.Script.Language.Extension(), Entry: s.Script.Entry}
+	for _, name := range slices.Sorted(maps.Keys(s.Script.Files)) {
+		m.Files = append(m.Files, wire.File{Name: name, Data: s.Script.Files[name]})
+	}
+	return m
+}
+
+// try has some worker load a new module.
+func (f *fleet) try(ctx context.Context, number int, m wire.Module) (*loaded, error) {
+	l, err := f.get(ctx, m.Language)
+	if err != nil {
+		return nil, err
+	}
+	said, v, err := f.load(ctx, l, number)
+	f.put(l, v != nil)
+	if v != nil {
+		return nil, source.Refusal(m.Name, "the module cannot be loaded in a worker process", "raise worker_mib if you trust it", v)
+	}
+	return said, err
+}
+
+// loaded is what a worker says of a module that it loaded.
+type loaded struct {
+	ABI      string       `json:"abi"`
+	Group    bool         `json:"group"`
+	Manifest abi.Manifest `json:"manifest"`
+}
+
+// refused is a refusal on its way through the pipe.
+type refused struct {
+	Kind  fault.Kind `json:"kind"`
+	Where string     `json:"where"`
+	What  string     `json:"what"`
+	Hint  string     `json:"hint"`
+	Cause string     `json:"cause,omitempty"`
+}
+
+func (f refused) fault() *fault.Error {
+	e := &fault.Error{Boundary: fault.Sandbox, Kind: f.Kind, Where: text.Escape(f.Where), What: text.Escape(f.What), Hint: text.Escape(f.Hint)}
+	if f.Cause != "" {
+		e.Err = errors.New(text.Escape(f.Cause))
+	}
+	return e
+}
+
+// believe takes over what a worker said of a module, and finds the profile of
+// what is no script.
+func (m *Module) believe(s source.Source, said *loaded) error {
+	if err := profile.CompleteManifest(&said.Manifest); err != nil {
+		return source.Refusal(s.Name, "the module was refused", "build it again", err)
+	}
+	name := text.Escape(said.ABI)
+	if m.language == "" {
+		if m.profile = profile.Named(name, said.Group); m.profile == nil {
+			return source.Refusal(s.Name, fmt.Sprintf("its worker says %q of it", name), "report it: worker and host should be one program", nil)
+		}
+	}
+	m.manifest = said.Manifest
+	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group}
+	if said.Manifest.Name != "" {
+		m.info.Name = said.Manifest.Name
+	}
+	return nil
+}
+
+// load has a worker load a module. The verdict is not nil if the worker broke,
+// err if the module was refused.
+func (f *fleet) load(ctx context.Context, l *link, number int) (*loaded, *result.Verdict, error) {
+	m, stale := f.module(l, number)
+	for _, n := range stale {
+		delete(l.loaded, n)
+		if err := l.tell(wire.Unload, func(b []byte) []byte { return wire.AppendNumber(b, n) }); err != nil {
+			return nil, l.broken(ctx, wire.Unload, err), nil
+		}
+	}
+	if _, done := l.loaded[number]; done {
+		return nil, nil, nil
+	}
+	frame, v := l.ask(ctx, loadPatience, 1<<20, wire.Load, func(b []byte) []byte { return wire.AppendModule(b, m) })
+	if v != nil {
+		return nil, v, nil
+	}
+	var said loaded
+	var no refused
+	switch {
+	case frame.Kind == wire.Loaded && json.Unmarshal(frame.Payload, &said) == nil:
+		l.loaded[number] = nil // its encoder is made with the first evaluation
+		return &said, nil, nil
+	case frame.Kind == wire.Refused && json.Unmarshal(frame.Payload, &no) == nil:
+		return nil, nil, no.fault()
+	}
+	return nil, result.Infrastructure(wire.ErrMessage), nil
+}

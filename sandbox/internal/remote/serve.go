@@ -1,0 +1,227 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/internal/wall"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
+)
+
+// hello is what a worker process is told at its start.
+type hello struct {
+	Options
+	// Languages are the extensions of the scripts that may come. Their
+	// interpreters, which are known by their digests, are taken from the disk
+	// before the wall goes up.
+	Languages []string
+}
+
+// frameRoom is what a question may be longer than its module or input: JSON.
+const frameRoom = 128 << 20
+
+// server is the worker's side of a link.
+type server struct {
+	languages source.Languages
+	backend   *local.Backend
+	modules   map[int]*local.Module
+	request   wire.Request
+	in        *bufio.Reader
+	out       io.Writer
+	buf       []byte
+
+	mu      sync.Mutex
+	running uint32 // the sequence number of the evaluation that cancel ends
+	cancel  context.CancelFunc
+}
+
+// Serve is a worker process: it goes behind the wall and answers questions
+// until in ends. Nothing of the program may be running beside it.
+func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
+	s := &server{languages: languages, modules: map[int]*local.Module{}, in: bufio.NewReaderSize(in, 64<<10), out: out}
+	frame, _, err := wire.Read(s.in, nil, 1<<20)
+	if err != nil {
+		return err
+	}
+	var told hello
+	if err := json.Unmarshal(frame.Payload, &told); err != nil {
+		return err
+	}
+	measures, err := s.enter(told)
+	if err != nil {
+		return err
+	}
+	if err := s.answerJSON(wire.Ready, frame.Seq, measures); err != nil {
+		return err
+	}
+	questions := make(chan question)
+	go s.listen(questions, (told.ModuleMiB+told.InputMiB)<<20+frameRoom)
+	for q := range questions {
+		if err := s.answer(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter takes what is needed of the disk and goes behind the wall.
+func (s *server) enter(told hello) (m wall.Measures, err error) {
+	memory := int64(told.WorkerMiB) << 20
+	debug.SetMemoryLimit(memory / 2) // memories that are mapped have the rest
+	if s.backend, err = local.New(told.Options.Options, s.languages); err != nil {
+		return m, err
+	}
+	for _, l := range s.languages {
+		if slices.Contains(told.Languages, l.Extension()) {
+			if err := s.backend.Preload(context.Background(), l.Interpreter()); err != nil {
+				return m, err
+			}
+		}
+	}
+	s.backend.Detach(memory / 2)
+	return wall.Enter(wall.Limits{MemoryBytes: uint64(memory), FileBytes: uint64(told.MemoryMiB) << 20, CPU: workerCPU})
+}
+
+// question is a frame with the context of its answer.
+type question struct {
+	wire.Frame
+	ctx context.Context
+}
+
+// listen reads questions, and cancellations while one is being answered. Two
+// buffers take turns, so that a question stays while the next is read.
+func (s *server) listen(questions chan<- question, limit int) {
+	defer close(questions)
+	var bufs [2][]byte
+	for turn := 0; ; {
+		frame, buf, err := wire.Read(s.in, bufs[turn], limit)
+		bufs[turn] = buf
+		if err != nil {
+			return // the host is gone or has hung up
+		}
+		if frame.Kind == wire.Cancel {
+			s.mu.Lock()
+			if s.running == frame.Seq && s.cancel != nil {
+				s.cancel()
+			}
+			s.mu.Unlock()
+			continue
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		s.mu.Lock()
+		s.running, s.cancel = frame.Seq, cancel
+		s.mu.Unlock()
+		questions <- question{frame, ctx}
+		turn = 1 - turn
+	}
+}
+
+func (s *server) answer(q question) error {
+	switch q.Kind {
+	case wire.Load:
+		return s.load(q)
+	case wire.Evaluate:
+		return s.evaluate(q)
+	case wire.Unload:
+		number, err := wire.ParseNumber(q.Payload)
+		if m := s.modules[number]; m != nil {
+			m.Close(q.ctx)
+			delete(s.modules, number)
+		}
+		return err
+	}
+	return wire.ErrMessage
+}
+
+func (s *server) load(q question) error {
+	m, err := wire.ParseModule(q.Payload)
+	if err != nil {
+		return err
+	}
+	src, err := s.source(m)
+	if err != nil {
+		return err
+	}
+	module, err := s.backend.Load(q.ctx, src)
+	if err != nil {
+		f := fault.As(err)
+		if f == nil {
+			f = &fault.Error{Kind: fault.Internal, What: err.Error()}
+		}
+		no := refused{Kind: f.Kind, Where: f.Where, What: f.What, Hint: f.Hint}
+		if f.Err != nil {
+			no.Cause = f.Err.Error()
+		}
+		return s.answerJSON(wire.Refused, q.Seq, no)
+	}
+	s.modules[m.Number] = module
+	info := module.Info()
+	return s.answerJSON(wire.Loaded, q.Seq, loaded{ABI: info.ABI, Group: info.Group, Manifest: module.Manifest()})
+}
+
+// source is a module as it came through the pipe, whose buffer is used again.
+func (s *server) source(m wire.Module) (source.Source, error) {
+	if m.Language == "" {
+		return source.Module(m.Name, slices.Clone(m.Wasm)), nil
+	}
+	l := s.languages.With(m.Language)
+	if l == nil {
+		return source.Source{}, wire.ErrMessage
+	}
+	script := &source.Script{Language: l, Name: m.Name, Entry: m.Entry, Files: map[string][]byte{}}
+	for _, f := range m.Files {
+		script.Files[f.Name] = slices.Clone(f.Data)
+	}
+	return source.Source{Name: m.Name, Digest: script.Digest(), Script: script}, nil
+}
+
+// evaluate answers before the instance is restored: the host goes on
+// meanwhile.
+func (s *server) evaluate(q question) error {
+	if err := s.request.Parse(q.Payload); err != nil {
+		return err
+	}
+	m := s.modules[s.request.Module]
+	if m == nil || len(s.request.Members) == 0 || len(s.request.Input) == 0 {
+		return wire.ErrMessage
+	}
+	members, input := s.request.Members, s.request.Input
+	if !m.Detached() {
+		var whole []*rl.Trajectory
+		if err := json.Unmarshal(input, &whole); err != nil || len(whole) != len(members) {
+			return wire.ErrMessage
+		}
+		members, input = whole, nil
+	}
+	var err error
+	m.Answer(q.ctx, members, input, func(results []reward.Evaluation, fuel uint64) {
+		err = s.send(&wire.Answer{Fuel: fuel, Log: results[0].Log, Evaluations: results}, q.Seq)
+	})
+	return err
+}
+
+func (s *server) send(a *wire.Answer, seq uint32) error {
+	s.buf = wire.End(a.Append(wire.Begin(s.buf, wire.Result, seq)))
+	_, err := s.out.Write(s.buf)
+	return err
+}
+
+func (s *server) answerJSON(kind wire.Kind, seq uint32, v any) error {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.buf = wire.End(append(wire.Begin(s.buf, kind, seq), payload...))
+	_, err = s.out.Write(s.buf)
+	return err
+}

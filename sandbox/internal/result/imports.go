@@ -1,0 +1,54 @@
+package result
+
+import (
+	"math"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+)
+
+// Imports is the import module merit_v1, for instances whose Host is a
+// *Collector. Every pointer is checked; what is wrong ends the call.
+func Imports() []engine.Import {
+	var list []engine.Import
+	add := func(name, params string, call func(c *Collector, i *engine.Instance, p []uint64) error) {
+		list = append(list, engine.Import{Module: "merit_v1", Name: name, Params: params, Call: func(i *engine.Instance, p []uint64) {
+			if err := call(i.Host.(*Collector), i, p); err != nil {
+				i.Abort(err)
+			}
+		}})
+	}
+	add("set_score", "d", func(c *Collector, _ *engine.Instance, p []uint64) error {
+		return c.SetScore(math.Float64frombits(p[0]))
+	})
+	add("step", "id", func(c *Collector, _ *engine.Instance, p []uint64) error {
+		return c.SetStep(int32(p[0]), math.Float64frombits(p[1]))
+	})
+	add("step_metric", "iiid", func(c *Collector, i *engine.Instance, p []uint64) error {
+		return c.AddStepMetric(int32(p[0]), view(i, p[1:]), math.Float64frombits(p[3]))
+	})
+	add("step_reason", "iii", func(c *Collector, i *engine.Instance, p []uint64) error {
+		return c.SetStepReason(int32(p[0]), view(i, p[1:]))
+	})
+	add("metric", "iid", func(c *Collector, i *engine.Instance, p []uint64) error {
+		return c.AddMetric(view(i, p), math.Float64frombits(p[2]))
+	})
+	add("reason", "ii", func(c *Collector, i *engine.Instance, p []uint64) error { return c.SetReason(view(i, p)) })
+	add("error", "ii", func(c *Collector, i *engine.Instance, p []uint64) error { return c.SetError(view(i, p)) })
+	add("log", "iii", func(c *Collector, i *engine.Instance, p []uint64) error {
+		return c.LogLine(int32(p[0]), view(i, p[1:]))
+	})
+	add("member", "i", func(c *Collector, _ *engine.Instance, p []uint64) error { return c.SetMember(int32(p[0])) })
+	return list
+}
+
+// view returns the guest bytes at (ptr, len), charges for them, and ends the
+// call if they do not exist.
+func view(i *engine.Instance, p []uint64) []byte {
+	ptr, size := uint32(p[0]), uint32(p[1])
+	b, ok := i.Bytes(ptr, size)
+	if !ok {
+		i.Abort(Violation("a text at %d of %d bytes lies outside of memory", ptr, size))
+	}
+	i.Charge(uint64(size))
+	return b
+}

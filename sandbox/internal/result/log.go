@@ -1,0 +1,76 @@
+package result
+
+import (
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+var logLevels = [...]string{"debug: ", "", "warning: ", "error: "}
+
+// LogLine takes a call of log.
+func (c *Collector) LogLine(level int32, line []byte) error {
+	if level < 0 || int(level) >= len(logLevels) {
+		return Violation("log level %d does not exist", level)
+	}
+	if !utf8.Valid(line) {
+		return Violation("a log line is not valid UTF-8")
+	}
+	if err := c.AppendLog([]byte(logLevels[level])); err != nil {
+		return err
+	}
+	if err := c.AppendLog(line); err != nil {
+		return err
+	}
+	return c.AppendLog([]byte{'\n'})
+}
+
+// AppendLog appends to the log as it is.
+func (c *Collector) AppendLog(p []byte) error {
+	if len(c.log)+len(p) > c.limits.LogKiB<<10 {
+		c.log = append(c.log, p[:c.limits.LogKiB<<10-len(c.log)]...)
+		return OverOutput("log_kib")
+	}
+	c.log = append(c.log, p...)
+	return nil
+}
+
+// Log is the log so far, safe to show.
+func (c *Collector) Log() string { return text.Escape(string(c.log)) }
+
+// LogEnd is the end of the log, of at most so many bytes before they are made safe to show.
+func (c *Collector) LogEnd(most int) string {
+	return text.Escape(string(c.log[max(0, len(c.log)-most):]))
+}
+
+// Feed gives the guest its standard input.
+func (c *Collector) Feed(p []byte) { c.stdin = p }
+
+// Capture keeps standard output apart from the log from now on.
+func (c *Collector) Capture() { c.capture = true }
+
+// Captured is the standard output since Capture, valid until Start.
+func (c *Collector) Captured() []byte { return c.stdout }
+
+var _ engine.System = (*Collector)(nil)
+
+// Output implements engine.System: what a guest prints is its log, or is
+// captured.
+func (c *Collector) Output(fd int, p []byte) error {
+	if fd == 1 && c.capture {
+		if len(c.stdout)+len(p) > c.limits.OutputKiB<<10 {
+			return OverOutput("output_kib")
+		}
+		c.stdout = append(c.stdout, p...)
+		return nil
+	}
+	return c.AppendLog(p)
+}
+
+// Input implements engine.System.
+func (c *Collector) Input(p []byte) int {
+	n := copy(p, c.stdin)
+	c.stdin = c.stdin[n:]
+	return n
+}

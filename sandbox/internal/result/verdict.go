@@ -1,0 +1,107 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// Verdict is an outcome other than a score, with its reason. Host functions
+// end a call with it.
+type Verdict struct {
+	Outcome reward.Outcome
+	Reason  string
+}
+
+// Error returns the reason.
+func (v *Verdict) Error() string { return v.Reason }
+
+// Evaluation is the evaluation of one member that has no result.
+func (v *Verdict) Evaluation(log string) reward.Evaluation {
+	return reward.Evaluation{Outcome: v.Outcome, Reason: v.Reason, Log: log}
+}
+
+// Violation is the verdict on a guest that broke the calling convention.
+func Violation(format string, args ...any) *Verdict {
+	return &Verdict{reward.ABIViolation, fmt.Sprintf(format, args...)}
+}
+
+// OverOutput is the verdict on a guest that returns more than a limit allows.
+func OverOutput(limit string) *Verdict {
+	return &Verdict{reward.OutputLimit, "the reward returns more than limits." + limit + " allows"}
+}
+
+// OverInput is the verdict on a trajectory that is too large for its reward.
+func OverInput() *Verdict {
+	return &Verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
+}
+
+// NoMemory is the verdict on a script whose interpreter was refused memory.
+func NoMemory(text string) *Verdict {
+	return &Verdict{reward.OutOfMemory, "the reward was refused more memory (limits.memory_mib): " + text}
+}
+
+// Infrastructure is the verdict on what is not the guest's doing.
+func Infrastructure(err error) *Verdict { return &Verdict{reward.Infrastructure, err.Error()} }
+
+// Of turns the error of a Collector, which is always a verdict, back into one;
+// nil stays nil.
+func Of(err error) *Verdict {
+	if err == nil {
+		return nil
+	}
+	var v *Verdict
+	if errors.As(err, &v) {
+		return v
+	}
+	return Infrastructure(err)
+}
+
+// Stopped translates how a guest ended. Denied says that it had been refused
+// memory before.
+func Stopped(s *engine.Stop, denied bool) *Verdict {
+	var v *Verdict
+	switch {
+	case s.Kind == engine.Refused && errors.As(s.Err, &v):
+		return v
+	case s.Kind == engine.OutOfFuel:
+		return &Verdict{reward.OutOfFuel, "the evaluation used up its fuel (limits.fuel)"}
+	case s.Kind == engine.TimedOut:
+		return &Verdict{reward.Timeout, "the evaluation ran longer than limits.wall_clock"}
+	case s.Kind == engine.Cancelled:
+		return &Verdict{reward.Infrastructure, "cancelled"}
+	case denied:
+		return &Verdict{reward.OutOfMemory, "the module was refused more memory (limits.memory_mib) and ended: " + s.Error()}
+	case s.Kind == engine.TooDeep:
+		return &Verdict{reward.Trap, "calls are nested too deeply (limits.call_depth)"}
+	case s.Kind == engine.Exited && s.Code == 0:
+		return Violation("the module exited instead of returning a status")
+	}
+	return &Verdict{reward.Trap, text.Escape(s.Error())}
+}
+
+// BadInput is the verdict on members that cannot be encoded.
+func BadInput(err error) *Verdict {
+	var large *abi.TooLarge
+	if errors.As(err, &large) {
+		return &Verdict{reward.Infrastructure, err.Error() + " (limits.input_mib)"}
+	}
+	return Of(err)
+}
+
+// Share splits the fuel of a group over its members and notes the time since
+// start.
+func Share(results []reward.Evaluation, fuel uint64, start time.Time) {
+	n := uint64(len(results))
+	for i := range results {
+		results[i].Fuel, results[i].Elapsed = fuel/n, time.Since(start)
+		if uint64(i) < fuel%n {
+			results[i].Fuel++
+		}
+	}
+}

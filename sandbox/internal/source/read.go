@@ -1,0 +1,100 @@
+package source
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// readScript reads a script without following a link out of its folder.
+func readScript(l Language, at string, most int64) (*Script, error) {
+	s := &Script{Language: l, Name: strings.TrimSuffix(filepath.Base(at), l.Extension()), Files: map[string][]byte{}}
+	folder := at
+	info, err := os.Stat(at)
+	if err == nil && !info.IsDir() {
+		folder, s.Entry = filepath.Split(at)
+	}
+	var root *os.Root
+	if err == nil {
+		root, err = os.OpenRoot(filepath.Clean(folder))
+	}
+	if err != nil {
+		return nil, unread(at, "check the path", err)
+	}
+	defer root.Close()
+	if s.Entry != "" {
+		return s, s.readOne(root, at, most)
+	}
+	s.Entry = "reward" + l.Extension()
+	return s, s.readAll(root, at, most)
+}
+
+// readOne reads a script of one file.
+func (s *Script) readOne(root *os.Root, at string, most int64) error {
+	f, err := root.Open(s.Entry)
+	if err == nil {
+		s.Files[s.Entry], err = readFile(f, most)
+		_ = f.Close() // it was only read
+	}
+	switch {
+	case errors.Is(err, errTooLarge):
+		return Refusal(at, "the file is larger than module_mib", "raise module_mib if you trust it", nil)
+	case err != nil:
+		return unread(at, "check the path", err)
+	}
+	return nil
+}
+
+// readAll reads the folder of a script.
+func (s *Script) readAll(root *os.Root, at string, most int64) error {
+	left := most
+	err := fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && name != "." && omitted(base):
+			return fs.SkipDir
+		case d.IsDir(), testFile(base):
+			return nil
+		}
+		data := []byte(nil)
+		if err = errNotRegular; d.Type().IsRegular() {
+			data, err = readRegular(root, name, left)
+		}
+		if err != nil {
+			return refusedFile(at, name, err)
+		}
+		if !stale(name, data) {
+			left -= int64(len(data))
+			s.Files[name] = data
+		}
+		return nil
+	})
+	if err != nil && fault.As(err) == nil {
+		err = unread(at, "check the files of the folder", err)
+	}
+	return err
+}
+
+// refusedFile says why a file of a folder cannot be part of a reward.
+func refusedFile(at, name string, err error) error {
+	switch {
+	case errors.Is(err, errNotRegular):
+		return Refusal(path.Join(at, name), err.Error(), "copy what it stands for into the folder: links are not followed", nil)
+	case errors.Is(err, errChanged):
+		return Refusal(path.Join(at, name), err.Error(), "try again when nothing writes to the folder", nil)
+	case errors.Is(err, errTooLarge):
+		return Refusal(at, "the folder is larger than module_mib", "leave out what the reward does not import, or raise module_mib", nil)
+	}
+	return err
+}
+
+func unread(at, hint string, err error) error {
+	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, Where: text.Escape(at), What: "the reward cannot be read", Hint: hint, Err: err}
+}

@@ -1,0 +1,72 @@
+// Package source is a reward on its way in: a module's bytes, or a script with
+// its files and the language that runs it, read from the disk once.
+package source
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// Source is a reward to load: a module, or a script.
+type Source struct {
+	Name   string // where its manifest gives none
+	Digest string // sha256:… of all that decides about results
+	Wasm   []byte
+	Script *Script // nil for a module
+}
+
+// Module is a module in memory.
+func Module(name string, wasm []byte) Source {
+	return Source{Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), Wasm: wasm}
+}
+
+// File reads the reward at path, of at most so many bytes: a module, a script
+// in one of the languages, or a folder with a script called reward.
+func File(path string, languages Languages, most int64) (Source, error) {
+	if l := languages.Of(path); l != nil {
+		s, err := readScript(l, path, most)
+		if err != nil {
+			return Source{}, err
+		}
+		return Source{Name: s.Name, Digest: s.Digest(), Script: s}, nil
+	}
+	wasm, err := readModule(path, most)
+	if err != nil {
+		return Source{}, err
+	}
+	name := filepath.Base(path)
+	return Module(strings.TrimSuffix(name, filepath.Ext(name)), wasm), nil
+}
+
+func readModule(path string, most int64) (wasm []byte, err error) {
+	f, err := os.Open(path)
+	if err == nil {
+		wasm, err = readFile(f, most)
+		_ = f.Close() // it was only read
+	}
+	kind := fault.Invalid
+	switch {
+	case err == nil:
+		return wasm, nil
+	case errors.Is(err, errTooLarge):
+		return nil, Refusal(path, fmt.Sprintf("it has more than %d bytes", most), "raise module_mib if you trust it", nil)
+	case errors.Is(err, os.ErrNotExist):
+		kind = fault.Missing
+	}
+	return nil, &fault.Error{
+		Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
+		Hint: "build it with: merit reward build",
+	}
+}
+
+// Refusal is the error of a reward that must not run.
+func Refusal(name, what, hint string, err error) error {
+	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: text.Escape(name), What: text.Escape(what), Hint: hint, Err: err}
+}

@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/merit-rl/merit/sandbox/internal/remote"
+)
+
+// WorkerArgument is the one argument with which a program starts itself as a
+// worker process of isolation: process.
+const WorkerArgument = "merit-sandbox-worker"
+
+// IsWorker reports whether a program was started as a worker process. It must
+// then call WorkerMain and do nothing else:
+//
+//	if sandbox.IsWorker(os.Args) {
+//		os.Exit(sandbox.WorkerMain())
+//	}
+func IsWorker(args []string) bool { return len(args) == 2 && args[1] == WorkerArgument }
+
+// WorkerMain serves evaluations from standard input until it ends, and returns
+// the exit code. Nothing of the program may be running beside it.
+func WorkerMain() int {
+	if err := remote.Serve(os.Stdin, os.Stdout, languages()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
