@@ -104,7 +104,7 @@ var hostilePython = []hostileScript{
 	{"bytecode out of bounds", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([124, 255, 83, 0]))\n  f()", reward.Trap, ""},
 	{"bytecode of noise", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes(range(2, 250)))\n  f()", reward.Trap, ""},
 	{"marshal of noise", "marshal.loads(b'\\xe3' + b'\\xff' * 100)", reward.GuestError, "marshal"},
-	{"ctypes", "import ctypes", reward.GuestError, "ModuleNotFoundError"},
+	{"ctypes", "import ctypes\n  ctypes.CDLL(None).abort()", reward.GuestError, "UnavailableError: a reward has no native code"},
 	{"a thousand threads", "import _thread\n  n = 0\n  for i in range(1000):\n    try: _thread.start_new_thread(print, ())\n    except RuntimeError: n += 1\n  return n / 4000", reward.Scored, ""},
 	{"signal", "import signal\n  signal.raise_signal(signal.SIGKILL)", reward.Trap, ""},
 	{"no output", "sys.stdout = sys.stderr = None\n  print('x')\n  return 0.25", reward.Scored, ""},

@@ -5,6 +5,7 @@ unchanged: in the sandbox this package also answers to ``reward_kit``,
 ``eval_protocol`` and ``merit``. It is pure Python and imports nothing heavy.
 """
 
+from .absent import UnavailableError
 from .decorator import reward_function
 from .models import (
     EvaluateResult,
@@ -28,5 +29,6 @@ __all__ = [
     "Rollout",
     "StepOutput",
     "ToolCall",
+    "UnavailableError",
     "reward_function",
 ]

@@ -13,7 +13,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import runner, shims
+from . import absent, runner, shims
 from .models import Message, tool_calls
 
 
@@ -97,6 +97,7 @@ def boot(path: str) -> None:
     """
     global _serve  # it must live as long as the interpreter
     sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
+    absent.install()
     shims.install()
     try:
         folder, _, file = path.rpartition("/")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
+from .absent import UnavailableError
 from .models import EvaluateResult, Message, Record, Rollout
 
 TYPE_CHECKING = False
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 NAMES = ("reward", "evaluate", "score")
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
+BUILT = traceback.format_list.__code__.co_filename.removesuffix("traceback.py")  # where the standard library was when it was compiled
 
 
 class Reward:
@@ -83,18 +85,11 @@ class Reward:
 
 
 def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
-    """An async reward as a function; it must not wait for anything."""
+    """An async reward as a function: each call has an event loop of its own."""
+    import asyncio
 
-    def call(**arguments: "Any") -> "Any":
-        coroutine = func(**arguments)
-        try:
-            coroutine.send(None)
-        except StopIteration as e:
-            return e.value
-        coroutine.close()
-        raise RuntimeError("an async reward waits for something outside: there is nothing outside of the sandbox")
-
-    return call
+    loop = asyncio.new_event_loop()
+    return lambda **arguments: loop.run_until_complete(func(**arguments))
 
 
 def find(module: "Any") -> Reward:
@@ -178,19 +173,32 @@ def _step(step: "Any") -> "dict[str, Any]":
 
 
 def explain(error: BaseException) -> str:
-    """The traceback without the frames of this package, capped."""
+    """The traceback without the frames of this package, capped.
+
+    Where the reward wanted what the sandbox does not have, it is said once, and
+    the only frames are the reward's own.
+    """
     tb = error.__traceback__
     here = __file__.rpartition("/")[0]
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here):
         tb = tb.tb_next
     _shorten(tb)
+    missing = error if isinstance(error, UnavailableError) else None
     cause = error
     for _ in range(MAX_FRAMES):
         cause = cause.__cause__ or cause.__context__
         if cause is None:
             break
         _shorten(cause.__traceback__)
-    text = "".join(traceback.format_exception(type(error), error, tb)).rstrip()
+        if isinstance(cause, UnavailableError) and str(cause) in str(error):
+            missing = cause
+    if missing is None:
+        lines = traceback.format_exception(type(error), error, tb)
+    else:
+        own = [f for f in traceback.extract_tb(tb) if not f.filename.startswith((here, BUILT))]
+        head = ["Traceback (most recent call last):\n"] if own else []
+        lines = [*head, *traceback.format_list(own), *traceback.format_exception_only(missing)]
+    text = "".join(lines).rstrip().replace(BUILT, "python/")
     if len(text) > MAX_TRACEBACK:
         half = MAX_TRACEBACK // 2
         text = text[:half] + "\n...\n" + text[-half:]
