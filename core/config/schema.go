@@ -9,10 +9,11 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Schema returns the JSON Schema of the file, for editors:
+// Schema returns the JSON Schema of a configuration that is read into v, for
+// editors:
 //
 //	# yaml-language-server: $schema=train.schema.json
-func Schema() ([]byte, error) {
+func Schema(v any, title string) ([]byte, error) {
 	r := &jsonschema.Reflector{
 		FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
 		Anonymous: true,
@@ -29,7 +30,7 @@ func Schema() ([]byte, error) {
 			return nil
 		},
 	}
-	s := r.Reflect(&File{})
-	s.Title = "Merit training configuration"
+	s := r.Reflect(v)
+	s.Title = title
 	return json.MarshalIndent(s, "", "  ")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type evalOptions struct {
@@ -62,7 +63,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	defer judges.Close(ctx)
+	defer judges.Close()
 	in, err := jsonl.Open(o.data, o.host.Stdin)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func unscored(s *scoring.Summary) error {
 }
 
 // score runs the pass; the results appear whole or not at all.
-func (o *evalOptions) score(ctx context.Context, j *rewards.Loaded, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
+func (o *evalOptions) score(ctx context.Context, j *merit.Rewards, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
 	pass := scoring.Run{Pool: reward.NewPool(j.Parts, o.parallel), Parallel: o.parallel, Group: j.Group(), Log: o.host.Logger()}
 	progress := o.host.Progress("eval", "evaluations", o.lines())
 	defer progress.Close()

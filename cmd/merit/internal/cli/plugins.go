@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,34 +13,8 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/sdk/merit"
 )
-
-// pluginsVariable names a list of folders that are searched for plug-ins
-// before all others.
-const pluginsVariable = "MERIT_PLUGINS"
-
-// pluginFolders are searched in this order: $MERIT_PLUGINS, the folder plugins
-// beside the binary, bin/plugins here.
-func pluginFolders(h *console.Host) []string {
-	var folders []string
-	seen := map[string]bool{}
-	add := func(folder string) {
-		key, err := filepath.Abs(folder)
-		if folder == "" || err != nil || seen[key] {
-			return
-		}
-		seen[key] = true
-		folders = append(folders, folder)
-	}
-	for _, folder := range filepath.SplitList(h.Env(pluginsVariable)) {
-		add(folder)
-	}
-	if h.Executable != "" {
-		add(filepath.Join(filepath.Dir(h.Executable), "plugins"))
-	}
-	add(filepath.Join("bin", "plugins"))
-	return folders
-}
 
 func newPluginsCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
@@ -80,8 +53,8 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if len(found) == 0 {
 		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(pluginFolders(o.host), ", "),
-			Hint: "make build puts the shipped ones into bin/plugins; $" + pluginsVariable + " names other folders",
+			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(merit.PluginFolders(o.host.Env), ", "),
+			Hint: "make build puts the shipped ones into bin/plugins; $" + merit.PluginsVariable + " names other folders",
 		}
 	}
 	t := ui.Table{Head: []string{"name", "version", "protocol", "what it is", "path"}}
@@ -100,7 +73,7 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 
 // find inspects the plug-ins that args name, or all.
 func (o *pluginsListOptions) find(cmd *cobra.Command, args []string) ([]host.Found, error) {
-	folders := pluginFolders(o.host)
+	folders := merit.PluginFolders(o.host.Env)
 	if len(args) == 0 {
 		return host.Discover(cmd.Context(), folders...)
 	}
@@ -157,11 +130,6 @@ func listed(found []host.Found) []listing {
 		out = append(out, l)
 	}
 	return out
-}
-
-// findPlugin returns the binary of the plug-in that a configuration names.
-func findPlugin(h *console.Host, name string) (string, error) {
-	return host.Find(name, pluginFolders(h)...)
 }
 
 func firstLine(s string) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // newInterpreterCmds makes one verb for each interpreter: merit python, merit
@@ -58,7 +59,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	cfg := sandbox.DefaultConfig()
-	cfg.CacheDir = h.CacheFolder()
+	cfg.CacheDir = merit.CacheFolder(h.Env)
 	runtime, err := sandbox.New(cmd.Context(), cfg)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
-	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 func newSchemaCmd(h *console.Host) *cobra.Command {
@@ -20,7 +20,7 @@ knows YAML completes and checks keys when the file begins with
 		Example: "  merit schema > train.schema.json",
 		Args:    console.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := config.Schema()
+			text, err := merit.Schema()
 			if err != nil {
 				return err
 			}

@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
-	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type trainOptions struct {
@@ -45,42 +45,28 @@ at any moment goes on with --resume and ends with the same bytes.`,
 	return cmd
 }
 
-func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
+func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.resume && o.out == "":
 		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
 	case o.resume && o.overwrite:
 		return console.Usage(cmd, "leave one of them away", "--resume and --overwrite contradict each other")
 	case o.out == "":
-		o.out = defaultRun(o.host)
+		o.out = merit.DefaultDir(o.host.Now())
 	}
 	ctx := cmd.Context()
-	file, err := o.load(cmd)
+	cfg, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
-	s, err := open(ctx, o.host, file)
+	progress := newTrainProgress(o.host, cfg.Train.Iterations)
+	defer progress.close()
+	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 	if err != nil {
 		return err
 	}
-	defer s.rewards.Close(ctx)
-	text, err := file.Marshal(o.out)
-	if err != nil {
-		return err
-	}
-	dir, err := run.Start(o.out, run.Options{Config: text, Manifest: s.manifest(o.host), Resume: o.resume, Overwrite: o.overwrite})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := dir.Close(); err == nil {
-			err = closed
-		}
-	}()
-	progress := newTrainProgress(o.host, file.Train.Iterations)
-	summary, err := train.Run(ctx, file.Settings(), train.Deps{
-		OpenEnv: s.openEnv, Rewards: s.rewards.Parts, Log: o.host.Logger(), Progress: progress,
-	}, dir)
+	defer s.Close()
+	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
 	progress.close()
 	if err != nil {
 		return err
@@ -88,9 +74,9 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	return o.report(summary)
 }
 
-func (o *trainOptions) load(cmd *cobra.Command) (*config.File, error) {
+func (o *trainOptions) load(cmd *cobra.Command) (*merit.Config, error) {
 	if o.resume {
-		return o.source.loadResumed(cmd.Flags(), o.out)
+		return o.source.load(cmd.Flags(), o.out)
 	}
 	return o.source.load(cmd.Flags(), "")
 }
@@ -128,3 +114,6 @@ func stopText(r run.StopReason) string {
 	}
 	return "all done"
 }
+
+// percent shows a share.
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }

@@ -15,8 +15,15 @@ var errInterrupted = &fault.Error{
 }
 
 // Explain gives an error that no boundary described the words that a user
-// needs, and an interrupted command its one reason.
+// needs, an interrupted command its one reason, and hints the commands that
+// help.
 func Explain(ctx context.Context, err error) error {
+	err = describe(ctx, err)
+	advise(err)
+	return err
+}
+
+func describe(ctx context.Context, err error) error {
 	f := fault.As(err)
 	switch {
 	case f != nil && f.Kind == fault.Interrupted:

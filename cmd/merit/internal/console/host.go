@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -28,7 +27,6 @@ type Host struct {
 	StderrTerminal bool       // Stderr is a terminal
 	StderrColumns  func() int // its width now; 0 if unknown
 	Now            func() time.Time
-	Executable     string           // path of the running binary; "" if unknown
 	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
 	Exit           func(code int)   // ends the process at once
 
@@ -45,7 +43,6 @@ type Globals struct {
 func System() *Host {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	self, _ := os.Executable() // unknown stays empty
 	return &Host{
 		Env:            os.Getenv,
 		Stdin:          os.Stdin,
@@ -57,10 +54,9 @@ func System() *Host {
 			columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
 			return columns
 		},
-		Now:        time.Now,
-		Executable: self,
-		Signals:    signals,
-		Exit:       os.Exit,
+		Now:     time.Now,
+		Signals: signals,
+		Exit:    os.Exit,
 	}
 }
 
@@ -114,22 +110,4 @@ func (h *Host) Logger() *slog.Logger {
 		return slog.New(slog.NewJSONHandler(h.Stderr, options))
 	}
 	return slog.New(slog.NewTextHandler(h.Stderr, options))
-}
-
-// cacheVariable names the folder of compiled modules; "off" keeps none.
-const cacheVariable = "MERIT_CACHE"
-
-// CacheFolder is where compiled modules are kept between commands, or "".
-func (h *Host) CacheFolder() string {
-	if folder := h.Env(cacheVariable); folder == "off" {
-		return ""
-	} else if folder != "" {
-		return folder
-	}
-	for _, base := range []string{h.Env("XDG_CACHE_HOME"), filepath.Join(h.Env("HOME"), ".cache")} {
-		if filepath.IsAbs(base) {
-			return filepath.Join(base, "merit")
-		}
-	}
-	return ""
 }

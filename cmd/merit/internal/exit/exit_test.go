@@ -13,10 +13,11 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: every boundary and kind that core/fault declares has a code of its

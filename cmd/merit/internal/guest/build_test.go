@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 )
 
 // Promise: a compiler that npm put into the folder of a reward, or above it,

@@ -67,7 +67,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	var all []measurement
 	for _, f := range files {
 		for _, t := range f.trajectories {

@@ -89,7 +89,7 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	b := built{Module: path, Language: lang.Name, Digest: j.Parts[0].Scorer.Info().Digest}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(b)

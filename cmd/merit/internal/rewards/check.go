@@ -84,7 +84,7 @@ func (o *checkOptions) conform(ctx context.Context, module string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	var problems []error
 	for _, f := range conformance.Run(ctx, j.Parts[0].Scorer) {
 		problems = append(problems, &fault.Error{
@@ -139,7 +139,7 @@ func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, module st
 	if err != nil {
 		return nil, err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	var runs []checkRun
 	for _, p := range passes {
 		run := checkRun{name: p.name, reward: j.Modules[0].Info()}

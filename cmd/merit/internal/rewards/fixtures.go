@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // fixtureFile is a file of trajectories that a reward is tried on.
@@ -61,12 +62,8 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 		files = append(files, f)
 	}
 	if len(files) == 0 && builtin {
-		in, err := jsonl.NewReader("built-in", bytes.NewReader(guest.Conversations))
-		if err != nil {
-			return nil, err
-		}
-		f, err := readFixture("built-in", in)
-		return []fixtureFile{f}, err
+		sample, err := Sample()
+		return []fixtureFile{{"built-in", sample}}, err
 	}
 	if len(files) == 0 {
 		return nil, &fault.Error{
@@ -75,6 +72,16 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 		}
 	}
 	return files, nil
+}
+
+// Sample returns the conversations that every new reward begins with.
+func Sample() ([]*rl.Trajectory, error) {
+	in, err := jsonl.NewReader("built-in", bytes.NewReader(guest.Conversations))
+	if err != nil {
+		return nil, err
+	}
+	f, err := readFixture("built-in", in)
+	return f.trajectories, err
 }
 
 func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
@@ -91,7 +98,7 @@ func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 }
 
 // evaluate scores the trajectories of a file, in order or in reverse.
-func (f fixtureFile) evaluate(ctx context.Context, j *Loaded, reverse bool) ([]reward.Evaluation, error) {
+func (f fixtureFile) evaluate(ctx context.Context, j *merit.Rewards, reverse bool) ([]reward.Evaluation, error) {
 	pool := reward.NewPool(j.Parts, 1)
 	ts := append([]*rl.Trajectory(nil), f.trajectories...)
 	if reverse {

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type testOptions struct {
@@ -51,7 +52,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	var problems []error
 	count := 0
 	for _, f := range files {
@@ -69,7 +70,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-func (o *testOptions) file(ctx context.Context, j *Loaded, f fixtureFile) error {
+func (o *testOptions) file(ctx context.Context, j *merit.Rewards, f fixtureFile) error {
 	evaluations, err := f.evaluate(ctx, j, false)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func (o *inspectOptions) script(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	m := j.Modules[0]
 	info := m.Info()
 	x := scriptInspection{Module: path, Digest: info.Digest, ABI: info.ABI, Powers: []string{"trajectory"}, Manifest: m.Manifest()}

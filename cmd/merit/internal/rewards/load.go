@@ -2,76 +2,37 @@ package rewards
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
-	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Loaded are rewards and the sandbox that runs them.
-type Loaded struct {
-	Parts   []reward.Weighted
-	Modules []*sandbox.Module // the scorers of Parts
-	runtime *sandbox.Runtime
+// Options are what every session of the command is opened with.
+func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
+	return []merit.Option{
+		merit.WithLogger(h.Logger()), merit.WithVariables(h.Env),
+		merit.WithRefusal(func(module string, err error) error { return teach(module, limits, err) }),
+	}
 }
 
-// Close frees the sandbox. What it could not free does not matter any more.
-func (j *Loaded) Close(ctx context.Context) { _ = j.runtime.Close(context.WithoutCancel(ctx)) }
-
-// Group reports whether a part compares the members of a group.
-func (j *Loaded) Group() bool {
-	for _, p := range j.Parts {
-		if p.Scorer.Info().Group {
-			return true
-		}
-	}
-	return false
-}
-
-// LoadAll loads every module, or says what is wrong with each.
-func LoadAll(ctx context.Context, h *console.Host, cfg sandbox.Config, rewards []config.Reward) (*Loaded, error) {
-	if err := errors.Join(cfg.Validate()...); err != nil {
-		return nil, err
-	}
-	if cfg.CacheDir == "" {
-		cfg.CacheDir = h.CacheFolder()
-	}
-	runtime, err := sandbox.New(ctx, cfg)
+// Load loads the one module that path stands for.
+func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string) (*merit.Rewards, error) {
+	module, err := findModule(path)
 	if err != nil {
 		return nil, err
 	}
-	j := &Loaded{runtime: runtime}
-	var problems []error
-	for _, r := range rewards {
-		m, err := runtime.LoadFile(ctx, r.Module)
-		if err != nil {
-			problems = append(problems, teach(r.Module, cfg.Limits, err))
-			continue
-		}
-		j.Modules = append(j.Modules, m)
-		j.Parts = append(j.Parts, reward.Weighted{Scorer: m, Weight: r.Weight, Name: r.Name})
-	}
-	if len(problems) > 0 {
-		j.Close(ctx)
-		return nil, errors.Join(problems...)
-	}
-	return j, nil
+	return merit.LoadRewards(ctx, cfg, []merit.Reward{{Module: module, Weight: 1}}, Options(h, cfg.Limits)...)
 }
 
 // teach turns the refusal of a module into everything that is wrong with it and
 // what its author can do about each.
 func teach(module string, limits sandbox.Limits, err error) error {
-	f := fault.As(err)
-	if f == nil || f.Kind != fault.Refused {
-		return err
-	}
 	if sandbox.IsScript(module) {
-		if strings.Contains(err.Error(), "ModuleNotFoundError") {
+		if f := fault.As(err); strings.Contains(err.Error(), "ModuleNotFoundError") {
 			f.Hint = "a reward has the standard library and the pure-Python packages that lie in the folder beside reward.py; C extensions, such as numpy, do not run in the sandbox"
 		}
 		return err
@@ -80,13 +41,4 @@ func teach(module string, limits sandbox.Limits, err error) error {
 		return problems
 	}
 	return err
-}
-
-// Load loads the one module that path stands for.
-func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string) (*Loaded, error) {
-	module, err := findModule(path)
-	if err != nil {
-		return nil, err
-	}
-	return LoadAll(ctx, h, cfg, []config.Reward{{Module: module, Weight: 1}})
 }

@@ -48,7 +48,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close(ctx)
+	defer j.Close()
 	for _, f := range files {
 		for i, t := range f.trajectories {
 			if o.id != "" && t.ID != o.id {

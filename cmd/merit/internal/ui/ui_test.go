@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: numbers align right, text aligns left, wide characters count double.

@@ -1,4 +1,4 @@
-package config_test
+package merit_test
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // schema is the part of JSON Schema that ours is written in.
@@ -73,7 +73,7 @@ func (s schema) problems(defs map[string]schema, at string, v any) (list []strin
 // Promise: editors get a schema that takes the configurations that Merit takes,
 // in every part, and no key that Merit does not know.
 func TestSchema(t *testing.T) {
-	text, err := config.Schema()
+	text, err := merit.Schema()
 	require.NoError(t, err)
 	var s schema
 	require.NoError(t, json.Unmarshal(text, &s))

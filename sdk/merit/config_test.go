@@ -1,4 +1,4 @@
-package config_test
+package merit_test
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -27,7 +27,7 @@ func TestEveryProblemAtOnce(t *testing.T) {
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := config.Load(file, nil)
+			_, err := merit.LoadConfig(file)
 			compare(t, strings.TrimSuffix(file, ".yaml")+".txt", problems(t, err))
 		})
 	}
@@ -35,9 +35,9 @@ func TestEveryProblemAtOnce(t *testing.T) {
 
 // Promise: overrides are as strict as the file and say which one is wrong.
 func TestBadOverrides(t *testing.T) {
-	_, err := config.Load("testdata/good.yaml", []string{
+	_, err := merit.LoadConfig("testdata/good.yaml",
 		"rollout.grups=3", "rollout.groups=x", "rewards.2.weight=1", "nonsense", "rollout=3", "ppo.clip_low=7", "seed=[1", "environment.slots=\n3",
-	})
+	)
 	compare(t, "testdata/overrides.txt", problems(t, err))
 }
 
@@ -68,16 +68,16 @@ func compare(t *testing.T, golden, got string) {
 // Promise: what a file does not say keeps its default, also inside lists and
 // empty sections; paths are relative to the file.
 func TestLoad(t *testing.T) {
-	f, err := config.Load("testdata/good.yaml", nil)
+	f, err := merit.LoadConfig("testdata/good.yaml")
 	require.NoError(t, err)
-	d := config.Default()
+	d := merit.DefaultConfig()
 	require.EqualValues(t, 7, f.Seed)
 	require.Equal(t, 16, f.Rollout.Groups)
 	require.Equal(t, d.Rollout.Members, f.Rollout.Members)
 	require.Equal(t, 5*time.Second, f.Rollout.StepDeadline)
 	require.Equal(t, 5e-3, f.PPO.LearningRate)
 	require.Equal(t, d.Train, f.Train)
-	require.Equal(t, []config.Reward{
+	require.Equal(t, []merit.Reward{
 		{Module: filepath.Join("testdata", "reward.wasm"), Weight: 1},
 		{Module: filepath.Join("testdata", "reward.wasm"), Weight: 0.5, Name: "shaping"},
 	}, f.Rewards)
@@ -91,10 +91,10 @@ func TestLoad(t *testing.T) {
 // Promise: an override reaches any key, in sections, lists and a plug-in's
 // options, and leaves its neighbours alone.
 func TestOverrides(t *testing.T) {
-	f, err := config.Load("testdata/good.yaml", []string{
+	f, err := merit.LoadConfig("testdata/good.yaml",
 		"rollout.groups=8", "rewards.1.weight=2", "environment.options.levels.test=5", "environment.options.size=7",
 		"policy.hidden=[32, 32]", "train.iterations=3", "sandbox.wall_clock=1m", "environment.plugin=other", "ppo.schedule.kind=linear",
-	})
+	)
 	require.NoError(t, err)
 	require.Equal(t, 8, f.Rollout.Groups)
 	require.Equal(t, 5*time.Second, f.Rollout.StepDeadline)
@@ -111,9 +111,9 @@ func TestOverrides(t *testing.T) {
 // Promise: the resolved file, written where the run lies, loads to the same
 // settings, and names files relative to itself.
 func TestResolvedFileLoadsToTheSame(t *testing.T) {
-	f, err := config.Load("testdata/good.yaml", []string{
+	f, err := merit.LoadConfig("testdata/good.yaml",
 		"environment.plugin=./testdata/reward.wasm", "environment.options.files={train: ./testdata/a, test: [../b, text]}",
-	})
+	)
 	require.NoError(t, err)
 	dir, err := os.MkdirTemp("testdata", "run")
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestResolvedFileLoadsToTheSame(t *testing.T) {
 	require.Contains(t, string(text), "- ../../../b\n")
 	path := filepath.Join(dir, "config.yaml")
 	require.NoError(t, os.WriteFile(path, text, 0o644))
-	g, err := config.Load(path, nil)
+	g, err := merit.LoadConfig(path)
 	require.NoError(t, err)
 	require.Empty(t, f.Differences(g))
 	g.Rollout.Groups, g.Train.Iterations = 99, 98
@@ -138,11 +138,11 @@ func TestResolvedFileLoadsToTheSame(t *testing.T) {
 // Promise: a file that is not there, and one that is too large, are clear
 // errors.
 func TestUnreadable(t *testing.T) {
-	_, err := config.Load("testdata/none.yaml", nil)
+	_, err := merit.LoadConfig("testdata/none.yaml")
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	big := filepath.Join(t.TempDir(), "big.yaml")
 	require.NoError(t, os.WriteFile(big, make([]byte, 5<<20), 0o644))
-	_, err = config.Load(big, nil)
+	_, err = merit.LoadConfig(big)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 }
 
@@ -155,15 +155,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(data, "rollout.groups=3")
 	}
 	f.Fuzz(func(t *testing.T, data []byte, override string) {
-		_, _ = config.Parse("fuzz.yaml", data, ".", []string{override})
+		_, _ = merit.ParseConfig("fuzz.yaml", data, ".", override)
 	})
 }
 
 // Promise: what is found wrong after the file was read has the place of its
 // key, or of the section around it; it is said once, and in order.
 func TestPlaces(t *testing.T) {
-	f, _ := config.Parse("run.yaml", []byte("seed: 1\nenvironment:\n  plugin: maze\n  options:\n    size: 4\n    walls: {least: 1}\n"), ".",
-		[]string{"environment.options.doors=7"})
+	f, _ := merit.ParseConfig("run.yaml", []byte("seed: 1\nenvironment:\n  plugin: maze\n  options:\n    size: 4\n    walls: {least: 1}\n"), ".",
+		"environment.options.doors=7")
 	for path, want := range map[string]string{
 		"environment.options.size":        "run.yaml:5: environment.options.size",
 		"environment.options.walls.least": "run.yaml:6: environment.options.walls.least",

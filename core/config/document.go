@@ -1,9 +1,11 @@
+// Package config reads a configuration in YAML into a Go struct and writes it
+// back: strictly, every problem at once with its line and key. What the keys
+// mean is the caller's; this package knows the tags of the struct only.
 package config
 
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -17,11 +19,18 @@ import (
 // maxFile is the most bytes of a configuration file.
 const maxFile = 4 << 20
 
-// Load reads the file at path, applies overrides of the form key.path=value,
-// and checks the result. The error joins every problem, each a *fault.Error
-// whose Where is file:line: key.path. Relative paths in the file become
-// relative to the working directory.
-func Load(path string, overrides []string) (*File, error) {
+// Document is one configuration while it is read: where each key is set and
+// what is wrong. Err joins the problems, each a *fault.Error whose Where is
+// file:line: key.path.
+type Document struct{ decoder }
+
+// New returns an empty document. Source names it in problems, as a path does.
+func New(source string) *Document {
+	return &Document{decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}}
+}
+
+// Read returns the text of the file at path, or why it cannot be one.
+func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
 		err = errors.New("it is larger than a configuration can be")
@@ -37,29 +46,46 @@ func Load(path string, overrides []string) (*File, error) {
 		}
 		return nil, &fault.Error{
 			Boundary: fault.Config, Kind: kind, Where: path, What: "the configuration cannot be read", Err: err,
-			Hint: "name a file with -c; examples/sokoban/train.yaml is a complete one",
+			Hint: "correct the path",
 		}
 	}
-	return Parse(path, data, filepath.Dir(path), overrides)
+	return data, nil
 }
 
-// Parse is Load for text that came from source; paths in it are relative to
-// dir.
-func Parse(source string, data []byte, dir string, overrides []string) (*File, error) {
-	f := Default()
-	d := decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}
-	readable := d.document(data, reflect.ValueOf(f).Elem())
-	f.join(dir)
-	for _, o := range overrides {
-		d.override(o, reflect.ValueOf(f).Elem())
-	}
-	f.eachPath(filepath.Clean)
-	if readable {
-		d.check(f)
-	}
-	f.Places = Places{source, d.lines}
-	return f, joined(d.problems)
+// Decode reads text over into, a pointer to a struct that holds the defaults:
+// what the text does not say stays. It reports whether the text is YAML at all.
+func (d *Document) Decode(text []byte, into any) bool {
+	return d.document(text, reflect.ValueOf(into).Elem())
 }
+
+// Set puts "a.b.c=value", where value is YAML, over into. A number in the path
+// is an index into a list.
+func (d *Document) Set(assignment string, into any) {
+	d.override(assignment, reflect.ValueOf(into).Elem())
+}
+
+// Check notes problems of the values that were read, *fault.Errors whose Where
+// is a key path, at the lines that set them. A key that has a problem already
+// gets no second one.
+func (d *Document) Check(problems []error) {
+	for _, err := range problems {
+		f := fault.As(err)
+		if d.bad[f.Where] {
+			continue
+		}
+		d.fail(d.lines[f.Where], f.Where, f.Kind, f.What, f.Hint)
+	}
+}
+
+// Err joins every problem in the order of the lines, or returns nil.
+func (d *Document) Err() error { return joined(d.problems) }
+
+// Places says where the keys are set.
+func (d *Document) Places() Places { return Places{d.source, d.lines} }
+
+// Marshal returns v as YAML: every key with its value, in the order of the
+// struct.
+func Marshal(v any) ([]byte, error) { return yaml.MarshalWithOptions(v, yaml.Indent(2)) }
 
 // document decodes a whole YAML document into v and reports whether it is
 // YAML at all.
@@ -95,8 +121,6 @@ func (d *decoder) syntax(err error) {
 	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check indentation, colons and quotes there")
 }
 
-// override decodes "a.b.c=value", where value is YAML, over v. A number in the
-// path is an index into a list.
 func (d *decoder) override(text string, v reflect.Value) {
 	key, value, ok := strings.Cut(text, "=")
 	over := decoder{source: "--set " + text, assignment: true, lines: d.lines, bad: d.bad}

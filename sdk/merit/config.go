@@ -1,9 +1,4 @@
-// Package config reads train.yaml: strictly, reporting every problem at once
-// with its line and key, and writes the resolved file back.
-//
-// It imports the Config of every stage, and of the sandbox and the plug-in
-// host, and joins them under one key each.
-package config
+package merit
 
 import (
 	"encoding/json"
@@ -11,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
@@ -19,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// File is a whole configuration, each stage under its key.
-type File struct {
+// Config is a whole configuration, each stage under its key.
+type Config struct {
 	// Seed is what all randomness of a run is derived from.
 	Seed        uint64             `yaml:"seed" json:"seed"`
 	Environment Environment        `yaml:"environment" json:"environment"`
@@ -35,13 +31,13 @@ type File struct {
 	Save        run.SaveConfig     `yaml:"save" json:"save"`
 
 	// Places says where each value was set.
-	Places Places `yaml:"-" json:"-"`
+	Places config.Places `yaml:"-" json:"-"`
 }
 
 // Environment names the plug-in that plays and how it is run.
 type Environment struct {
-	// Plugin is a name that `merit plugins list` shows, or a path (with a
-	// slash) relative to the configuration file.
+	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
+	// configuration file.
 	Plugin string   `yaml:"plugin" json:"plugin"`
 	Args   []string `yaml:"args" json:"args"`
 	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
@@ -72,11 +68,11 @@ type Reward struct {
 // SetDefaults is called for each element of a list before it is read.
 func (r *Reward) SetDefaults() { r.Weight = 1 }
 
-// Default returns the defaults of every stage. It lacks an environment and a
+// DefaultConfig returns the defaults of every stage. It lacks an environment and a
 // reward.
-func Default() *File {
+func DefaultConfig() *Config {
 	h := host.DefaultConfig()
-	return &File{
+	return &Config{
 		Seed: 1,
 		Environment: Environment{
 			Slots: h.Slots, StartTimeout: h.StartTimeout, BatchDeadline: h.BatchDeadline,
@@ -107,10 +103,10 @@ func (e Environment) Host(split string) (host.Config, error) {
 	}, err
 }
 
-// Settings returns what the training loop needs of f.
-func (f *File) Settings() train.Settings {
+// Settings returns what the training loop needs of c.
+func (c *Config) Settings() train.Settings {
 	return train.Settings{
-		Seed: f.Seed, Rollout: f.Rollout, Align: f.Align, Advantage: f.Advantage,
-		Policy: f.Policy, PPO: f.PPO, Train: f.Train, Save: f.Save,
+		Seed: c.Seed, Rollout: c.Rollout, Align: c.Align, Advantage: c.Advantage,
+		Policy: c.Policy, PPO: c.PPO, Train: c.Train, Save: c.Save,
 	}
 }

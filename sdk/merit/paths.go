@@ -1,15 +1,15 @@
-package config
+package merit
 
 import (
 	"path/filepath"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"github.com/merit-rl/merit/core/config"
 )
 
 // join makes the file's relative paths relative to the working directory.
-func (f *File) join(dir string) {
-	f.eachPath(func(path string) string {
+func (c *Config) join(dir string) {
+	c.eachPath(func(path string) string {
 		if filepath.IsAbs(path) {
 			return path
 		}
@@ -17,17 +17,17 @@ func (f *File) join(dir string) {
 	})
 }
 
-// eachPath replaces every path in f. A plug-in without a slash is a name. In a
+// eachPath replaces every path in c. A plug-in without a slash is a name. In a
 // plug-in's options, which Merit does not know, a text that begins with ./ or
 // ../ is a path.
-func (f *File) eachPath(replace func(string) string) {
-	for i := range f.Rewards {
-		if f.Rewards[i].Module != "" {
-			f.Rewards[i].Module = replace(f.Rewards[i].Module)
+func (c *Config) eachPath(replace func(string) string) {
+	for i := range c.Rewards {
+		if c.Rewards[i].Module != "" {
+			c.Rewards[i].Module = replace(c.Rewards[i].Module)
 		}
 	}
-	if f.Sandbox.CacheDir != "" {
-		f.Sandbox.CacheDir = replace(f.Sandbox.CacheDir)
+	if c.Sandbox.CacheDir != "" {
+		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
 	}
 	explicit := func(path string) string {
 		if path = replace(path); filepath.IsAbs(path) || strings.HasPrefix(path, "../") {
@@ -35,11 +35,11 @@ func (f *File) eachPath(replace func(string) string) {
 		}
 		return "./" + path
 	}
-	if strings.ContainsRune(f.Environment.Plugin, '/') {
-		f.Environment.Plugin = explicit(f.Environment.Plugin)
+	if strings.ContainsRune(c.Environment.Plugin, '/') {
+		c.Environment.Plugin = explicit(c.Environment.Plugin)
 	}
-	if f.Environment.Options != nil {
-		f.Environment.Options = eachText(f.Environment.Options, explicit).(map[string]any)
+	if c.Environment.Options != nil {
+		c.Environment.Options = eachText(c.Environment.Options, explicit).(map[string]any)
 	}
 }
 
@@ -68,9 +68,9 @@ func eachText(v any, replace func(string) string) any {
 
 // Marshal returns the resolved file: every key with its value, paths relative
 // to dir, where the file will lie.
-func (f *File) Marshal(dir string) ([]byte, error) {
-	g := *f
-	g.Rewards = append([]Reward(nil), f.Rewards...)
+func (c *Config) Marshal(dir string) ([]byte, error) {
+	g := *c
+	g.Rewards = append([]Reward(nil), c.Rewards...)
 	g.eachPath(func(path string) string {
 		from, err1 := filepath.Abs(dir)
 		to, err2 := filepath.Abs(path)
@@ -79,5 +79,5 @@ func (f *File) Marshal(dir string) ([]byte, error) {
 		}
 		return path
 	})
-	return yaml.MarshalWithOptions(g, yaml.Indent(2))
+	return config.Marshal(g)
 }

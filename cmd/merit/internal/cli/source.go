@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// source is where a configuration comes from: a file and what the command line
+// puts over it.
+type source struct {
+	path string
+	set  []string
+	seed uint64
+
+	iterations, parallel int
+}
+
+// flags adds the flags that every verb with a configuration has.
+func (s *source) flags(f *pflag.FlagSet) {
+	f.StringVarP(&s.path, "config", "c", "", "configuration file")
+	f.StringArrayVar(&s.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.Uint64Var(&s.seed, "seed", 0, "the same as --set seed=")
+	f.IntVar(&s.parallel, "parallel", 0, "the same as --set rollout.parallel=; it never changes a result")
+}
+
+// overrides are --set and the flags that stand for one.
+func (s *source) overrides(f *pflag.FlagSet) []string {
+	all := append([]string(nil), s.set...)
+	for _, short := range []struct{ flag, key string }{
+		{"iterations", "train.iterations"}, {"parallel", "rollout.parallel"}, {"seed", "seed"},
+	} {
+		if f.Changed(short.flag) {
+			all = append(all, short.key+"="+f.Lookup(short.flag).Value.String())
+		}
+	}
+	return all
+}
+
+// load reads the configuration; without -c it is that of the run in dir.
+func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
+	path := s.path
+	if path == "" && dir != "" {
+		path = filepath.Join(dir, run.ConfigFile)
+	}
+	if path == "" {
+		return nil, &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Missing, What: "no configuration is named",
+			Hint: "name one with -c; examples/sokoban/train.yaml is a complete one",
+		}
+	}
+	cfg, err := merit.LoadConfig(path, s.overrides(f)...)
+	if problem := fault.As(err); cfg == nil && problem != nil {
+		problem.Hint = "name a file with -c; examples/sokoban/train.yaml is a complete one"
+	}
+	return cfg, err
+}

@@ -1,0 +1,44 @@
+package console
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// advice is which command helps with which faults. The packages below the
+// command say what is wrong and what to do, and know of no command.
+var advice = []struct {
+	boundary fault.Boundary
+	kind     fault.Kind // "" is any
+	where    *regexp.Regexp
+	command  string
+	purpose  string
+}{
+	{fault.Config, "", regexp.MustCompile(`rewards\[\d+\]\.module$`), "merit reward build", "builds one"},
+	{fault.Sandbox, fault.Missing, nil, "merit reward build", "builds one"},
+	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugins list", "shows what there is"},
+	{fault.Plugin, fault.Missing, nil, "merit plugins list", "shows what there is"},
+	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the steps before"},
+	{fault.Sandbox, fault.Unscored, nil, "merit reward run", "shows one in full"},
+}
+
+// advise adds to the hints of err the commands that help.
+func advise(err error) {
+	for _, problem := range ui.Flatten(err) {
+		f := fault.As(problem)
+		if f == nil || strings.HasPrefix(f.Hint, "did you mean") {
+			continue // that is better advice
+		}
+		for _, a := range advice {
+			if a.boundary != f.Boundary || a.kind != "" && a.kind != f.Kind || a.where != nil && !a.where.MatchString(f.Where) {
+				continue
+			}
+			if !strings.Contains(f.Hint, a.command) {
+				f.Hint = strings.TrimPrefix(f.Hint+"; "+a.command+" "+a.purpose, "; ")
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package merit
+
+import (
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// Validate returns every problem of c, each a *fault.Error of the boundary
+// Config whose Where is a key path: values that a stage does not allow, and
+// that there is no environment or no reward.
+func (c *Config) Validate() []error { return c.problems(true, true) }
+
+// problems is Validate for a session that may have an environment or a reward
+// of its own: only those that it needs from c must be there.
+func (c *Config) problems(environment, reward bool) []error {
+	var p fault.Problems
+	h, err := c.Environment.Host(train.SplitTrain)
+	if err != nil {
+		p.Invalid("environment.options", err.Error(), "use text, numbers, lists and sections with text keys")
+	} else {
+		p = under(p, "environment", h.Validate())
+	}
+	if environment && c.Environment.Plugin == "" {
+		p.Missing("environment.plugin", "the environment has no plug-in", "give the name of a plug-in, or a path")
+	}
+	if reward && len(c.Rewards) == 0 {
+		p.Missing("rewards", "there is no reward", "add at least one: rewards: [{module: reward.wasm}]")
+	}
+	p = rewardProblems(p, c.Rewards)
+	p = under(p, "sandbox", c.Sandbox.Validate())
+	p = under(p, "rollout", c.Rollout.Validate())
+	p = under(p, "align", c.Align.Validate())
+	p = under(p, "advantage", c.Advantage.Validate())
+	p = under(p, "policy", c.Policy.Validate())
+	p = under(p, "ppo", c.PPO.Validate())
+	p = under(p, "train", c.Train.Validate())
+	p = under(p, "save", c.Save.Validate())
+	if c.Advantage.Estimator == "gae" && !c.Policy.ValueHead {
+		p.Invalid("advantage.estimator", "gae needs a critic, and the policy has none", "set policy.value_head: true")
+	}
+	return p
+}
+
+func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
+	for i, r := range rewards {
+		at := fmt.Sprintf("rewards[%d]", i)
+		if r.Module == "" {
+			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py")
+		} else if info, err := os.Stat(r.Module); err != nil {
+			p.Missing(at+".module", fmt.Sprintf("there is no file %s", r.Module), "build the reward, or correct the path")
+		} else if info.IsDir() && !sandbox.IsScript(r.Module) {
+			p.Invalid(at+".module", r.Module+" is a folder", "build the reward and name the .wasm file; for a script, name its folder")
+		}
+		if math.IsNaN(r.Weight) || math.IsInf(r.Weight, 0) {
+			p.Invalid(at+".weight", fmt.Sprintf("%v is not finite", r.Weight), "use a number; 1 is the default")
+		}
+	}
+	return p
+}
+
+// under adds the problems of the stage at key, to which their Where is
+// relative.
+func under(p fault.Problems, key string, problems []error) fault.Problems {
+	for _, err := range problems {
+		f := *fault.As(err)
+		if f.Where == "" {
+			f.Where = key
+		} else {
+			f.Where = key + "." + f.Where
+		}
+		p = append(p, &f)
+	}
+	return p
+}

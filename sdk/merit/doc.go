@@ -1,0 +1,14 @@
+// Package merit is Merit for Go programs: open a configuration, train, resume,
+// roll out, evaluate. The merit command is flags around it.
+//
+//	cfg, err := merit.LoadConfig("train.yaml", "train.iterations=3")
+//	s, err := merit.Open(ctx, cfg, merit.WithLogger(log))
+//	defer s.Close()
+//	summary, err := s.Train(ctx, merit.TrainOptions{Dir: "runs/first"})
+//
+// An environment and scorers written in Go need no plug-in and no module: see
+// WithEnvironment and WithScorer.
+//
+// Errors are *fault.Errors, joined where there are several: errors.Is with
+// fault.Of, and fault.As, tell them apart.
+package merit

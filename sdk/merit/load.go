@@ -1,0 +1,65 @@
+package merit
+
+import (
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// LoadConfig reads the configuration at path, puts overrides of the form
+// key.path=value over it, and checks the result. The error joins every problem,
+// each a *fault.Error whose Where is file:line: key.path. Relative paths in the
+// file become relative to the working directory.
+//
+// With an error that is not about reading the file, the configuration is
+// returned too, as far as it could be read.
+func LoadConfig(path string, overrides ...string) (*Config, error) {
+	return load(path, overrides, (*Config).Validate)
+}
+
+// LoadSettings is LoadConfig for a program that brings an environment or a
+// scorer of its own: the file may lack both.
+func LoadSettings(path string, overrides ...string) (*Config, error) {
+	return load(path, overrides, func(c *Config) []error { return c.problems(false, false) })
+}
+
+// LoadRun reads the configuration of the run in dir, as LoadConfig does.
+func LoadRun(dir string, overrides ...string) (*Config, error) {
+	return LoadSettings(filepath.Join(dir, run.ConfigFile), overrides...)
+}
+
+// ParseConfig is LoadConfig for text that came from source; paths in it are
+// relative to dir.
+func ParseConfig(source string, text []byte, dir string, overrides ...string) (*Config, error) {
+	return parse(source, text, dir, overrides, (*Config).Validate)
+}
+
+func load(path string, overrides []string, check func(*Config) []error) (*Config, error) {
+	text, err := config.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(path, text, filepath.Dir(path), overrides, check)
+}
+
+func parse(source string, text []byte, dir string, overrides []string, check func(*Config) []error) (*Config, error) {
+	c := DefaultConfig()
+	d := config.New(source)
+	readable := d.Decode(text, c)
+	c.join(dir)
+	for _, o := range overrides {
+		d.Set(o, c)
+	}
+	c.eachPath(filepath.Clean)
+	if readable {
+		d.Check(check(c))
+	}
+	c.Places = d.Places()
+	return c, d.Err()
+}
+
+// Schema returns the JSON Schema of a configuration, for editors:
+//
+//	# yaml-language-server: $schema=train.schema.json
+func Schema() ([]byte, error) { return config.Schema(&Config{}, "Merit training configuration") }

@@ -1,0 +1,66 @@
+package merit
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/train"
+)
+
+// Option changes what a session is made of.
+type Option func(*options)
+
+type options struct {
+	log      *slog.Logger
+	progress train.Reporter
+	open     OpenEnv
+	scorers  []reward.Weighted
+	getenv   func(string) string
+	refused  func(module string, err error) error
+}
+
+func newOptions(list []Option) options {
+	o := options{log: slog.New(slog.DiscardHandler), progress: train.Quiet{}, getenv: os.Getenv}
+	for _, apply := range list {
+		apply(&o)
+	}
+	return o
+}
+
+// OpenEnv starts an environment that plays a split (train, validation or test)
+// for a worker numbered from 0. Each worker has its own. The context bounds the
+// start only. All environments that it returns have the same env.Spec, and the
+// start of an episode must be a function of the split and the seed.
+type OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
+
+// WithEnvironment plays an environment of this process in place of the
+// configuration's plug-in, which may then be empty.
+func WithEnvironment(open OpenEnv) Option { return func(o *options) { o.open = open } }
+
+// WithScorer adds a scorer of this process to the configuration's rewards,
+// which may then be empty. A scorer that runs outside the sandbox is trusted:
+// it must be deterministic and safe for concurrent use.
+func WithScorer(s reward.Scorer, weight float64) Option {
+	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
+}
+
+// WithLogger writes what happens to log. The default is nowhere.
+func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
+
+// WithProgress tells r how far training, rollouts and evaluations are.
+func WithProgress(r train.Reporter) Option { return func(o *options) { o.progress = r } }
+
+// WithVariables looks up environment variables (MERIT_PLUGINS, MERIT_CACHE,
+// XDG_CACHE_HOME, HOME) with getenv in place of os.Getenv.
+func WithVariables(getenv func(string) string) Option {
+	return func(o *options) { o.getenv = getenv }
+}
+
+// WithRefusal lets explain replace the error of a module that the sandbox
+// refuses, for programs that can say more to its author.
+func WithRefusal(explain func(module string, err error) error) Option {
+	return func(o *options) { o.refused = explain }
+}

@@ -1,0 +1,81 @@
+package merit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// Rewards are loaded modules, the sandbox that runs them, and the scorers of
+// this process.
+type Rewards struct {
+	Parts   []reward.Weighted
+	Modules []*sandbox.Module // the scorers of the first Parts
+
+	options options
+	runtime *sandbox.Runtime // nil without modules
+}
+
+// LoadRewards loads every module of list, or says what is wrong with each. A
+// script is a module too: a .py or .js file, or the folder of one.
+func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ...Option) (*Rewards, error) {
+	return loadRewards(ctx, cfg, list, newOptions(opts))
+}
+
+func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o options) (*Rewards, error) {
+	r := &Rewards{options: o}
+	if len(list) > 0 {
+		if err := r.load(ctx, cfg, list); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	r.Parts = append(r.Parts, o.scorers...)
+	return r, nil
+}
+
+func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (err error) {
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return err
+	}
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = CacheFolder(r.options.getenv)
+	}
+	if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
+		return err
+	}
+	var problems []error
+	for _, part := range list {
+		m, err := r.runtime.LoadFile(ctx, part.Module)
+		if err != nil {
+			if f := fault.As(err); f != nil && f.Kind == fault.Refused && r.options.refused != nil {
+				err = r.options.refused(part.Module, err)
+			}
+			problems = append(problems, err)
+			continue
+		}
+		r.Modules = append(r.Modules, m)
+		r.Parts = append(r.Parts, reward.Weighted{Scorer: m, Weight: part.Weight, Name: part.Name})
+	}
+	return errors.Join(problems...)
+}
+
+// Group reports whether a part compares the members of a group.
+func (r *Rewards) Group() bool {
+	for _, p := range r.Parts {
+		if p.Scorer.Info().Group {
+			return true
+		}
+	}
+	return false
+}
+
+// Close frees the sandbox.
+func (r *Rewards) Close() error {
+	if r.runtime == nil {
+		return nil
+	}
+	return r.runtime.Close(context.Background())
+}

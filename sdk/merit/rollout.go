@@ -1,0 +1,112 @@
+package merit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/train"
+)
+
+// RolloutOptions say who plays what.
+type RolloutOptions struct {
+	// Policy plays, if it is set.
+	Policy policy.Policy
+	// Checkpoint is a run directory, whose best policy plays, or a file in the
+	// checkpoints folder of one. Without it the untrained policy plays.
+	Checkpoint string
+	// Greedy takes the likeliest action instead of sampling.
+	Greedy bool
+	// Split is train (the default), validation or test.
+	Split string
+	// Groups is how many groups are played; 0 is rollout.groups.
+	Groups int
+}
+
+// Rollout describes the episodes of a rollout.
+type Rollout struct {
+	Episodes int            `json:"episodes"`
+	Steps    int            `json:"steps"`
+	Stops    map[string]int `json:"stops"`
+	Outcomes map[string]int `json:"outcomes"`
+	Score    float64        `json:"mean_score"` // of the scored episodes
+
+	unscored error
+}
+
+// Unscored returns an error if a larger share of the episodes than
+// align.max_unscored has no score.
+func (r *Rollout) Unscored() error { return r.unscored }
+
+// Rollout plays groups of episodes, scores them, assigns credit and hands each
+// trajectory to write, in order. Memory is bounded: rollout.groups are played
+// at one time.
+func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.Trajectory) error) (r *Rollout, err error) {
+	if o.Split == "" {
+		o.Split = train.SplitTrain
+	}
+	if o.Groups <= 0 {
+		o.Groups = s.Config.Rollout.Groups
+	}
+	if o.Policy == nil {
+		if o.Policy, err = s.policy(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
+	collector, err := rollout.New(s.Config.Rollout, open, o.Policy, rollout.WithLogger(s.options.log))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, collector.Close()) }()
+	cfg := s.Config.Rollout
+	pipeline := credit.Pipeline{Rewards: reward.NewPool(s.Parts, cfg.Parallel), Align: s.Config.Align, Advantage: &s.Config.Advantage}
+	r = &Rollout{Stops: map[string]int{}, Outcomes: map[string]int{}}
+	for first := 0; first < o.Groups; first += cfg.Groups {
+		plan := rollout.Plan{
+			Seed: rl.Seed(s.Config.Seed).Child(credit.SeedRollout), FirstGroup: first,
+			Groups: min(cfg.Groups, o.Groups-first), Prefix: o.Split + "-",
+		}
+		groups, _, err := collector.Collect(ctx, plan, func(p rollout.Progress) {
+			s.options.progress.Collecting("rollout", first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := r.credit(ctx, &pipeline, groups, write); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// credit scores groups, assigns credit and writes the trajectories.
+func (r *Rollout) credit(ctx context.Context, p *credit.Pipeline, groups []*rl.Group, write func(*rl.Trajectory) error) error {
+	batch, err := p.Run(ctx, groups)
+	if batch == nil {
+		return err
+	}
+	r.unscored = errors.Join(r.unscored, err)
+	for _, t := range batch.Trajectories {
+		r.add(t)
+		if err := write(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rollout) add(t *rl.Trajectory) {
+	r.Episodes++
+	r.Steps += len(t.Steps)
+	r.Stops[string(t.StopReason)]++
+	r.Outcomes[t.Outcome]++
+	if n := r.Outcomes[string(reward.Scored)]; t.Outcome == string(reward.Scored) {
+		r.Score += (t.Evaluation.Score - r.Score) / float64(n)
+	}
+}

@@ -1,0 +1,117 @@
+package merit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/plugins/host"
+)
+
+// Session is a configuration with everything that it names: the environment,
+// asked who it is, and the rewards, loaded. It is for one call at a time.
+type Session struct {
+	*Rewards
+	Config *Config
+	// Plugin is what the environment's plug-in says of itself. Its path is
+	// empty for an environment of this process.
+	Plugin host.Found
+}
+
+// Open finds and loads what cfg names and the options do not bring, or says all
+// that is wrong with it. Close frees what it holds.
+func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
+	o := newOptions(opts)
+	if problems := cfg.problems(o.open == nil, len(o.scorers) == 0); len(problems) > 0 {
+		return nil, cfg.Places.Explain("", errors.Join(problems...))
+	}
+	s := &Session{Config: cfg}
+	environment := s.openEnvironment(ctx, &o, train.SplitTrain)
+	var rewards error
+	s.Rewards, rewards = loadRewards(ctx, cfg.Sandbox, cfg.Rewards, o)
+	if err := errors.Join(environment, rewards); err != nil {
+		if s.Rewards != nil {
+			err = errors.Join(err, s.Close())
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+// openEnvironment finds out who plays, how it is started, and what it has
+// against the options of the configuration for each of splits.
+func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
+	if o.open != nil {
+		return s.describe(ctx, o.open, splits)
+	}
+	cfg, err := s.Config.Environment.Host(train.SplitTrain)
+	if err != nil {
+		return err
+	}
+	cfg.Log = o.log
+	if cfg.Path, err = host.Find(cfg.Path, PluginFolders(o.getenv)...); err != nil {
+		named := *fault.As(err)
+		named.Where = s.Config.Places.Of("environment.plugin") + ": " + named.Where
+		return &named
+	}
+	o.open = func(ctx context.Context, split string, _ int) (env.Env, error) {
+		cfg := cfg
+		cfg.Split = split
+		return host.Open(ctx, cfg)
+	}
+	var problems []error
+	for _, cfg.Split = range splits {
+		if s.Plugin, err = host.Check(ctx, cfg); err != nil {
+			problems = append(problems, err)
+		}
+		if err != nil && !errors.Is(err, fault.Of(fault.Config, "")) {
+			break // it does not run for any other split either
+		}
+	}
+	return s.Config.Places.Explain("environment", errors.Join(problems...))
+}
+
+// describe asks an environment of this process who it is.
+func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) error {
+	var problems []error
+	for _, split := range splits {
+		e, err := open(ctx, split, 0)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		spec := e.Spec()
+		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps}
+		problems = append(problems, e.Close())
+	}
+	return errors.Join(problems...)
+}
+
+// OpenEnv starts the environment for a split and a worker.
+func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.Env, error) {
+	return s.options.open(ctx, split, worker)
+}
+
+// Manifest says what a run of the session would be made of.
+func (s *Session) Manifest() run.Manifest {
+	m := run.NewManifest(ReadVersion().Version, s.Config.Seed)
+	for _, p := range s.Parts {
+		info := p.Scorer.Info()
+		name := p.Name
+		if name == "" {
+			name = info.Name
+		}
+		m.Rewards = append(m.Rewards, run.Module{
+			Name: name, Digest: info.Digest, ABI: info.ABI, StepIndexing: string(info.StepIndexing), Weight: p.Weight,
+		})
+	}
+	plugin := run.Plugin{Name: s.Plugin.Name, Version: s.Plugin.Version}
+	if s.Plugin.Digest != "" {
+		plugin.Digest = "sha256:" + s.Plugin.Digest
+	}
+	m.Plugins = []run.Plugin{plugin}
+	return m
+}

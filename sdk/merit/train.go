@@ -1,0 +1,101 @@
+package merit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+)
+
+// TrainOptions say where a run goes.
+type TrainOptions struct {
+	// Dir is the run directory. It is made if it does not exist.
+	Dir string
+	// Resume goes on with the run in Dir; the configuration may differ in what
+	// does not change the run's bytes, and in train.iterations.
+	Resume bool
+	// Overwrite replaces the run in Dir.
+	Overwrite bool
+}
+
+// Train trains a policy into a run directory and returns the summary that lies
+// there. When ctx ends it returns soon, with a fault of kind Interrupted; the
+// run can be resumed and ends with the same bytes as one that was not stopped.
+func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summary, err error) {
+	if o.Resume {
+		if err := s.Config.checkResume(o.Dir); err != nil {
+			return nil, err
+		}
+	}
+	text, err := s.Config.Marshal(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	m := s.Manifest()
+	m.Started = time.Now().UTC()
+	m.Host, _ = os.Hostname() // unknown stays empty
+	dir, err := run.Start(o.Dir, run.Options{Config: text, Manifest: m, Resume: o.Resume, Overwrite: o.Overwrite})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closed := dir.Close(); err == nil {
+			err = closed
+		}
+	}()
+	return train.Run(ctx, s.Config.Settings(), train.Deps{
+		OpenEnv: s.OpenEnv, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+	}, dir)
+}
+
+// checkResume holds c to the configuration of the run in dir. A run that was
+// stopped before it wrote its own begins with c.
+func (c *Config) checkResume(dir string) error {
+	began, err := LoadRun(dir)
+	if errors.Is(err, fault.Of("", fault.Missing)) && began == nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return began.CheckResume(c)
+}
+
+// DefaultDir names a new run directory after the time.
+func DefaultDir(now time.Time) string {
+	return filepath.Join("runs", now.UTC().Format("20060102-150405"))
+}
+
+// Differences returns the keys, in the order of the file, whose values differ
+// between c and other; lists and a plug-in's options count as one key.
+func (c *Config) Differences(other *Config) []string { return config.Differences(c, other) }
+
+// free are the keys that may change when a run goes on: none of them changes
+// the bytes of what is already written, and none but train.iterations those of
+// what is still to come.
+var free = []string{
+	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
+	"sandbox.cache_mib", "sandbox.wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
+}
+
+// CheckResume returns an error for every key of now that keeps it from going
+// on with a run that began with c.
+func (c *Config) CheckResume(now *Config) error {
+	var errs []error
+	for _, key := range c.Differences(now) {
+		if !slices.Contains(free, key) {
+			errs = append(errs, &fault.Error{
+				Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: "changed since the run began",
+				Hint: "leave -c and --set away to go on with the run as it was, or start a new one in another directory",
+			})
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,103 @@
+package merit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+)
+
+// Trial is what Try found out.
+type Trial struct {
+	// Manifest says what a run would be made of.
+	Manifest run.Manifest
+	// Notes are what is allowed and yet worth a look, such as a reward that
+	// refuses the sample.
+	Notes []string
+}
+
+// Try starts everything that cfg names and trains nothing: the environment for
+// each split, the policy's layout, and every reward, which scores sample. It
+// reports every problem at once but for those of Config.Validate, and tries
+// what can be tried in spite of them.
+func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Option) (*Trial, error) {
+	s := &Session{Config: cfg}
+	o := newOptions(opts)
+	environment := s.tryEnvironment(ctx, &o)
+	var there []Reward
+	for _, r := range cfg.Rewards {
+		if _, err := os.Stat(r.Module); err == nil {
+			there = append(there, r)
+		}
+	}
+	if len(cfg.Sandbox.Validate()) > 0 {
+		there = nil
+	}
+	var err error
+	s.Rewards, err = loadRewards(ctx, cfg.Sandbox, there, o)
+	if err != nil {
+		return nil, errors.Join(environment, err)
+	}
+	defer s.Close()
+	t := &Trial{}
+	err = errors.Join(environment, t.score(ctx, s.Parts, sample))
+	t.Manifest = s.Manifest()
+	return t, err
+}
+
+func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
+	if o.open == nil {
+		cfg, err := s.Config.Environment.Host(train.SplitTrain)
+		if err != nil || cfg.Path == "" || len(cfg.Validate()) > 0 {
+			return nil // a problem of the configuration already
+		}
+	}
+	if err := s.openEnvironment(ctx, o, train.SplitTrain, train.SplitValidation, train.SplitTest); err != nil {
+		return err
+	}
+	if len(s.Config.Policy.Validate()) > 0 {
+		return nil // likewise
+	}
+	_, err := train.Untrained(s.Config.Settings(), env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions})
+	return err
+}
+
+// score lets each part score the sample. What the author decides, a score,
+// none, or an error, is no problem: the sample may not be what the reward is
+// for. What the author did not decide, such as a score that is not a number, is.
+func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl.Trajectory) error {
+	var problems []error
+	for _, part := range parts {
+		pool := reward.NewPool([]reward.Weighted{{Scorer: part.Scorer, Weight: 1}}, 1)
+		evaluations, err := pool.EvaluateAll(ctx, sample, nil)
+		if err != nil {
+			return err
+		}
+		where := "reward " + part.Scorer.Info().Name
+		for i, e := range evaluations {
+			e = align.Check(sample[i], e, pool.StepIndexing())
+			what := fmt.Sprintf("%s on the sample %s: %s", e.Outcome, sample[i].ID, e.Reason)
+			switch e.Outcome {
+			case reward.Scored, reward.Invalid:
+				continue
+			case reward.GuestError:
+				t.Notes = append(t.Notes, where+": "+what)
+			default:
+				problems = append(problems, &fault.Error{
+					Boundary: fault.Sandbox, Kind: fault.Invalid, Where: where, What: what,
+					Hint: "a reward must give every conversation a finite score, or say that it has none",
+				})
+			}
+			break // one for each reward says enough
+		}
+	}
+	return errors.Join(problems...)
+}
