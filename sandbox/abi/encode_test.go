@@ -3,14 +3,11 @@ package abi_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sdk/reward"
 	"github.com/stretchr/testify/require"
@@ -168,19 +165,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 	encode()
 	require.Zero(t, testing.AllocsPerRun(100, encode))
-}
-
-// Promise: the guest's copy of the layout is the host's.
-func TestGuestLayoutIsTheSame(t *testing.T) {
-	const from = "// Version of the layout"
-	tail := func(path ...string) string {
-		b, err := os.ReadFile(filepath.Join(append([]string{testneeds.Root()}, path...)...))
-		require.NoError(t, err)
-		at := strings.Index(string(b), from)
-		require.Positive(t, at)
-		return string(b[at:])
-	}
-	require.Equal(t, tail("sandbox", "abi", "layout.go"), tail("sdk", "reward", "internal", "layout", "layout.go"))
 }
 
 // FuzzTrajectory encodes whatever JSON makes a trajectory; the guest must read

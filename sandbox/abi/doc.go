@@ -1,0 +1,114 @@
+// Package abi is the format in which a module reads a trajectory: the "flat"
+// ABI, version 1. It encodes; guests read the buffer in place, and sdk/reward
+// holds the reader for Go.
+//
+// # Buffer
+//
+// One little-endian buffer, written by the host at the address that the
+// guest's merit_alloc returned (8-aligned), read in place. Every offset counts
+// bytes from the start of the buffer, never guest addresses. Table offsets and
+// the size of the buffer are multiples of 8, so every f64 is 8-aligned.
+//
+//	str   = offset u32, length u32. Valid UTF-8 of that length, followed by one
+//	        NUL that the length does not count (a NUL may also occur inside).
+//	        An absent string is empty and still points at a NUL.
+//	table = count u32, offset u32, stride u32. Row i starts at offset + i×stride.
+//	        Readers must use the stride: later revisions append fields to rows
+//	        and to the header (see header_size), and never change what is here.
+//
+// Header, 160 bytes:
+//
+//	  0 u32   magic          bytes 'M' 'R' 'T' '1'
+//	  4 u32   version        1
+//	  8 u32   header_size    160
+//	 12 u32   total_size     bytes of the whole buffer
+//	 16 u32   flags          bit 0: group buffer (members, no messages or steps)
+//	 20 u32   stop_reason    0 none, 1 terminated, 2 truncated, 3 policy_ended, 4 pattern, 5 error
+//	 24 table messages       count 24, offset 28, stride 32
+//	 36 table tool_calls     count 36, offset 40, stride 44; all messages' calls in order
+//	 48 table metadata       count 48, offset 52, stride 56; keys ascending by bytes
+//	 60 table steps          count 60, offset 64, stride 68
+//	 72 table members        count 72, offset 76, stride 80; group buffers only
+//	 84 u32   heap_offset    the strings
+//	 88 u32   heap_size
+//	 92 u32   assistant_count  number of assistant messages
+//	 96 i32   last_assistant   index in messages of the last assistant message, or −1
+//	100 u32   reserved       0
+//	104 str   id             of the trajectory; in a group buffer: empty
+//	112 str   group          of the group
+//	120 str   task           of the task
+//	128 value ground_truth   32 bytes
+//
+// value, 32 bytes, any JSON value:
+//
+//	 0 u32   kind           0 absent, 1 string, 2 number, 3 bool, 4 null, 5 json (list, object, or a number too large)
+//	 4 u32   bool           1 for true
+//	 8 str   json           the JSON as it came
+//	16 str   text           the text of a string; for other kinds the same as json
+//	24 f64   number         of a number, finite; 1 for true; else 0
+//
+// Message row, 64 bytes:
+//
+//	 0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
+//	 4 i32   assistant_index  0-based among the assistant messages, or −1:
+//	                          the index that step() takes by default
+//	 8 str   role_text      the role as it came
+//	16 str   content        text; of a list of parts, its text parts joined
+//	24 str   name
+//	32 str   tool_call_id
+//	40 u32   first_tool_call  row in tool_calls
+//	44 u32   tool_call_count
+//	48 u32   flags          bit 0: content was null, bit 1: content was a list of parts
+//	52 i32   step           row in steps whose action this message is, or −1
+//	56 str   parts          JSON of the list of parts as it came, else empty
+//
+// Tool call row, 32 bytes:
+//
+//	 0 str   id
+//	 8 str   name           of the function
+//	16 str   arguments      JSON text as the model wrote it, valid or not
+//	24 str   type           usually "function"
+//
+// Metadata row, 40 bytes:
+//
+//	0 str   key
+//	8 value value          32 bytes
+//
+// Step row, 48 bytes: what the environment says about one decision.
+//
+//	 0 i32   message        index in messages of the action's message, or −1
+//	 4 u32   flags          bit 0: action valid, bit 1: terminated, bit 2: truncated
+//	 8 f64   env_reward
+//	16 str   action         the text, or the name of the choice
+//	24 u32   action_kind    0 none, 1 choice, 2 text, 3 tool call
+//	28 i32   choice         index of the choice, else 0
+//	32 str   anchor         the raw state before the action
+//	40 u32   tool_call_count  calls of the action; they stand at its message
+//	44 u32   reserved       0
+//
+// Member row, 8 bytes: a complete trajectory buffer inside the group buffer,
+// with offsets from its own start.
+//
+//	0 u32   offset         8-aligned, from the start of the group buffer
+//	4 u32   size
+//
+// # Calls
+//
+// The module exports memory, merit_abi_1() as the mark of this version,
+// merit_alloc(size i32) -> ptr i32 (8-aligned, valid until the next
+// merit_alloc), and merit_evaluate(ptr i32, len i32) -> status i32,
+// merit_evaluate_group(ptr i32, len i32) -> status i32, or both;
+// _initialize() is called first if it is exported. Statuses: 0 scored, 1
+// invalid, 2 error.
+//
+// From the import module merit_v1, all optional: set_score(f64),
+// step(index i32, base_reward f64),
+// step_metric(index i32, name_ptr i32, name_len i32, value f64),
+// step_reason(index i32, ptr i32, len i32),
+// metric(name_ptr i32, name_len i32, value f64), reason(ptr i32, len i32),
+// error(ptr i32, len i32), log(level i32, ptr i32, len i32; 0 debug, 1 info, 2
+// warning, 3 error), and during merit_evaluate_group member(index i32): the
+// calls after it speak of that member. step_metric and step_reason follow the
+// step() that they speak of. In a group, status 0 means that every member
+// got a score or, by reason() without one, is invalid.
+package abi
