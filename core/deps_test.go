@@ -1,7 +1,10 @@
 package core_test
 
 import (
+	"fmt"
+	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -104,6 +107,36 @@ func TestNoStaleRows(t *testing.T) {
 	for _, r := range table {
 		require.Contains(t, string(out), module+"/"+r.path, "row %s matches no package", r.path)
 	}
+}
+
+// roomy is how many files a newcomer reads in one go.
+const roomy = 15
+
+// Promise: no package has more files than a newcomer reads in one go; variants
+// for other systems count, tests do not.
+func TestNoRoomIsTooFull(t *testing.T) {
+	files := map[string]int{}
+	err := filepath.WalkDir(testneeds.Root(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && path != testneeds.Root() && (name == "testdata" || name == "node_modules" || name[0] == '.') {
+			return filepath.SkipDir
+		} else if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			files[strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), filepath.ToSlash(testneeds.Root())+"/")]++
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Greater(t, len(files), 50)
+	var full []string
+	for dir, n := range files {
+		if n > roomy {
+			full = append(full, fmt.Sprintf("%s has %d files, at most %d: split it", dir, n, roomy))
+		}
+	}
+	sort.Strings(full)
+	require.Empty(t, full, strings.Join(full, "\n"))
 }
 
 func rowOf(path string) (best row, ok bool) {
