@@ -154,6 +154,9 @@ func ReadCheckpoint(dir, name string) (*Checkpoint, error) {
 // the cursor stands at the best validation. It fills the cursor's counts of
 // lines and bytes. Everything that the checkpoint counts is on the disk first.
 func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
+	if err := d.begin(); err != nil {
+		return err
+	}
 	if err := errors.Join(d.metrics.sync(), d.episodes.sync()); err != nil {
 		return err
 	}

@@ -1,8 +1,8 @@
 // Package run is the run directory: what one training run leaves behind and
 // what a killed one needs to go on.
 //
-//	config.yaml                     the resolved configuration
-//	manifest.json                   digests, seeds, versions, host
+//	config.yaml                     the resolved configuration, as the last session had it
+//	manifest.json                   digests, seeds, versions, host, and the sessions that went on
 //	metrics.jsonl                   one Iteration a line; wall clock only under "time"
 //	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
 //	trajectories/<name>.jsonl.zst   evaluations, written whole

@@ -11,24 +11,37 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// acquire takes the advisory lock of a run directory. The operating system
-// releases it when the process ends, however it ends.
-func acquire(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+// acquire takes the advisory lock of a run directory, and says whether it made
+// its file. The operating system releases it when the process ends, however it
+// ends.
+func acquire(path string) (f *os.File, made bool, err error) {
+	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+	if made = err == nil; !made {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	}
 	if err != nil {
-		return nil, storageError(path, "cannot be opened", err)
+		return nil, false, storageError(path, "cannot be opened", err)
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		return f, nil
+		if now, err := os.Stat(path); err != nil || !same(f, now) {
+			f.Close()
+			return acquire(path) // another process has removed the file that is locked
+		}
+		return f, made, nil
 	}
 	f.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, &fault.Error{
+		return nil, false, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: path,
 			What: "another process is writing this run",
 			Hint: "wait for it or stop it, or choose another directory with --out", Retry: true,
 		}
 	}
-	return nil, storageError(path, "cannot be locked", err)
+	return nil, false, storageError(path, "cannot be locked", err)
+}
+
+func same(f *os.File, other os.FileInfo) bool {
+	info, err := f.Stat()
+	return err == nil && os.SameFile(info, other)
 }

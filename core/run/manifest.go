@@ -21,6 +21,28 @@ type Manifest struct {
 	Seed     uint64    `json:"seed"`
 	Rewards  []Module  `json:"rewards"`
 	Plugins  []Plugin  `json:"plugins"`
+	// Resumed are the later sessions of the run, in order. What stands above
+	// is the first one's, and config.yaml is what the last one went on with.
+	Resumed []Session `json:"resumed,omitempty"`
+}
+
+// Session is a process that went on with a run.
+type Session struct {
+	Iteration int       `json:"iteration"` // finished iterations when it took over
+	Merit     string    `json:"merit"`
+	Go        string    `json:"go"`
+	Platform  string    `json:"platform"`
+	CPUs      int       `json:"cpus"`
+	Host      string    `json:"host,omitempty"`
+	Started   time.Time `json:"started"`
+	Changes   []Change  `json:"changes,omitempty"`
+}
+
+// Change is a setting that a session does not share with the one before it.
+type Change struct {
+	Key    string `json:"key"` // path in config.yaml
+	Before string `json:"before"`
+	Now    string `json:"now"`
 }
 
 // Module identifies a reward module.
@@ -47,6 +69,14 @@ func NewManifest(version string, seed uint64) Manifest {
 	return Manifest{
 		Format: Format, Merit: version, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Seed: seed,
+	}
+}
+
+// session returns what of m is a later session's.
+func (m Manifest) session(iteration int, changes []Change) Session {
+	return Session{
+		Iteration: iteration, Merit: m.Merit, Go: m.Go, Platform: m.Platform, CPUs: m.CPUs, Host: m.Host,
+		Started: m.Started, Changes: changes,
 	}
 }
 

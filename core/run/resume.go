@@ -9,11 +9,15 @@ import (
 )
 
 // Resume returns the last checkpoint, or nil if the run has none yet, and cuts
-// what was written after it, so that the run writes it again.
+// what was written after it, so that the run writes it again. The manifest and
+// config.yaml then say what the run goes on with.
 func (d *Dir) Resume() (*Checkpoint, error) {
+	if !d.Begun() {
+		return nil, nil
+	}
 	c, err := ReadCheckpoint(d.path, Last)
 	if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
-		return nil, errors.Join(d.metrics.cut(0), d.episodes.cut(0))
+		return nil, errors.Join(d.metrics.cut(0), d.episodes.cut(0), d.goOn(0))
 	}
 	if err != nil {
 		return nil, err
@@ -22,7 +26,23 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, errors.Join(d.metrics.cut(size), d.episodes.cut(c.Cursor.SavedBytes))
+	return c, errors.Join(d.metrics.cut(size), d.episodes.cut(c.Cursor.SavedBytes), d.goOn(c.Cursor.Iteration))
+}
+
+// goOn adds this session to a resumed run. The manifest comes first: it holds
+// what the configuration was before.
+func (d *Dir) goOn(iteration int) error {
+	if !d.resumed {
+		return nil
+	}
+	d.manifest.Resumed = append(d.manifest.Resumed, d.options.Manifest.session(iteration, d.options.Changes))
+	if err := d.writeJSON(ManifestFile, d.manifest); err != nil {
+		return err
+	}
+	if before, err := ReadConfig(d.path); err == nil && bytes.Equal(before, d.options.Config) {
+		return nil
+	}
+	return writeFile(d.file(ConfigFile), d.options.Config)
 }
 
 // lines returns the size of the first n lines. Lines are counted, not bytes,

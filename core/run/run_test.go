@@ -85,12 +85,75 @@ func TestStartAsksForResumeOrOverwrite(t *testing.T) {
 	o := options()
 	o.Overwrite = true
 	d = start(t, path, o)
+	c, err := d.Resume()
+	require.NoError(t, err)
+	require.Nil(t, c, "the run that is replaced is not gone on with")
+	_, err = run.ReadCheckpoint(path, run.Last)
+	require.NoError(t, err, "it stays until the new one begins")
+	require.NoError(t, d.Record(run.Iteration{EnvSteps: 3}))
 	_, err = run.ReadCheckpoint(path, run.Last)
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Missing))
 	metrics, err := run.ReadMetrics(path)
 	require.NoError(t, err)
-	require.Empty(t, metrics)
+	require.Len(t, metrics, 1)
+	require.EqualValues(t, 3, metrics[0].EnvSteps)
 	require.NoError(t, d.Close())
+}
+
+// Promise: a run that never began leaves nothing behind, and what others put
+// into its directory stays.
+func TestNothingIsLeftOfARunThatNeverBegan(t *testing.T) {
+	root := t.TempDir()
+	path := filepath.Join(root, "runs", "first")
+	for range 2 {
+		d, err := run.Start(path, options())
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+		require.NoDirExists(t, filepath.Join(root, "runs"))
+	}
+	require.NoError(t, os.MkdirAll(path, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(path, "notes"), nil, 0o644))
+	d, err := run.Start(path, options())
+	require.NoError(t, err)
+	require.NoError(t, d.Close())
+	files, err := os.ReadDir(path)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+}
+
+// Promise: provenance is what ran. A later session is added to the manifest
+// with the iteration at which it took over and with what it changed, the first
+// one's entry stays, and config.yaml is what the run goes on with.
+func TestSessions(t *testing.T) {
+	path := t.TempDir()
+	d := start(t, path, options())
+	require.NoError(t, d.Record(run.Iteration{}))
+	require.NoError(t, d.SaveCheckpoint(checkpoint(1, 1)))
+	require.NoError(t, d.Close())
+
+	goOn := func(config string, changes ...run.Change) {
+		o := options()
+		o.Resume, o.Config, o.Changes, o.Manifest.Host = true, []byte(config), changes, "other"
+		d := start(t, path, o)
+		_, err := d.Resume()
+		require.NoError(t, err)
+		require.NoError(t, d.Close())
+	}
+	goOn("seed: 7\n")
+	longer := run.Change{Key: "train.iterations", Before: "30", Now: "40"}
+	goOn("seed: 7\ntrain: {iterations: 40}\n", longer)
+
+	m, err := run.ReadManifest(path)
+	require.NoError(t, err)
+	require.Empty(t, m.Host)
+	require.Len(t, m.Resumed, 2)
+	require.Equal(t, 1, m.Resumed[0].Iteration)
+	require.Equal(t, "other", m.Resumed[0].Host)
+	require.Empty(t, m.Resumed[0].Changes)
+	require.Equal(t, []run.Change{longer}, m.Resumed[1].Changes)
+	config, err := run.ReadConfig(path)
+	require.NoError(t, err)
+	require.Contains(t, string(config), "iterations: 40")
 }
 
 // Promise: resuming a run that was killed before it began starts it.

@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -17,7 +18,7 @@ func (d *Dir) SaveEpisodes(episodes []*rl.Trajectory) error {
 		return nil
 	}
 	frame, err := pack(episodes)
-	if err != nil {
+	if err := errors.Join(err, d.begin()); err != nil {
 		return err
 	}
 	return d.episodes.append(frame)
@@ -26,7 +27,7 @@ func (d *Dir) SaveEpisodes(episodes []*rl.Trajectory) error {
 // WriteEpisodes writes trajectories/<name>.jsonl.zst whole.
 func (d *Dir) WriteEpisodes(name string, episodes []*rl.Trajectory) error {
 	frame, err := pack(episodes)
-	if err != nil {
+	if err := errors.Join(err, d.begin()); err != nil {
 		return err
 	}
 	return writeFile(d.file(Trajectories, name+".jsonl.zst"), frame)

@@ -101,13 +101,13 @@ func (l *loop) record(it *iteration) error {
 }
 
 func interrupted(dir *run.Dir, l *loop) error {
-	done := 0
-	if l != nil {
-		done = l.cursor.Iteration
-	}
-	return &fault.Error{
+	e := &fault.Error{
 		Boundary: fault.CLI, Kind: fault.Interrupted, Where: dir.Path(),
-		What: fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", done),
-		Hint: "go on with: merit train --resume --out " + dir.Path(),
+		What: "stopped before the run began; nothing was written", Hint: "start it again",
 	}
+	if l != nil && dir.Begun() {
+		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)
+		e.Hint = "go on with: merit train --resume --out " + dir.Path()
+	}
+	return e
 }

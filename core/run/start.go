@@ -1,0 +1,147 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Options say how a run directory is opened for writing.
+type Options struct {
+	Config   []byte   // config.yaml, resolved, as the run goes on from here
+	Manifest Manifest // of the run as it would be now
+	// Resume goes on with the run that the directory holds; where it holds
+	// none, because the run was killed before it began, it starts one.
+	Resume bool
+	// Changes are the settings that a resumed run goes on with and did not
+	// have before. They are kept in the manifest.
+	Changes []Change
+	// Overwrite replaces the run that the directory holds.
+	Overwrite bool
+}
+
+// Start opens path for writing, as o says, and locks it. A new run begins with
+// the first thing that is written into it: until then a run that is replaced
+// stays as it was, and Close leaves nothing behind.
+func Start(path string, o Options) (*Dir, error) {
+	d := &Dir{path: path, options: o, manifest: o.Manifest}
+	for _, dir := range missing(path) {
+		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+			return nil, errors.Join(storageError(path, "cannot be created", err), d.Close())
+		}
+		d.made = append(d.made, dir)
+	}
+	lock, made, err := acquire(filepath.Join(path, LockFile))
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.lock = lock
+	if made {
+		d.made = append(d.made, lock.Name())
+	}
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// missing returns path and the directories above it that do not exist,
+// outermost first.
+func missing(path string) (dirs []string) {
+	for ; ; path = filepath.Dir(path) {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
+			return dirs
+		}
+		dirs = append([]string{path}, dirs...)
+	}
+}
+
+// open looks whether the directory holds a run, and opens it if it is to go on.
+func (d *Dir) open() error {
+	d.removeLeftovers()
+	before, err := ReadManifest(d.path)
+	holds := !errors.Is(err, fault.Of(fault.Storage, fault.Missing))
+	switch {
+	case holds && d.options.Resume:
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(before.sameAs(d.options.Manifest, d.path)...); err != nil {
+			return err
+		}
+		d.manifest, d.resumed = *before, true
+		return d.openFiles()
+	case holds && !d.options.Overwrite:
+		return &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
+			Hint: "go on with it by --resume, replace it by --overwrite, or choose another directory with --out",
+		}
+	}
+	return nil
+}
+
+// begin makes the directory that of the run, if it is not yet. It empties it
+// of an earlier run's files. The manifest goes first and comes last: a
+// directory with a manifest holds a run.
+func (d *Dir) begin() error {
+	if d.metrics != nil {
+		return nil
+	}
+	files := []string{ManifestFile, MetricsFile, SummaryFile, ReportFile, ConfigFile}
+	for _, sub := range []string{Checkpoints, Trajectories} {
+		inside, err := os.ReadDir(d.file(sub))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return storageError(d.file(sub), "cannot be read", err)
+		}
+		for _, f := range inside {
+			if sub == Checkpoints || strings.HasSuffix(f.Name(), ".jsonl.zst") {
+				files = append(files, filepath.Join(sub, f.Name()))
+			}
+		}
+	}
+	for _, f := range files {
+		if err := os.Remove(d.file(f)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return storageError(d.file(f), "cannot be removed", err)
+		}
+	}
+	if err := writeFile(d.file(ConfigFile), d.options.Config); err != nil {
+		return err
+	}
+	if err := d.openFiles(); err != nil {
+		return err
+	}
+	return d.writeJSON(ManifestFile, d.manifest)
+}
+
+// openFiles opens what grows.
+func (d *Dir) openFiles() (err error) {
+	for _, sub := range []string{Checkpoints, Trajectories} {
+		if err := os.MkdirAll(d.file(sub), 0o755); err != nil {
+			return storageError(d.file(sub), "cannot be created", err)
+		}
+	}
+	if d.episodes, err = openGrowing(d.file(Trajectories, TrainTrajectories)); err != nil {
+		return err
+	}
+	d.metrics, err = openGrowing(d.file(MetricsFile))
+	return err
+}
+
+// removeLeftovers deletes the temporary files of atomic writes that a kill
+// interrupted: a dot, the name of one of our files, digits.
+func (d *Dir) removeLeftovers() {
+	for _, pattern := range []string{".*.json[0-9]*", ".*.html[0-9]*", ".*.yaml[0-9]*", Checkpoints + "/.*[0-9]*", Trajectories + "/.*.zst[0-9]*"} {
+		matches, _ := filepath.Glob(filepath.Join(escape(d.path), pattern)) // the pattern is well-formed
+		for _, m := range matches {
+			_ = os.Remove(m) // a leftover does no harm
+		}
+	}
+}
+
+// escape makes a path literal in a glob pattern.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
