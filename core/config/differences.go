@@ -2,16 +2,22 @@ package config
 
 import "reflect"
 
+// Difference is a key with its values in two configurations.
+type Difference struct {
+	Key  string
+	A, B any
+}
+
 // Differences returns the keys, in their order, whose values differ between a
 // and b, pointers to structs of one type. A list or a map counts as one key.
-func Differences(a, b any) []string {
-	var keys []string
+func Differences(a, b any) []Difference {
+	var found []Difference
 	var walk func(a, b reflect.Value, path string)
 	walk = func(a, b reflect.Value, path string) {
 		if a.Kind() != reflect.Struct {
 			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
 			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
-				keys = append(keys, path)
+				found = append(found, Difference{path, a.Interface(), b.Interface()})
 			}
 			return
 		}
@@ -21,5 +27,5 @@ func Differences(a, b any) []string {
 		}
 	}
 	walk(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "")
-	return keys
+	return found
 }

@@ -3,6 +3,7 @@ package merit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,19 +30,18 @@ type TrainOptions struct {
 // there. When ctx ends it returns soon, with a fault of kind Interrupted; the
 // run can be resumed and ends with the same bytes as one that was not stopped.
 func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summary, err error) {
+	options := run.Options{Manifest: s.Manifest(), Resume: o.Resume, Overwrite: o.Overwrite}
+	options.Manifest.Started = time.Now().UTC()
+	options.Manifest.Host, _ = os.Hostname() // unknown stays empty
 	if o.Resume {
-		if err := s.Config.checkResume(o.Dir); err != nil {
+		if options.Changes, err = s.Config.resumed(o.Dir); err != nil {
 			return nil, err
 		}
 	}
-	text, err := s.Config.Marshal(o.Dir)
-	if err != nil {
+	if options.Config, err = s.Config.Marshal(o.Dir); err != nil {
 		return nil, err
 	}
-	m := s.Manifest()
-	m.Started = time.Now().UTC()
-	m.Host, _ = os.Hostname() // unknown stays empty
-	dir, err := run.Start(o.Dir, run.Options{Config: text, Manifest: m, Resume: o.Resume, Overwrite: o.Overwrite})
+	dir, err := run.Start(o.Dir, options)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +55,20 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	}, dir)
 }
 
-// checkResume holds c to the configuration of the run in dir. A run that was
-// stopped before it wrote its own begins with c.
-func (c *Config) checkResume(dir string) error {
+// resumed holds c to the configuration of the run in dir and returns what it
+// changes. A run that was stopped before it wrote its own begins with c.
+func (c *Config) resumed(dir string) (changes []run.Change, err error) {
 	began, err := LoadRun(dir)
 	if errors.Is(err, fault.Of("", fault.Missing)) && began == nil {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return began.CheckResume(c)
+	for _, d := range config.Differences(began, c) {
+		changes = append(changes, run.Change{Key: d.Key, Before: fmt.Sprint(d.A), Now: fmt.Sprint(d.B)})
+	}
+	return changes, began.CheckResume(c)
 }
 
 // DefaultDir names a new run directory after the time.
@@ -75,7 +78,12 @@ func DefaultDir(now time.Time) string {
 
 // Differences returns the keys, in the order of the file, whose values differ
 // between c and other; lists and a plug-in's options count as one key.
-func (c *Config) Differences(other *Config) []string { return config.Differences(c, other) }
+func (c *Config) Differences(other *Config) (keys []string) {
+	for _, d := range config.Differences(c, other) {
+		keys = append(keys, d.Key)
+	}
+	return keys
+}
 
 // free are the keys that may change when a run goes on: none of them changes
 // the bytes of what is already written, and none but train.iterations those of
