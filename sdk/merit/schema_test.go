@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -84,7 +86,7 @@ func TestSchema(t *testing.T) {
 		require.NoError(t, yaml.Unmarshal(data, &v))
 		return v
 	}
-	for _, path := range []string{"../../examples/sokoban/train.yaml", "../../cmd/merit/testdata/tiny.yaml"} {
+	for _, path := range []string{filepath.Join(testneeds.Root(), "examples/sokoban/train.yaml"), filepath.Join(testneeds.Root(), "cmd/merit/testdata/tiny.yaml")} {
 		v := read(path)
 		require.Empty(t, s.problems(s.Defs, "", v), path)
 		v["environment"].(map[string]any)["plugins"] = "misspelt"
