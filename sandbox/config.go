@@ -1,7 +1,7 @@
 package sandbox
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -101,39 +101,34 @@ const workerOwnMiB = 256
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var errs []error
-	bad := func(key, what, hint string) {
-		errs = append(errs, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: what, Hint: hint})
+	var p fault.Problems
+	p.Check(c.Fuel >= 1000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000 to 2^50; the default is 500000000")
+	p.Whole("memory_mib", c.MemoryMiB, 1, 4095)
+	p.Whole("table_entries", c.TableEntries, 1, 10_000_000)
+	p.Whole("module_mib", c.ModuleMiB, 1, 1024)
+	p.Whole("input_mib", c.InputMiB, 1, 1024)
+	p.Whole("output_kib", c.OutputKiB, 1, 1<<20)
+	p.Whole("log_kib", c.LogKiB, 1, 1<<20)
+	p.Whole("steps", c.Steps, 1, 100_000_000)
+	p.Whole("call_depth", c.CallDepth, 10, 1_000_000)
+	p.Whole("workers", c.Workers, 0, 4096)
+	p.Whole("cache_mib", c.CacheMiB, 0, 1<<20)
+	p.Check(c.WallClock >= time.Millisecond, "wall_clock", c.WallClock, "write a duration of at least 1ms, such as 10s")
+	p.OneOf("isolation", string(c.Isolation), string(Snapshot), string(Fresh), string(Shared), string(Process))
+	if c.Isolation == Process {
+		p.Whole("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
 	}
-	between := func(key string, value, least, most int) {
-		if value < least || value > most {
-			bad(key, fmt.Sprintf("%d is out of range", value), fmt.Sprintf("use a whole number from %d to %d", least, most))
-		}
+	return p
+}
+
+// check is Validate with whole key paths, as one error.
+func (c Config) check() error {
+	problems := c.Validate()
+	for _, err := range problems {
+		f := fault.As(err)
+		f.Where = "sandbox." + f.Where
 	}
-	if c.Fuel < 1000 || c.Fuel > 1<<50 {
-		bad("fuel", fmt.Sprintf("%d is out of range", c.Fuel), "use a number from 1000 to 2^50; the default is 500000000")
-	}
-	between("memory_mib", c.MemoryMiB, 1, 4095)
-	between("table_entries", c.TableEntries, 1, 10_000_000)
-	between("module_mib", c.ModuleMiB, 1, 1024)
-	between("input_mib", c.InputMiB, 1, 1024)
-	between("output_kib", c.OutputKiB, 1, 1<<20)
-	between("log_kib", c.LogKiB, 1, 1<<20)
-	between("steps", c.Steps, 1, 100_000_000)
-	between("call_depth", c.CallDepth, 10, 1_000_000)
-	between("workers", c.Workers, 0, 4096)
-	between("cache_mib", c.CacheMiB, 0, 1<<20)
-	if c.WallClock < time.Millisecond {
-		bad("wall_clock", fmt.Sprintf("%v is too short", c.WallClock), "write a duration such as 10s")
-	}
-	switch c.Isolation {
-	case Snapshot, Fresh, Shared:
-	case Process:
-		between("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
-	default:
-		bad("isolation", fmt.Sprintf("%q is not an isolation mode", c.Isolation), "use snapshot, fresh, shared or process")
-	}
-	return errs
+	return errors.Join(problems...)
 }
 
 // options are what a backend needs of c.

@@ -139,7 +139,7 @@ func resultCases() []hostile {
 		{"plus infinity", guest{evaluate: score(math.Inf(1)) + scored}, reward.ABIViolation, "finite"},
 		{"step infinite", guest{evaluate: wt.I32Const(0) + wt.F64Const(math.Inf(1)) + wt.Call(step) + scored}, reward.ABIViolation, "finite"},
 		{"10 M steps", guest{evaluate: steps, locals: wt.I32}, reward.Unaligned, "step 2 does not exist"},
-		{"metrics without end", guest{evaluate: metrics, locals: wt.I32}, reward.OutputLimit, "limits.steps"},
+		{"metrics without end", guest{evaluate: metrics, locals: wt.I32}, reward.OutputLimit, "sandbox.steps"},
 		{"metric not UTF-8", guest{evaluate: wt.I32Const(0) + wt.I32Const(1) + wt.F64Const(1) + wt.Call(metric) + scored, data: "\xfe"}, reward.ABIViolation, "UTF-8"},
 		{"metric with a long name", guest{evaluate: wt.I32Const(0) + wt.I32Const(257) + wt.F64Const(1) + wt.Call(metric) + scored}, reward.ABIViolation, "name"},
 		{"reason beyond memory", guest{evaluate: wt.I32Const(4<<16-1) + wt.I32Const(2) + wt.Call(reason) + scored}, reward.ABIViolation, "outside"},

@@ -60,7 +60,7 @@ var hostileJavaScript = []hostileScript{
 	{"score by prototype", "return JSON.parse('{\"__proto__\": {\"score\": 1}}')", reward.ABIViolation, "score"},
 	{"result in itself", "const r = { score: 1 }; r.metrics = r; return r", reward.GuestError, "circular"},
 	{"deep result", "let x = 1; for (let i = 0; i < 2e4; i++) x = [x]; return { score: 1, reason: x }", reward.OutOfFuel, ""},
-	{"more metrics than steps", "return { score: 1, metrics: Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [i, { score: 1, is_score_valid: true, reason: '' }])) }", reward.OutputLimit, "limits.steps"},
+	{"more metrics than steps", "return { score: 1, metrics: Object.fromEntries(Array.from({ length: 1001 }, (_, i) => [i, { score: 1, is_score_valid: true, reason: '' }])) }", reward.OutputLimit, "sandbox.steps"},
 	{"endless jobs", "const job = () => Promise.resolve().then(job); job(); return 0.25", reward.Scored, ""},
 	{"huge string", "return { score: 1, reason: 'x'.repeat(1 << 29) }", reward.OutOfMemory, ""},
 	{"string longer than can be", "return 'x'.repeat(2 ** 31)", reward.GuestError, "RangeError"},

@@ -20,7 +20,7 @@ type hostileScript struct {
 }
 
 var hostilePython = []hostileScript{
-	{"infinite loop", "while True: pass", reward.OutOfFuel, "limits.fuel"},
+	{"infinite loop", "while True: pass", reward.OutOfFuel, "sandbox.fuel"},
 	{"catastrophic expression", "re.match('(a*)*b', 'a' * 40)", reward.OutOfFuel, ""},
 	{"loop that catches everything", "while True:\n    try:\n      while True: pass\n    except BaseException: pass", reward.OutOfFuel, ""},
 	{"memory bomb", "x = []\n  while True: x.append(bytearray(1 << 20))", reward.OutOfMemory, "MemoryError"},
@@ -94,7 +94,7 @@ var hostilePython = []hostileScript{
 	{"result in itself", "x = {'score': 1}\n  x['reason'] = x\n  return x", reward.GuestError, "nested"},
 	{"result in itself twice over", "x = {'score': 1}\n  x['reason'] = x['score'] = x\n  return x", reward.OutOfFuel, ""},
 	{"deep result", "x = 1\n  for i in range(5000): x = [x]\n  return {'score': 1, 'reason': x}", reward.GuestError, "nested"},
-	{"more metrics than steps", "return {'score': 1, 'metrics': {str(i): 1 for i in range(1001)}}", reward.OutputLimit, "limits.steps"},
+	{"more metrics than steps", "return {'score': 1, 'metrics': {str(i): 1 for i in range(1001)}}", reward.OutputLimit, "sandbox.steps"},
 	{"no limit of recursion", "sys.setrecursionlimit(1 << 30)\n  f = lambda: f()\n  f()", reward.OutOfFuel, ""},
 	{"no limit of recursion in C", "sys.setrecursionlimit(1 << 30)\n  x = []\n  for i in range(5000): x = [x]\n  repr(x)", reward.GuestError, "RecursionError"},
 	{"no room for recursion", "sys.setrecursionlimit(20)\n  return 'x'", reward.GuestError, "returned str"},

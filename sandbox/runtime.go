@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/merit-rl/merit/sandbox/internal/local"
@@ -23,8 +22,8 @@ type Runtime struct {
 // is a *fault.Error: a configuration that is wrong, a cache folder that others
 // can write to, or a worker process that cannot be started.
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
-	if errs := cfg.Validate(); len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	if err := cfg.check(); err != nil {
+		return nil, err
 	}
 	if spare := processors(); cfg.Workers == 0 {
 		cfg.Workers = spare

@@ -53,8 +53,8 @@ func New(o Options, languages source.Languages) (*Backend, error) {
 	})
 	if err != nil {
 		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "cache_dir", Err: err,
-			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave cache_dir empty",
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "sandbox.cache_dir", Err: err,
+			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave sandbox.cache_dir empty",
 		}
 	}
 	return b, nil

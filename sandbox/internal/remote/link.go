@@ -127,14 +127,14 @@ func (l *link) broken(ctx context.Context, kind wire.Kind, err error) *result.Ve
 	case errors.Is(err, os.ErrDeadlineExceeded) && kind != wire.Evaluate:
 		return &result.Verdict{Outcome: reward.Infrastructure, Reason: "the worker process took too long"}
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &result.Verdict{Outcome: reward.Timeout, Reason: "the evaluation ran longer than limits.wall_clock; its worker process was killed"}
+		return &result.Verdict{Outcome: reward.Timeout, Reason: "the evaluation ran longer than sandbox.wall_clock; its worker process was killed"}
 	case errors.Is(err, wire.ErrFrame):
 		return &result.Verdict{Outcome: reward.Infrastructure, Reason: "the worker process answered with something else than an answer: " + text.Escape(err.Error())}
 	}
 	death := l.process.Death(deathPatience)
 	switch {
 	case death.OutOfMemory:
-		return &result.Verdict{Outcome: reward.OutOfMemory, Reason: "the worker process ran out of memory (worker_mib)"}
+		return &result.Verdict{Outcome: reward.OutOfMemory, Reason: "the worker process ran out of memory (sandbox.worker_mib)"}
 	case death.Forbidden:
 		return &result.Verdict{Outcome: reward.Infrastructure, Reason: "the worker process asked the system for something forbidden and was ended"}
 	}

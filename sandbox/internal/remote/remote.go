@@ -46,8 +46,8 @@ func New(ctx context.Context, o Options, argument string) (*Backend, error) {
 // crashed is the error of a runtime whose worker process cannot be started.
 func crashed(err error) error {
 	return &fault.Error{
-		Boundary: fault.Sandbox, Kind: fault.Crashed, Where: "isolation", Err: err, What: "a worker process cannot be started",
-		Hint: fmt.Sprintf("a program that uses isolation: process calls sandbox.WorkerMain first in main when sandbox.IsWorker(os.Args); limits.worker_mib and %s may be too tight", "ulimit -v"),
+		Boundary: fault.Sandbox, Kind: fault.Crashed, Where: "sandbox.isolation", Err: err, What: "a worker process cannot be started",
+		Hint: fmt.Sprintf("a program that uses isolation: process calls sandbox.WorkerMain first in main when sandbox.IsWorker(os.Args); sandbox.worker_mib and %s may be too tight", "ulimit -v"),
 	}
 }
 
@@ -64,7 +64,7 @@ func (b *Backend) Close() { b.fleet.close() }
 // is there. The error is a *fault.Error.
 func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
 	if most := b.fleet.options.ModuleMiB << 20; len(s.Wasm) > most {
-		return nil, source.Refusal(s.Name, fmt.Sprintf("it has %d bytes", len(s.Wasm)), "raise module_mib if you trust it", nil)
+		return nil, source.Refusal(s.Name, fmt.Sprintf("it has %d bytes", len(s.Wasm)), "raise sandbox.module_mib if you trust it", nil)
 	}
 	if s.Script != nil {
 		if _, err := s.Script.Language.Interpreter().Load(b.fleet.options.InterpreterDir); err != nil {
@@ -109,7 +109,7 @@ func (f *fleet) try(ctx context.Context, number int, m wire.Module) (*loaded, er
 	said, v, err := f.load(ctx, l, number)
 	f.put(l, v != nil)
 	if v != nil {
-		return nil, source.Refusal(m.Name, "the module cannot be loaded in a worker process", "raise worker_mib if you trust it", v)
+		return nil, source.Refusal(m.Name, "the module cannot be loaded in a worker process", "raise sandbox.worker_mib if you trust it", v)
 	}
 	return said, err
 }

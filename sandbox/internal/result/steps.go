@@ -1,7 +1,7 @@
 package result
 
 import (
-	"strconv"
+	"fmt"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -16,8 +16,8 @@ func (c *Collector) SetStep(index int32, v float64) error {
 	if index < 0 {
 		return Violation("step %d is negative", index)
 	}
-	if err := c.exists(int(index)); err != nil {
-		return err
+	if c.rule.Problem(int(index), c.rollout[c.current].Messages, m.assistants) != "" {
+		return c.unaligned(index)
 	}
 	if m.position[index] != 0 {
 		return Violation("step %d was rewarded twice", index)
@@ -33,20 +33,13 @@ func (c *Collector) SetStep(index int32, v float64) error {
 	return nil
 }
 
-// exists checks a step index against the conversation.
-func (c *Collector) exists(index int) error {
-	messages := c.rollout[c.current].Messages
+// unaligned is the verdict on a step that does not exist, in an author's words.
+func (c *Collector) unaligned(index int32) *Verdict {
 	if c.rule == reward.ByMessage {
-		if index >= len(messages) || messages[index].Role != rl.RoleAssistant {
-			return &Verdict{reward.Unaligned, "step " + strconv.Itoa(index) + " is not an assistant message of the conversation"}
-		}
-		return nil
+		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message of the conversation", index)}
 	}
 	n := c.members[c.current].assistants
-	if index < n {
-		return nil
-	}
-	return &Verdict{reward.Unaligned, "step " + strconv.Itoa(index) + " does not exist: the conversation has " + strconv.Itoa(n) + " assistant messages"}
+	return &Verdict{reward.Unaligned, fmt.Sprintf("step %d does not exist: the conversation has %d assistant messages", index, n)}
 }
 
 // step returns a step that has its reward.

@@ -32,18 +32,18 @@ func Violation(format string, args ...any) *Verdict {
 }
 
 // OverOutput is the verdict on a guest that returns more than a limit allows.
-func OverOutput(limit string) *Verdict {
-	return &Verdict{reward.OutputLimit, "the reward returns more than limits." + limit + " allows"}
+func OverOutput(key string) *Verdict {
+	return &Verdict{reward.OutputLimit, "the reward returns more than sandbox." + key + " allows"}
 }
 
 // OverInput is the verdict on a trajectory that is too large for its reward.
 func OverInput() *Verdict {
-	return &Verdict{reward.Infrastructure, "the input of the reward is larger than limits.input_mib allows"}
+	return &Verdict{reward.Infrastructure, "the input of the reward is larger than sandbox.input_mib allows"}
 }
 
 // NoMemory is the verdict on a script whose interpreter was refused memory.
 func NoMemory(text string) *Verdict {
-	return &Verdict{reward.OutOfMemory, "the reward was refused more memory (limits.memory_mib): " + text}
+	return &Verdict{reward.OutOfMemory, "the reward was refused more memory (sandbox.memory_mib): " + text}
 }
 
 // Infrastructure is the verdict on what is not the guest's doing.
@@ -70,15 +70,15 @@ func Stopped(s *engine.Stop, denied bool) *Verdict {
 	case s.Kind == engine.Refused && errors.As(s.Err, &v):
 		return v
 	case s.Kind == engine.OutOfFuel:
-		return &Verdict{reward.OutOfFuel, "the evaluation used up its fuel (limits.fuel)"}
+		return &Verdict{reward.OutOfFuel, "the evaluation used up its fuel (sandbox.fuel)"}
 	case s.Kind == engine.TimedOut:
-		return &Verdict{reward.Timeout, "the evaluation ran longer than limits.wall_clock"}
+		return &Verdict{reward.Timeout, "the evaluation ran longer than sandbox.wall_clock"}
 	case s.Kind == engine.Cancelled:
 		return &Verdict{reward.Infrastructure, "cancelled"}
 	case denied:
-		return &Verdict{reward.OutOfMemory, "the module was refused more memory (limits.memory_mib) and ended: " + s.Error()}
+		return &Verdict{reward.OutOfMemory, "the module was refused more memory (sandbox.memory_mib) and ended: " + s.Error()}
 	case s.Kind == engine.TooDeep:
-		return &Verdict{reward.Trap, "calls are nested too deeply (limits.call_depth)"}
+		return &Verdict{reward.Trap, "calls are nested too deeply (sandbox.call_depth)"}
 	case s.Kind == engine.Exited && s.Code == 0:
 		return Violation("the module exited instead of returning a status")
 	}
@@ -89,7 +89,7 @@ func Stopped(s *engine.Stop, denied bool) *Verdict {
 func BadInput(err error) *Verdict {
 	var large *abi.TooLarge
 	if errors.As(err, &large) {
-		return &Verdict{reward.Infrastructure, err.Error() + " (limits.input_mib)"}
+		return &Verdict{reward.Infrastructure, err.Error() + " (sandbox.input_mib)"}
 	}
 	return Of(err)
 }

@@ -56,7 +56,7 @@ func readModule(path string, most int64) (wasm []byte, err error) {
 	case err == nil:
 		return wasm, nil
 	case errors.Is(err, errTooLarge):
-		return nil, Refusal(path, fmt.Sprintf("it has more than %d bytes", most), "raise module_mib if you trust it", nil)
+		return nil, Refusal(path, fmt.Sprintf("it has more than %d bytes", most), "raise sandbox.module_mib if you trust it", nil)
 	case errors.Is(err, os.ErrNotExist):
 		kind = fault.Missing
 	}

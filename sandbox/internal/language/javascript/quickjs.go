@@ -69,7 +69,7 @@ func (q *quickjs) put(text string) uint32 {
 	at := q.call("wasm_malloc", uint32(len(text)+1))
 	room, ok := q.instance.Bytes(at, uint32(len(text)+1))
 	if at == 0 || !ok {
-		panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: reward.OutOfMemory, Reason: "there is no room for the input (limits.memory_mib)"}}})
+		panic(leave{&engine.Stop{Kind: engine.Refused, Err: &result.Verdict{Outcome: reward.OutOfMemory, Reason: "there is no room for the input (sandbox.memory_mib)"}}})
 	}
 	copy(room, text)
 	room[len(text)] = 0
