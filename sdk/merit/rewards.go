@@ -37,9 +37,6 @@ func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o optio
 }
 
 func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (err error) {
-	if err := errors.Join(cfg.Validate()...); err != nil {
-		return err
-	}
 	if cfg.CacheDir == "" {
 		cfg.CacheDir = CacheFolder(r.options.getenv)
 	}
