@@ -71,7 +71,7 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 		e.Hint = "find out why the environment hangs, or raise the deadline"
 	case death != nil:
 		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
-		e.Hint = "the output above is the plug-in's own; with --log-level debug all of it is logged"
+		e.Hint = "the output above is the plug-in's own"
 	case code == codes.ResourceExhausted:
 		e.Kind, e.What, e.Err, e.Retry = fault.Protocol, "sent a message above the limit "+doing, err, false
 		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots", wire.MaxMessage)

@@ -24,15 +24,16 @@ const (
 // Fault is an error that crosses the process: core/fault's Error, a plain
 // error (what only), or several errors at once (all only).
 type Fault struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Boundary      string                 `protobuf:"bytes,1,opt,name=boundary,proto3" json:"boundary,omitempty"`
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	Where         string                 `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`
-	What          string                 `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`
-	Hint          string                 `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"`
-	Retry         bool                   `protobuf:"varint,6,opt,name=retry,proto3" json:"retry,omitempty"`
-	Cause         *Fault                 `protobuf:"bytes,7,opt,name=cause,proto3" json:"cause,omitempty"`
-	All           []*Fault               `protobuf:"bytes,8,rep,name=all,proto3" json:"all,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Boundary string                 `protobuf:"bytes,1,opt,name=boundary,proto3" json:"boundary,omitempty"` // "config" for what the user wrote
+	Kind     string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // "invalid" for a value that stays wrong
+	Where    string                 `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`       // of a config fault the key, as in "options.size": the
+	// host puts file and line before it
+	What          string   `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"` // one sentence
+	Hint          string   `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"` // what to do next
+	Retry         bool     `protobuf:"varint,6,opt,name=retry,proto3" json:"retry,omitempty"`
+	Cause         *Fault   `protobuf:"bytes,7,opt,name=cause,proto3" json:"cause,omitempty"`
+	All           []*Fault `protobuf:"bytes,8,rep,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// advice is which command helps with which faults. The packages below the
+// advice is which command or flag helps with which faults. The packages below the
 // command say what is wrong and what to do, and know of no command.
 var advice = []struct {
 	boundary fault.Boundary
@@ -21,6 +21,7 @@ var advice = []struct {
 	{fault.Sandbox, fault.Missing, nil, "merit reward build", "builds one"},
 	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugins list", "shows what there is"},
 	{fault.Plugin, fault.Missing, nil, "merit plugins list", "shows what there is"},
+	{fault.Plugin, fault.Crashed, nil, "--log-level debug", "logs all that it prints"},
 	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the steps before"},
 	{fault.Sandbox, fault.Unscored, nil, "merit reward run", "shows one in full"},
 }
