@@ -40,6 +40,20 @@ func TestWrongOptions(t *testing.T) {
 	require.False(t, fault.Retryable(err))
 }
 
+// Promise: what an environment says without a key or a kind is a refusal that
+// names the plug-in, alone or beside others.
+func TestPlainRefusal(t *testing.T) {
+	cfg := sokoban(t, 1)
+	cfg.Split = "exam"
+	_, err := host.Open(t.Context(), cfg)
+	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
+	require.EqualError(t, err, `sokoban: split "exam" is not one of train, validation, test`)
+	cfg.Options = json.RawMessage(`{"max_steps": 0}`)
+	_, err = host.Open(t.Context(), cfg)
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
+	require.ErrorContains(t, err, `sokoban: split "exam" is not one of`)
+}
+
 // Promise: a picture for people comes over the wire.
 func TestRender(t *testing.T) {
 	e := open(t, sokoban(t, 2))

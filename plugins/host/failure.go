@@ -107,6 +107,25 @@ func (s *session) named(err error) error {
 	return &named
 }
 
+// refusal gives what a plug-in has against its configuration a kind where its
+// author gave it none.
+func (s *session) refusal(err error) error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, e := range several.Unwrap() {
+			all = append(all, s.refusal(e))
+		}
+		return errors.Join(all...)
+	}
+	if fault.As(err) != nil {
+		return err
+	}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Refused, Where: s.name, What: err.Error(),
+		Hint: "the plug-in itself says so; look at its options",
+	}
+}
+
 // startFault explains why a process did not become a plug-in.
 func (s *session) startFault(ctx context.Context, err error, limit time.Duration) error {
 	line := s.process.greeting()

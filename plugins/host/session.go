@@ -124,6 +124,9 @@ func (s *session) configure(ctx context.Context, c wire.Configuration, limit tim
 		if err == nil {
 			spec, err = wire.DecodeSpec(m, c.Slots)
 		}
+		if m.GetFault() != nil {
+			err = s.refusal(err)
+		}
 		return err
 	})
 	return spec, err
