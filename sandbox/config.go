@@ -63,7 +63,8 @@ type Config struct {
 	// CacheDir keeps compiled modules: native code, so it must be writable by
 	// this user only. Empty means no cache on disk.
 	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
-	// CacheMiB bounds CacheDir; what was not used for longest goes first.
+	// CacheMiB bounds what CacheDir takes on the disk, interpreters included where
+	// they lie in it; what was not used for longest goes first.
 	CacheMiB int `yaml:"cache_mib" json:"cache_mib"`
 	// InterpreterDir is where the interpreters of scripts are kept. Empty means
 	// where "merit python install" puts them.

@@ -5,10 +5,12 @@ package local
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"
@@ -35,6 +37,16 @@ type Options struct {
 	Interpreter    bool
 }
 
+// cacheBytes is what the cache folder may still take where the interpreters lie
+// in it.
+func (o Options) cacheBytes() int64 {
+	most := int64(o.CacheMiB) << 20
+	if rel, err := filepath.Rel(o.CacheDir, o.InterpreterDir); err == nil && filepath.IsLocal(rel) {
+		most -= cache.Size(o.InterpreterDir)
+	}
+	return max(most, 0)
+}
+
 // Backend runs modules in this process. It is safe for concurrent use.
 type Backend struct {
 	options Options
@@ -49,7 +61,7 @@ func New(o Options, languages source.Languages) (*Backend, error) {
 	b := &Backend{options: o, theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers)}
 	var err error
 	b.engine, err = engine.New(engine.Options{
-		CacheDir: o.CacheDir, CacheBytes: int64(o.CacheMiB) << 20, Interpreter: o.Interpreter, Imports: append(result.Imports(), b.theirs...),
+		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Imports: append(result.Imports(), b.theirs...),
 	})
 	if err != nil {
 		return nil, &fault.Error{

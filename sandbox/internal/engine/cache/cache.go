@@ -114,8 +114,9 @@ func (c *Cache) Scratch() string {
 	return dir
 }
 
-// Put seals a scratch folder and puts it in the place of the entry. What goes
-// wrong costs time only: the entry will not be there.
+// Put seals a scratch folder and puts it in the place of the entry, for which
+// it makes room before. What goes wrong costs time only: the entry will not be
+// there, nor will one that is larger than the cache.
 func (c *Cache) Put(name, scratch string) {
 	entry := filepath.Join(c.dir, name)
 	sum, err := c.sum(scratch, name)
@@ -123,8 +124,11 @@ func (c *Cache) Put(name, scratch string) {
 		return
 	}
 	_ = os.RemoveAll(entry)
-	_ = os.Rename(scratch, entry)
-	c.evict(entry)
+	if size := Size(scratch); size <= c.limit {
+		c.evict(size)
+		_ = os.Rename(scratch, entry)
+		c.evict(0) // another process may have found the same room
+	}
 }
 
 func (c *Cache) sound(entry, name string) bool {
@@ -186,9 +190,9 @@ func digests(path string) ([][sha256.Size]byte, error) {
 	return parts, work.Wait()
 }
 
-// evict removes what was not used for longest until the rest fits, but not
-// the entry just made, and what a process that died left behind.
-func (c *Cache) evict(keep string) {
+// evict removes what was not used for longest until so many bytes are free,
+// and what a process that died left behind.
+func (c *Cache) evict(room int64) {
 	list, err := os.ReadDir(c.dir)
 	if err != nil {
 		return
@@ -205,31 +209,38 @@ func (c *Cache) evict(keep string) {
 		if err != nil || !d.IsDir() {
 			continue
 		}
-		e := entry{path: filepath.Join(c.dir, d.Name()), used: info.ModTime(), size: size(filepath.Join(c.dir, d.Name()))}
-		if len(d.Name()) != 2*sha256.Size && time.Since(e.used) > time.Hour {
-			_ = os.RemoveAll(e.path)
+		e := entry{path: filepath.Join(c.dir, d.Name()), used: info.ModTime()}
+		if len(d.Name()) != 2*sha256.Size { // somebody is making it
+			if time.Since(e.used) > time.Hour {
+				_ = os.RemoveAll(e.path)
+			}
 			continue
 		}
+		e.size = Size(e.path)
 		total += e.size
 		entries = append(entries, e)
 	}
 	sort.Slice(entries, func(a, b int) bool { return entries[a].used.Before(entries[b].used) })
 	for _, e := range entries {
-		if total <= c.limit {
+		if total+room <= c.limit {
 			return
 		}
-		if e.path != keep && os.RemoveAll(e.path) == nil {
+		if os.RemoveAll(e.path) == nil {
 			total -= e.size
 		}
 	}
 }
 
-func size(dir string) (n int64) {
+// Size is what a folder takes on the disk: every file and folder in it in
+// whole blocks, of which it has at least one.
+func Size(dir string) (n int64) {
+	const block = 4 << 10
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil {
-			if info, err := d.Info(); err == nil && !d.IsDir() {
-				n += info.Size()
-			}
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			n += max(info.Size()+block-1, block) / block * block
 		}
 		return nil
 	})

@@ -31,6 +31,7 @@ func use(t *testing.T, c *Cache, name, content string) (hit bool) {
 	require.NoError(t, os.Mkdir(sub, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(sub, "code"), []byte(content), 0o600))
 	c.Put(name, filepath.Dir(sub))
+	require.NoError(t, os.RemoveAll(filepath.Dir(sub)))
 	return false
 }
 
@@ -95,8 +96,9 @@ func TestCacheFolder(t *testing.T) {
 // Promise: the cache stays within its size; what was not used for longest goes
 // first, with what a process that died left behind.
 func TestCacheIsBounded(t *testing.T) {
-	c := newTestCache(t, 250)
-	content := strings.Repeat("x", 60) // and 32 bytes of seal
+	const block = 4 << 10
+	c := newTestCache(t, 11*block)
+	content := strings.Repeat("x", block+1) // with its folders and the seal, 5 blocks
 	old := func(name string, age time.Duration) {
 		when := time.Now().Add(-age)
 		require.NoError(t, os.Chtimes(filepath.Join(c.dir, name), when, when))
@@ -112,4 +114,19 @@ func TestCacheIsBounded(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(c.dir, "new-entry-1"))
 	require.True(t, use(t, c, entryName("a"), content))
 	require.True(t, use(t, c, entryName("c"), content))
+}
+
+// Promise: the disk never holds more than the limit, not even while an entry
+// takes its place; one that is larger is not kept.
+func TestCacheNeverPassesItsLimit(t *testing.T) {
+	const block = 4 << 10
+	c := newTestCache(t, 11*block)
+	use(t, c, entryName("a"), strings.Repeat("x", 7*block))
+	require.False(t, use(t, c, entryName("b"), strings.Repeat("x", 9*block)), "with folders and seal it is too large")
+	require.NoDirExists(t, filepath.Join(c.dir, entryName("b")))
+	require.True(t, use(t, c, entryName("a"), strings.Repeat("x", 7*block)), "and has driven nothing out")
+	for i := range 20 {
+		use(t, c, entryName(string(rune('c'+i))), strings.Repeat("x", i*400))
+		require.LessOrEqual(t, Size(c.dir), c.limit+2*block, "with the folder itself and the key")
+	}
 }
