@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
@@ -21,6 +22,7 @@ import (
 // it. Compiled code cannot be preempted, so guests pass through Go after every
 // slice of their fuel; the cases are those that take longest for a slice.
 func BenchmarkPause(b *testing.B) {
+	defer processors.Spare()() // as the command does
 	c, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
 	require.NoError(b, err)
 	fresh := func(c *sandbox.Config) { c.Isolation = sandbox.Fresh }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -17,16 +18,18 @@ type Runtime struct {
 	modules map[*Module]struct{}
 }
 
-// New returns a runtime. The first one raises GOMAXPROCS by one, so that
-// guests, which are slow to be preempted, leave the process a processor. The error
-// is a *fault.Error: a configuration that is wrong, a cache folder that others
-// can write to, or a worker process that cannot be started.
+// New returns a runtime. Guests are slow to be preempted: a program in which
+// something else must go on within milliseconds while every processor runs one
+// calls processors.Spare of core/processors first, or sets fewer Workers than
+// it has processors. The error is a *fault.Error: a configuration that is
+// wrong, a cache folder that others can write to, or a worker process that
+// cannot be started.
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	if spare := processors(); cfg.Workers == 0 {
-		cfg.Workers = spare
+	if cfg.Workers == 0 {
+		cfg.Workers = processors.Count()
 	}
 	b, err := newBackend(ctx, cfg)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
@@ -78,9 +79,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
-// Promise: endless guests on every worker leave the process a processor: a
-// health probe answers while they run.
+// Promise: endless guests on every worker leave a program that asks for it a
+// processor: a health probe answers while they run.
 func TestHostileWorkersLeaveAProcessor(t *testing.T) {
+	defer processors.Spare()()
 	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 500*time.Millisecond }), endlessOn(6))
 	var wg sync.WaitGroup
 	for range 2 * runtime.NumCPU() {
@@ -94,4 +96,23 @@ func TestHostileWorkersLeaveAProcessor(t *testing.T) {
 	}
 	require.Less(t, time.Since(start), 400*time.Millisecond)
 	wg.Wait()
+}
+
+// Promise: a runtime changes nothing of the program around it: GOMAXPROCS is
+// what it was, and endless guests on every processor are stopped all the same.
+func TestNewLeavesTheProgramAlone(t *testing.T) {
+	before := runtime.GOMAXPROCS(0)
+	r := newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 300*time.Millisecond })
+	require.Equal(t, before, r.Config().Workers)
+	m := load(t, r, endlessOn(6))
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range before {
+		wg.Go(func() {
+			require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
+		})
+	}
+	wg.Wait()
+	require.Less(t, time.Since(start), 2*time.Second)
+	require.Equal(t, before, runtime.GOMAXPROCS(0))
 }

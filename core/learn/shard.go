@@ -1,12 +1,12 @@
 package learn
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/learn/internal/graph"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -58,7 +58,7 @@ func (l *Learner) gradient(b *batch, minibatch []int, sums *sums) ([]float32, er
 	errs := make([]error, shards)
 	var next atomic.Int64
 	var lanes sync.WaitGroup
-	for _, g := range l.lanes[:min(shards, runtime.GOMAXPROCS(0))] {
+	for _, g := range l.lanes[:min(shards, processors.Count())] {
 		lanes.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
@@ -97,7 +97,7 @@ func (l *Learner) grow(shards int) error {
 	for len(l.shards) < shards {
 		l.shards = append(l.shards, loss.NewResult(len(l.policy.params), l.shardRows))
 	}
-	for len(l.lanes) < min(shards, runtime.GOMAXPROCS(0)) {
+	for len(l.lanes) < min(shards, processors.Count()) {
 		g, err := graph.New(l.policy.net, l.policy.params, l.coefficients, l.shardRows)
 		if err != nil {
 			return internal(err)

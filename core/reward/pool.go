@@ -3,11 +3,11 @@ package reward
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -35,7 +35,7 @@ type Pool struct {
 // pool of no parts scores 0, for training on the environment's own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	if parallel <= 0 {
-		parallel = runtime.GOMAXPROCS(0)
+		parallel = processors.Count()
 	}
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
 	seen := map[string]int{}

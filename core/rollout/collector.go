@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -64,7 +64,7 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 	}
 	parallel := cfg.Parallel
 	if parallel == 0 {
-		parallel = runtime.GOMAXPROCS(0)
+		parallel = processors.Count()
 	}
 	for i := range parallel {
 		c.workers = append(c.workers, &worker{collector: c, id: i, open: open})

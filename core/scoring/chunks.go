@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -97,7 +97,7 @@ func (c *chunks) remember(chunk []*rl.Trajectory) error {
 // of the least index.
 func each(n, parallel int, f func(i int) error) error {
 	if parallel <= 0 {
-		parallel = runtime.GOMAXPROCS(0)
+		parallel = processors.Count()
 	}
 	parts := max(1, min(parallel, n/16))
 	errs := make([]error, parts)

@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -26,6 +27,7 @@ func Main() int {
 	}
 	// A file size limit is an error of write, as a full disk is, not a death.
 	signal.Ignore(syscall.SIGXFSZ)
+	defer processors.Spare()() // for the watchdog and the plug-ins while rewards compute
 	return Run(context.Background(), console.System(), os.Args[1:])
 }
 
