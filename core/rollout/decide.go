@@ -72,7 +72,7 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Invalid, Where: fmt.Sprintf("%s step %d", s.t.ID, len(s.t.Steps)),
 			What: "the policy " + problem,
-			Hint: "lower the learning rate if training diverged; `merit view` shows the steps before",
+			Hint: "lower the learning rate if training diverged",
 		}
 	}
 	if s.phase == valuing {

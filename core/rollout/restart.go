@@ -120,7 +120,7 @@ func (w *worker) giveUp(cause error) error {
 	e := &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
 		What: fmt.Sprintf("the environment failed %d times within %v without finishing an episode", len(backOff)+1, crashWindow),
-		Hint: "run the environment alone with `merit rollout` and look at its output", Err: cause,
+		Hint: "run the environment alone and look at its output", Err: cause,
 	}
 	if own := fault.As(cause); own != nil {
 		e.Kind = own.Kind

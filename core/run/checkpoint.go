@@ -157,7 +157,7 @@ func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
 	if err := d.begin(); err != nil {
 		return err
 	}
-	if err := errors.Join(d.metrics.sync(), d.episodes.sync()); err != nil {
+	if err := errors.Join(d.metrics.sync(), d.starts.sync(), d.episodes.sync()); err != nil {
 		return err
 	}
 	c.Cursor.SavedBytes = d.episodes.size

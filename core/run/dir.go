@@ -14,6 +14,7 @@ const (
 	ConfigFile   = "config.yaml"
 	ManifestFile = "manifest.json"
 	MetricsFile  = "metrics.jsonl"
+	StartsFile   = "starts.jsonl"
 	SummaryFile  = "summary.json"
 	ReportFile   = "report.html"
 	LockFile     = "lock"
@@ -35,6 +36,7 @@ type Dir struct {
 	lock     *os.File
 	made     []string // what Start created, in order
 	metrics  *growing // nil until the run begins
+	starts   *growing
 	episodes *growing
 }
 
@@ -96,7 +98,7 @@ func (d *Dir) Close() error {
 		return nil
 	}
 	var errs []error
-	for _, g := range []*growing{d.metrics, d.episodes} {
+	for _, g := range []*growing{d.metrics, d.starts, d.episodes} {
 		if g != nil {
 			errs = append(errs, g.file.Close())
 		}

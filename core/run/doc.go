@@ -4,6 +4,7 @@
 //	config.yaml                     the resolved configuration, as the last session had it
 //	manifest.json                   digests, seeds, versions, host, and the sessions that went on
 //	metrics.jsonl                   one Iteration a line; wall clock only under "time"
+//	starts.jsonl                    where the episodes of each iteration began, hashed
 //	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
 //	trajectories/<name>.jsonl.zst   evaluations, written whole
 //	checkpoints/last, best          atomic and checksummed
@@ -12,5 +13,6 @@
 //
 // Files that are written whole are replaced atomically; files that grow are
 // cut back to what a checkpoint counts when a run resumes. Nothing depends on
-// the wall clock but the "time" fields, the manifest's host and start.
+// the wall clock but the "time" fields, manifest.json and report.html: all other
+// bytes are the same however often a run was stopped.
 package run

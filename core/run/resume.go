@@ -17,7 +17,7 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 	}
 	c, err := ReadCheckpoint(d.path, Last)
 	if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
-		return nil, errors.Join(d.metrics.cut(0), d.episodes.cut(0), d.goOn(0))
+		return nil, errors.Join(d.metrics.cut(0), d.starts.cut(0), d.episodes.cut(0), d.goOn(0))
 	}
 	if err != nil {
 		return nil, err
@@ -26,7 +26,14 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, errors.Join(d.metrics.cut(size), d.episodes.cut(c.Cursor.SavedBytes), d.goOn(c.Cursor.Iteration))
+	starts, err := d.starts.lines(c.Cursor.MetricLines)
+	if err != nil {
+		return nil, err
+	}
+	if starts > d.starts.size {
+		starts = 0 // of a run from before they were kept
+	}
+	return c, errors.Join(d.metrics.cut(size), d.starts.cut(starts), d.episodes.cut(c.Cursor.SavedBytes), d.goOn(c.Cursor.Iteration))
 }
 
 // goOn adds this session to a resumed run. The manifest comes first: it holds

@@ -90,7 +90,7 @@ func (d *Dir) begin() error {
 	if d.metrics != nil {
 		return nil
 	}
-	files := []string{ManifestFile, MetricsFile, SummaryFile, ReportFile, ConfigFile}
+	files := []string{ManifestFile, MetricsFile, StartsFile, SummaryFile, ReportFile, ConfigFile}
 	for _, sub := range []string{Checkpoints, Trajectories} {
 		inside, err := os.ReadDir(d.file(sub))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -124,6 +124,9 @@ func (d *Dir) openFiles() (err error) {
 		}
 	}
 	if d.episodes, err = openGrowing(d.file(Trajectories, TrainTrajectories)); err != nil {
+		return err
+	}
+	if d.starts, err = openGrowing(d.file(StartsFile)); err != nil {
 		return err
 	}
 	d.metrics, err = openGrowing(d.file(MetricsFile))

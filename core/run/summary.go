@@ -8,13 +8,14 @@ type Summary struct {
 	EnvSteps   uint64     `json:"env_steps"`
 	Episodes   uint64     `json:"episodes"`
 
-	// Baseline and Trained play the same starts of the test split, which no
-	// decision of the run has seen.
+	// Baseline and Trained play the same starts of the test split, of which
+	// Starts says how far they are new.
 	Baseline Result  `json:"baseline"`
 	Trained  Result  `json:"trained"`
 	PValue   float64 `json:"p_value"`      // of the difference in sampled success, two-sided
 	Test     string  `json:"p_value_test"` // which test
 
+	Starts   Starts         `json:"starts"`
 	Outcomes map[string]int `json:"outcomes"` // of all training episodes
 	Rewards  []Module       `json:"rewards"`
 	Time     Elapsed        `json:"time"`

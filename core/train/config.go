@@ -12,7 +12,7 @@ type Config struct {
 	// decides the best checkpoint and the early stop.
 	ValidationEpisodes int `yaml:"validation_episodes" json:"validation_episodes"`
 	// TestEpisodes are played once at the end for the final table, by each of
-	// the untrained and the trained policy, on starts no decision has seen.
+	// the untrained and the trained policy, on starts of the test split.
 	TestEpisodes int `yaml:"test_episodes" json:"test_episodes"`
 	// TargetSuccess stops the run once validation reaches it; 0 = never.
 	TargetSuccess float64 `yaml:"target_success" json:"target_success"`

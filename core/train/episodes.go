@@ -9,6 +9,7 @@ import (
 
 // episode is what counts of a trajectory.
 type episode struct {
+	start   string // see startOf
 	scored  bool
 	success bool
 	sum     float64 // of base rewards
@@ -21,7 +22,7 @@ func episodes(b *credit.Batch, threshold float64) []episode {
 	out := make([]episode, len(b.Trajectories))
 	for i, t := range b.Trajectories {
 		from, to := b.First[i], b.First[i+1]
-		e := episode{length: to - from}
+		e := episode{start: startOf(t), length: to - from}
 		if from < to && b.Rows.Scored[from] {
 			e.scored = true
 			e.success = t.StopReason == rl.StopTerminated && b.Rows.Score[from] > threshold
@@ -34,36 +35,40 @@ func episodes(b *credit.Batch, threshold float64) []episode {
 	return out
 }
 
-// score summarises the scored episodes.
-func score(all []episode, starts int) run.Score {
+// score summarises the scored episodes. Those from one start are not
+// independent, and the intervals allow for it.
+func score(all []episode) run.Score {
 	var sums, lengths []float64
-	successes := 0
+	var successes []bool
+	var keys []string
 	for _, e := range all {
-		if !e.scored {
-			continue
-		}
-		sums, lengths = append(sums, e.sum), append(lengths, float64(e.length))
-		if e.success {
-			successes++
+		if e.scored {
+			sums, lengths = append(sums, e.sum), append(lengths, float64(e.length))
+			successes, keys = append(successes, e.success), append(keys, e.start)
 		}
 	}
-	s := run.Score{Episodes: len(sums), Unscored: len(all) - len(sums), DistinctStarts: starts}
-	if s.Episodes > 0 {
-		s.Success = float64(successes) / float64(s.Episodes)
-	}
-	s.SuccessInterval[0], s.SuccessInterval[1] = stats.Wilson(successes, s.Episodes)
-	s.Return, s.ReturnInterval[0], s.ReturnInterval[1] = stats.Mean(sums)
-	s.Length, s.LengthInterval[0], s.LengthInterval[1] = stats.Mean(lengths)
+	s := run.Score{Episodes: len(sums), Unscored: len(all) - len(sums), DistinctStarts: len(distinct(all))}
+	c := stats.ClusterBy(keys)
+	s.Success, s.SuccessInterval[0], s.SuccessInterval[1] = c.Share(successes)
+	s.Return, s.ReturnInterval[0], s.ReturnInterval[1] = c.Mean(sums)
+	s.Length, s.LengthInterval[0], s.LengthInterval[1] = c.Mean(lengths)
 	return s
 }
 
-// distinctStarts counts the different first states.
-func distinctStarts(trajectories []*rl.Trajectory) int {
-	seen := map[string]bool{}
-	for _, t := range trajectories {
-		if len(t.Steps) > 0 {
-			seen[t.Steps[0].Anchor] = true
+// compare tests whether two policies that played the same starts, in the same
+// order, succeed equally often. It returns the name of the test too.
+func compare(before, after []episode) (test string, p float64) {
+	var a, b []bool
+	var keys []string
+	for i := range before {
+		if before[i].scored && after[i].scored {
+			a, b = append(a, before[i].success), append(b, after[i].success)
+			keys = append(keys, after[i].start)
 		}
 	}
-	return len(seen)
+	test = "exact McNemar, paired by start, two-sided"
+	if len(distinct(after)) < len(after) {
+		test = "exact sign-flip of the differences of starts, two-sided"
+	}
+	return test, stats.ClusterBy(keys).Paired(a, b)
 }

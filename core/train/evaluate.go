@@ -14,6 +14,7 @@ import (
 type evaluation struct {
 	score        run.Score
 	episodes     []episode
+	starts       []string // each once
 	trajectories []*rl.Trajectory
 }
 
@@ -29,8 +30,8 @@ func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, 
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}
-	e.score = score(e.episodes, distinctStarts(e.trajectories))
+	e := &evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}
+	e.score = score(e.episodes)
 	l.deps.Progress.Evaluated(what, e.score)
 	return e, nil
 }
@@ -47,6 +48,9 @@ func (l *loop) validate(ctx context.Context, it *iteration) error {
 	}
 	score := e.score // a pointer into e would keep its trajectories
 	it.line.Validation = &score
+	if it.line.Iteration == 0 { // every later validation plays the same starts
+		it.starts = run.EpisodeStarts{Split: SplitValidation, Starts: e.starts}
+	}
 	it.line.Best = it.judge(l.s.Train, score)
 	return nil
 }

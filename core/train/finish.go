@@ -10,11 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train/report"
-	"github.com/merit-rl/merit/core/train/stats"
 )
-
-// pairedTest names the test behind Summary.PValue.
-const pairedTest = "exact McNemar, paired by start, two-sided"
 
 // finish plays the test split with the untrained policy and the best
 // checkpoint and writes what the run found.
@@ -23,7 +19,7 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	c := &l.cursor
 	s := &run.Summary{
 		Stop: c.Stop, Iterations: c.Iteration, Best: c.Best.Iteration, EnvSteps: c.EnvSteps, Episodes: c.Episodes,
-		Outcomes: c.Outcomes, Rewards: l.dir.Manifest().Rewards, Test: pairedTest,
+		Outcomes: c.Outcomes, Rewards: l.dir.Manifest().Rewards,
 	}
 	untrained, trained, err := l.contestants(ctx)
 	if err != nil {
@@ -37,7 +33,10 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.PValue = stats.McNemar(paired(before, after))
+	s.Test, s.PValue = compare(before, after)
+	if s.Starts, err = l.overlap(after); err != nil {
+		return nil, err
+	}
 	metrics, err := run.ReadMetrics(l.dir.Path())
 	if err != nil {
 		return nil, err
@@ -103,14 +102,4 @@ func (l *loop) testOnce(ctx context.Context, what string, p policy.Policy) (e *e
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	return l.evaluate(ctx, what, c, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes)
-}
-
-// paired returns the successes of the starts that both evaluations scored.
-func paired(before, after []episode) (a, b []bool) {
-	for i := range before {
-		if before[i].scored && after[i].scored {
-			a, b = append(a, before[i].success), append(b, after[i].success)
-		}
-	}
-	return a, b
 }

@@ -9,15 +9,17 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 )
 
 // iteration is what one pass of the loop comes to. Until it is recorded the
 // run stands where it stood before.
 type iteration struct {
-	line   run.Iteration    // of the metrics
-	cursor run.Cursor       // where the run stands behind it
-	kept   []*rl.Trajectory // the episodes that trajectories/ keeps
+	line   run.Iteration     // of the metrics
+	cursor run.Cursor        // where the run stands behind it
+	starts run.EpisodeStarts // where its episodes began
+	kept   []*rl.Trajectory  // the episodes that trajectories/ keeps
 
 	// The wall clock goes into "time" fields and nowhere else.
 	begin, last time.Time
@@ -39,9 +41,11 @@ func (it *iteration) lap(stage *float64) {
 }
 
 // played counts a collection that was played for the iteration.
-func (it *iteration) played(steps, episodes int) {
-	it.cursor.EnvSteps += uint64(steps)
-	it.cursor.Episodes += uint64(episodes)
+func (it *iteration) played(groups []*rl.Group, s rollout.Stats) {
+	it.cursor.EnvSteps += uint64(s.Steps)
+	it.cursor.Episodes += uint64(s.Episodes)
+	it.starts.Split = SplitTrain
+	it.starts.Starts = append(it.starts.Starts, startsOf(groups)...)
 }
 
 // learned fills the line from the batch of an iteration, of which played
@@ -62,7 +66,7 @@ func (it *iteration) learned(b *credit.Batch, played int, success float64, u *le
 }
 
 func rolloutMetrics(b *credit.Batch, played int, success float64) *run.Rollout {
-	s := score(episodes(b, success), 0)
+	s := score(episodes(b, success))
 	r := &run.Rollout{
 		Success: s.Success, Return: s.Return, Length: s.Length, Episodes: s.Episodes,
 		Steps: len(b.Steps), Stops: map[string]int{}, Discarded: played - s.Episodes,

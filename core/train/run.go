@@ -76,7 +76,8 @@ func (l *loop) begin(ctx context.Context) error {
 // stands behind it, and a checkpoint is saved when one is due.
 func (l *loop) record(it *iteration) error {
 	line, c := &it.line, &it.cursor
-	if err := l.dir.SaveEpisodes(it.kept); err != nil {
+	it.starts.Iteration = line.Iteration
+	if err := errors.Join(l.dir.SaveEpisodes(it.kept), l.dir.RecordStarts(it.starts)); err != nil {
 		return err
 	}
 	it.lap(&line.Time.Record)
@@ -103,11 +104,11 @@ func (l *loop) record(it *iteration) error {
 func interrupted(dir *run.Dir, l *loop) error {
 	e := &fault.Error{
 		Boundary: fault.CLI, Kind: fault.Interrupted, Where: dir.Path(),
-		What: "stopped before the run began; nothing was written", Hint: "start it again",
+		What: "stopped before the run began; nothing was written", Hint: "start it again, with --resume or without",
 	}
 	if l != nil && dir.Begun() {
 		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)
-		e.Hint = "go on with: merit train --resume --out " + dir.Path()
+		e.Hint = "go on with it by --resume"
 	}
 	return e
 }

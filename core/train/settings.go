@@ -42,7 +42,7 @@ type Deps struct {
 const (
 	SplitTrain      = "train"      // what the policy learns from
 	SplitValidation = "validation" // decides early stop and the best checkpoint
-	SplitTest       = "test"       // the final table only: no decision sees it
+	SplitTest       = "test"       // the final table only
 )
 
 // Reporter is told how far a run is. Its methods are called from one

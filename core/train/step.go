@@ -82,7 +82,7 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) ([]*rl.Gro
 	if err != nil {
 		return nil, err
 	}
-	it.played(stats.Steps, stats.Episodes)
+	it.played(groups, stats)
 	return groups, nil
 }
 

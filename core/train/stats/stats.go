@@ -1,5 +1,6 @@
 // Package stats holds the statistics of the final table: intervals for shares
-// and means, and the paired test of one policy against another.
+// and means, and the paired test of one policy against another, each also for
+// observations that are not independent.
 package stats
 
 import (
@@ -20,8 +21,13 @@ func Wilson(k, n int) (low, high float64) {
 	if n == 0 {
 		return 0, 1
 	}
+	return wilson(float64(k)/float64(n), float64(n))
+}
+
+// wilson is Wilson for a share of m observations, of which there need not be a
+// whole number.
+func wilson(p, m float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile(1 - (1-Confidence)/2)
-	p, m := float64(k)/float64(n), float64(n)
 	centre := (p + z*z/(2*m)) / (1 + z*z/m)
 	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	return max(0, centre-half), min(1, centre+half)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -8,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -27,11 +29,15 @@ func newTrainCmd(h *console.Host) *cobra.Command {
 		Short: "Train a policy in an environment against a reward",
 		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and
 updates the policy, until the target, a plateau or the last iteration. It ends
-with the untrained and the trained policy on starts that no decision has seen.
+with the untrained and the trained policy on the same starts of the test split,
+and says how many of them are distinct and whether training has seen any.
 
 The run directory holds the resolved config, a manifest of digests, metrics,
 trajectories, checkpoints, summary.json and report.html. A run that was stopped
-at any moment goes on with --resume and ends with the same bytes.`,
+at any moment goes on with --resume and ends with the same bytes as one that was
+not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
+starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
+fields. manifest.json and report.html say when and where, and differ.`,
 		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first",
 		Args:    console.NoArgs,
 		RunE:    o.run,
@@ -40,7 +46,7 @@ at any moment goes on with --resume and ends with the same bytes.`,
 	o.source.flags(f)
 	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
-	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be left away")
+	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
 	return cmd
 }
@@ -50,7 +56,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	case o.resume && o.out == "":
 		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
 	case o.resume && o.overwrite:
-		return console.Usage(cmd, "leave one of them away", "--resume and --overwrite contradict each other")
+		return console.Usage(cmd, "omit one of them", "--resume and --overwrite contradict each other")
 	case o.out == "":
 		o.out = merit.DefaultDir(o.host.Now())
 	}
@@ -69,9 +75,17 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
 	progress.close()
 	if err != nil {
-		return err
+		return o.advise(err)
 	}
 	return o.report(summary)
+}
+
+// advise gives the command that goes on with a run that was stopped.
+func (o *trainOptions) advise(err error) error {
+	if _, none := run.ReadManifest(o.out); none == nil && errors.Is(err, fault.Of("", fault.Interrupted)) {
+		fault.As(err).Hint = "go on with: merit train --resume --out " + o.out
+	}
+	return err
 }
 
 func (o *trainOptions) load(cmd *cobra.Command) (*merit.Config, error) {
@@ -100,8 +114,8 @@ func (o *trainOptions) report(s *run.Summary) error {
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s after %d iterations, %d steps, %.0f s; the best is iteration %d\nreport: %s\n",
-		s.Trained.Episodes, s.PValue, s.Test, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, o.out+"/"+run.ReportFile)
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s\n%s after %d iterations, %d steps, %.0f s; the best is iteration %d\nreport: %s\n",
+		s.Trained.Episodes, s.PValue, s.Test, s.Starts, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, o.out+"/"+run.ReportFile)
 	return err
 }
 

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// EpisodeStarts is one line of starts.jsonl, which has as many as
+// metrics.jsonl: where the episodes of an iteration began. Those of every
+// validation are the ones of iteration 0.
+type EpisodeStarts struct {
+	Iteration int    `json:"iteration"`
+	Split     string `json:"split"`
+	// Starts are the first 8 bytes of the SHA-256 of the anchors of the
+	// resets, in hexadecimal, each once.
+	Starts []string `json:"starts"`
+}
+
+// RecordStarts appends a line to starts.jsonl.
+func (d *Dir) RecordStarts(s EpisodeStarts) error {
+	line, err := json.Marshal(s)
+	if err := errors.Join(err, d.begin()); err != nil {
+		return err
+	}
+	return d.starts.append(append(line, '\n'))
+}
+
+// ReadStarts reads starts.jsonl of the run in dir, line by line. A run from
+// before they were kept has none.
+func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
+	path := filepath.Join(dir, StartsFile)
+	return func(yield func(EpisodeStarts, error) bool) {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(EpisodeStarts{}, storageError(path, "cannot be read", err))
+			return
+		}
+		defer f.Close()
+		r := bufio.NewReader(f)
+		for number := 1; ; number++ {
+			line, err := r.ReadBytes('\n')
+			if err == io.EOF {
+				return // a line that a kill cut short is none
+			}
+			var s EpisodeStarts
+			if err != nil {
+				err = storageError(path, "cannot be read", err)
+			} else if err = json.Unmarshal(line, &s); err != nil {
+				err = corrupt(fmt.Sprintf("%s:%d", path, number), "is not a line of starts", "restore the file, or start a new run", err)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Starts says how far the starts of the test episodes are new.
+type Starts struct {
+	Episodes int `json:"episodes"` // of the test, each policy
+	Distinct int `json:"distinct"` // starts among them
+	// InTraining and InValidation are how many of the distinct starts episodes
+	// of training and of validation began in too; nil = it was not kept.
+	InTraining   *int `json:"in_training,omitempty"`
+	InValidation *int `json:"in_validation,omitempty"`
+}
+
+// Seen reports whether training or validation has met a start of the test.
+func (s Starts) Seen() bool {
+	return s.InTraining != nil && *s.InTraining > 0 || s.InValidation != nil && *s.InValidation > 0
+}
+
+// String says it in one or two sentences, for people.
+func (s Starts) String() string {
+	var b strings.Builder
+	if s.Distinct == s.Episodes {
+		fmt.Fprintf(&b, "All %d test episodes begin in distinct states", s.Episodes)
+	} else {
+		fmt.Fprintf(&b, "%d of %d test episodes begin in distinct states, and intervals and test are clustered by them", s.Distinct, s.Episodes)
+	}
+	switch {
+	case s.InTraining == nil || s.InValidation == nil:
+		b.WriteString("; whether training has seen them was not kept.")
+	case !s.Seen():
+		b.WriteString("; neither training nor validation has seen one of them.")
+	default:
+		fmt.Fprintf(&b, "; training has seen %d of them and validation %d: the environment does not keep its splits apart.", *s.InTraining, *s.InValidation)
+	}
+	return b.String()
+}

@@ -1,0 +1,71 @@
+package train
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// startOf identifies the state that t began in by the anchor of the reset: the
+// environment's word that equal anchors are equal states. It is empty for an
+// episode that was lost before its first decision.
+func startOf(t *rl.Trajectory) string {
+	if len(t.Steps) == 0 {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(t.Steps[0].Anchor))
+	return hex.EncodeToString(sum[:8])
+}
+
+// startsOf returns where the members of groups began, each start once.
+func startsOf(groups []*rl.Group) (starts []string) {
+	seen := map[string]bool{"": true}
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if s := startOf(t); !seen[s] {
+				seen[s] = true
+				starts = append(starts, s)
+			}
+		}
+	}
+	return starts
+}
+
+// distinct returns the starts of episodes, each once.
+func distinct(all []episode) map[string]bool {
+	seen := map[string]bool{}
+	for _, e := range all {
+		if e.start != "" {
+			seen[e.start] = true
+		}
+	}
+	return seen
+}
+
+// overlap says how many starts of the test episodes are distinct, and how many
+// of those training and validation began in too. The run has kept where its
+// episodes began; only what is asked for is held in memory.
+func (l *loop) overlap(test []episode) (run.Starts, error) {
+	wanted := distinct(test)
+	s := run.Starts{Episodes: len(test), Distinct: len(wanted)}
+	met := map[string]map[string]bool{SplitTrain: {}, SplitValidation: {}}
+	lines := 0
+	for line, err := range run.ReadStarts(l.dir.Path()) {
+		if err != nil {
+			return s, err
+		}
+		lines++
+		for _, start := range line.Starts {
+			if wanted[start] {
+				met[line.Split][start] = true
+			}
+		}
+	}
+	if lines == l.cursor.MetricLines { // a run from before starts were kept has fewer
+		training, validation := len(met[SplitTrain]), len(met[SplitValidation])
+		s.InTraining, s.InValidation = &training, &validation
+	}
+	return s, nil
+}
