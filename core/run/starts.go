@@ -85,9 +85,9 @@ func (s Starts) Seen() bool {
 func (s Starts) String() string {
 	var b strings.Builder
 	if s.Distinct == s.Episodes {
-		fmt.Fprintf(&b, "All %d test episodes begin in distinct states", s.Episodes)
+		fmt.Fprintf(&b, "The %d test episodes have distinct starts", s.Episodes)
 	} else {
-		fmt.Fprintf(&b, "%d of %d test episodes begin in distinct states, and intervals and test are clustered by them", s.Distinct, s.Episodes)
+		fmt.Fprintf(&b, "%d distinct starts in %d test episodes; intervals and test are clustered by start", s.Distinct, s.Episodes)
 	}
 	switch {
 	case s.InTraining == nil || s.InValidation == nil:
