@@ -50,7 +50,9 @@ type Limits struct {
 
 // Config configures a Runtime.
 type Config struct {
-	Limits    `yaml:",inline"`
+	Limits `yaml:",inline"`
+	// Isolation says what an evaluation may see of those before it: snapshot and
+	// fresh nothing, process nothing and from behind a second wall, shared all.
 	Isolation Isolation `yaml:"isolation" json:"isolation"`
 	// Workers bounds the evaluations of a Runtime at one time, and with them
 	// the instances of each module; 0 means one for each processor. It never

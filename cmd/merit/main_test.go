@@ -63,6 +63,7 @@ func build() (string, error) {
 		{"sokoban.wasm", "./examples/sokoban/reward", true},
 		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},
 		{"odd.wasm", "./cmd/merit/testdata/rewards/odd", true},
+		{"always.wasm", "./cmd/merit/testdata/rewards/always", true},
 	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.out), b.pkg)
 		if b.wasm {

@@ -47,7 +47,7 @@ const DefaultInvalidActionPenalty = 0.1
 
 // Config selects an estimator and its settings.
 type Config struct {
-	Estimator            string        `yaml:"estimator" json:"estimator"`                           // see Names
+	Estimator            string        `yaml:"estimator" json:"estimator"`                           // what computes the advantages; Names lists them
 	Gamma                float64       `yaml:"gamma" json:"gamma"`                                   // discount γ, 0 … 1
 	Lambda               float64       `yaml:"lambda" json:"lambda"`                                 // gae: λ, 0 … 1
 	Omega                float64       `yaml:"omega" json:"omega"`                                   // gigpo: weight ω of the step advantage, ≥ 0

@@ -95,12 +95,19 @@ func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
 	}
 	list := reflect.MakeSlice(v.Type(), len(s.Values), len(s.Values))
 	for i, item := range s.Values {
-		if x, ok := list.Index(i).Addr().Interface().(interface{ SetDefaults() }); ok {
-			x.SetDefaults()
-		}
+		list.Index(i).Set(newElement(v.Type().Elem()))
 		d.decode(item, list.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 	v.Set(list)
+}
+
+// newElement returns an element of a list with its defaults.
+func newElement(t reflect.Type) reflect.Value {
+	element := reflect.New(t)
+	if x, ok := element.Interface().(interface{ SetDefaults() }); ok {
+		x.SetDefaults()
+	}
+	return element.Elem()
 }
 
 // element decodes an override of one element: list.0.key=value.

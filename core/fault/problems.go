@@ -49,7 +49,24 @@ func (p *Problems) AtLeast(key string, got, least int) {
 	p.Check(got >= least, key, got, fmt.Sprintf("use a whole number of at least %d", least))
 }
 
+// useOneOf begins the hint of OneOf.
+const useOneOf = "use one of "
+
 // OneOf holds a word to a closed set.
 func (p *Problems) OneOf(key, got string, allowed ...string) {
-	p.Check(slices.Contains(allowed, got), key, got, "use one of "+strings.Join(allowed, ", "))
+	p.Check(slices.Contains(allowed, got), key, got, useOneOf+strings.Join(allowed, ", "))
+}
+
+// Allowed returns the closed set that a problem of OneOf holds its word to, and
+// nil for every other problem.
+func Allowed(problem error) []string {
+	f := As(problem)
+	if f == nil {
+		return nil
+	}
+	words, ok := strings.CutPrefix(f.Hint, useOneOf)
+	if !ok {
+		return nil
+	}
+	return strings.Split(words, ", ")
 }

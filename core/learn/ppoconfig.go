@@ -62,9 +62,11 @@ type PPOConfig struct {
 	// LearningRate is Adam's (Kingma and Ba 2015), before the schedule.
 	LearningRate float64  `yaml:"learning_rate" json:"learning_rate"`
 	Schedule     Schedule `yaml:"schedule" json:"schedule"`
-	AdamBeta1    float64  `yaml:"adam_beta1" json:"adam_beta1"`
-	AdamBeta2    float64  `yaml:"adam_beta2" json:"adam_beta2"`
-	AdamEpsilon  float64  `yaml:"adam_epsilon" json:"adam_epsilon"`
+	// AdamBeta1 and AdamBeta2 are how slowly Adam forgets the mean of the
+	// gradient and that of its square; AdamEpsilon keeps its divisor from 0.
+	AdamBeta1   float64 `yaml:"adam_beta1" json:"adam_beta1"`
+	AdamBeta2   float64 `yaml:"adam_beta2" json:"adam_beta2"`
+	AdamEpsilon float64 `yaml:"adam_epsilon" json:"adam_epsilon"`
 }
 
 // DefaultPPOConfig returns the settings of the quickstart.

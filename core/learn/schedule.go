@@ -9,6 +9,7 @@ import (
 // Schedule is the course of the learning rate over the updates of a run. One
 // update is one call of Learner.Update, whatever its minibatches.
 type Schedule struct {
+	// Kind is the form of the course: constant, or falling to Final.
 	Kind ScheduleKind `yaml:"kind" json:"kind"`
 	// WarmUp is the number of updates over which the rate rises linearly to
 	// its full value.

@@ -18,17 +18,27 @@ import (
 // Config is a whole configuration, each stage under its key.
 type Config struct {
 	// Seed is what all randomness of a run is derived from.
-	Seed        uint64             `yaml:"seed" json:"seed"`
-	Environment Environment        `yaml:"environment" json:"environment"`
-	Rewards     []Reward           `yaml:"rewards" json:"rewards"`
-	Sandbox     sandbox.Config     `yaml:"sandbox" json:"sandbox"`
-	Rollout     rollout.Config     `yaml:"rollout" json:"rollout"`
-	Align       align.Config       `yaml:"align" json:"align"`
-	Advantage   advantage.Config   `yaml:"advantage" json:"advantage"`
-	Policy      learn.PolicyConfig `yaml:"policy" json:"policy"`
-	PPO         learn.PPOConfig    `yaml:"ppo" json:"ppo"`
-	Train       train.Config       `yaml:"train" json:"train"`
-	Save        run.SaveConfig     `yaml:"save" json:"save"`
+	Seed uint64 `yaml:"seed" json:"seed"`
+	// Environment is what is played.
+	Environment Environment `yaml:"environment" json:"environment"`
+	// Rewards are the parts of the reward; their weighted scores add up.
+	Rewards []Reward `yaml:"rewards" json:"rewards"`
+	// Sandbox bounds what a reward may use.
+	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
+	// Rollout says how episodes are collected.
+	Rollout rollout.Config `yaml:"rollout" json:"rollout"`
+	// Align says how strictly rewards are joined with steps.
+	Align align.Config `yaml:"align" json:"align"`
+	// Advantage chooses how credit is assigned.
+	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
+	// Policy lays out the embedded network.
+	Policy learn.PolicyConfig `yaml:"policy" json:"policy"`
+	// PPO says how the policy is updated.
+	PPO learn.PPOConfig `yaml:"ppo" json:"ppo"`
+	// Train says how long a run is, how it is judged and when it stops.
+	Train train.Config `yaml:"train" json:"train"`
+	// Save says which trajectories a run keeps.
+	Save run.SaveConfig `yaml:"save" json:"save"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -38,8 +48,9 @@ type Config struct {
 type Environment struct {
 	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
 	// configuration file.
-	Plugin string   `yaml:"plugin" json:"plugin"`
-	Args   []string `yaml:"args" json:"args"`
+	Plugin string `yaml:"plugin" json:"plugin"`
+	// Args are the arguments of the plug-in's binary.
+	Args []string `yaml:"args" json:"args"`
 	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
 	Digest string `yaml:"digest" json:"digest"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
@@ -48,16 +59,22 @@ type Environment struct {
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
 	// Slots is how many episodes of one process step together.
-	Slots         int           `yaml:"slots" json:"slots"`
-	StartTimeout  time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	Slots int `yaml:"slots" json:"slots"`
+	// StartTimeout bounds the start of a process up to the handshake, and each
+	// of the two calls after it.
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	// BatchDeadline is how long a batch of steps may take.
 	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline"`
+	// ResetDeadline is how long a batch with a reset in it may take.
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
-	Limits        host.Limits   `yaml:"limits" json:"limits"`
+	// Limits bound the process; they are enforced on Linux.
+	Limits host.Limits `yaml:"limits" json:"limits"`
 }
 
 // Reward is one part of the reward.
 type Reward struct {
-	// Module is the path of a WASM file, relative to the configuration file.
+	// Module is the path of a WASM file, of a script, or of a script's folder,
+	// relative to the configuration file.
 	Module string `yaml:"module" json:"module"`
 	// Weight multiplies the module's score and step rewards.
 	Weight float64 `yaml:"weight" json:"weight"`

@@ -58,8 +58,3 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 	c.Places = d.Places()
 	return c, d.Err()
 }
-
-// Schema returns the JSON Schema of a configuration, for editors:
-//
-//	# yaml-language-server: $schema=train.schema.json
-func Schema() ([]byte, error) { return config.Schema(&Config{}, "Merit training configuration") }

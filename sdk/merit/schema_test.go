@@ -98,3 +98,50 @@ func TestSchema(t *testing.T) {
 		}, s.problems(s.Defs, "", v), path)
 	}
 }
+
+// Promise: an editor can say of every key what it means, and offers every word
+// of the keys that take a closed set, with the default among them.
+func TestSchemaExplains(t *testing.T) {
+	text, err := merit.Schema()
+	require.NoError(t, err)
+	var root property
+	require.NoError(t, json.Unmarshal(text, &root))
+	words := map[string][]string{}
+	root.walk("", func(at string, p property) {
+		require.NotEmpty(t, p.Description, at)
+		if p.Enum != nil {
+			words[at] = p.Enum
+			require.Contains(t, p.Enum, p.Default, at)
+		}
+	})
+	require.Equal(t, merit.Words(), words)
+	for key, some := range map[string]string{
+		"advantage.estimator": "gigpo", "sandbox.isolation": "process", "ppo.schedule.kind": "linear", "policy.activation": "relu",
+		"rollout.anchor": "text", "policy.ngrams.unit": "words", "ppo.kl_reference": "initial",
+	} {
+		require.Contains(t, words[key], some, key)
+	}
+	defaults := merit.DefaultConfig()
+	require.EqualValues(t, defaults.Rollout.Groups, root.Properties["rollout"].Properties["groups"].Default)
+	require.Equal(t, defaults.Sandbox.WallClock.String(), root.Properties["sandbox"].Properties["wall_clock"].Default)
+	require.EqualValues(t, 1, root.Properties["rewards"].Items.Properties["weight"].Default)
+}
+
+type property struct {
+	Description string              `json:"description"`
+	Default     any                 `json:"default"`
+	Enum        []string            `json:"enum"`
+	Properties  map[string]property `json:"properties"`
+	Items       *property           `json:"items"`
+}
+
+func (p property) walk(at string, visit func(at string, p property)) {
+	for key, child := range p.Properties {
+		path := strings.TrimPrefix(at+"."+key, ".")
+		visit(path, child)
+		child.walk(path, visit)
+		if child.Items != nil {
+			child.Items.walk(path+"[]", visit)
+		}
+	}
+}

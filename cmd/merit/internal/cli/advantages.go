@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage/rowio"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type advantagesOptions struct {
@@ -54,6 +55,12 @@ Estimators:
 	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "subtracted where valid is false; 0 is off")
 	f.IntVar(&c.History, "history", c.History, "hgpo: observations before the current one")
 	f.Float64Var(&c.HistoryExponent, "history-exponent", c.HistoryExponent, "hgpo: exponent of the level weights")
+	for key, words := range merit.Words() {
+		if name, ok := strings.CutPrefix(key, "advantage."); ok {
+			console.Values(cmd, strings.ReplaceAll(name, "_", "-"), words...)
+		}
+	}
+	console.Files(cmd, "in", "jsonl", "zst", "gz")
 	return cmd
 }
 

@@ -49,7 +49,7 @@ has no score; a module that is refused writes nothing.`,
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz; - is stdout; none if omitted")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
-	console.SandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 

@@ -39,12 +39,13 @@ writes one trajectory a line.`,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
-	o.source.flags(f)
+	o.source.flags(cmd)
 	f.StringVar(&o.play.Checkpoint, "policy", "", "a run directory (its best checkpoint) or a file in its checkpoints folder")
 	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
 	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz; - is stdout")
+	console.Values(cmd, "split", train.SplitTrain, train.SplitValidation, train.SplitTest)
 	return cmd
 }
 

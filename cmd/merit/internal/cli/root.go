@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Main runs the command on the real operating system and returns its exit
@@ -61,6 +62,8 @@ what to do next and an exit code: see merit help exit-codes.`,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkGlobals(h, cmd) },
 	}
+	cmd.Version = versionLine(merit.ReadVersion())
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetIn(h.Stdin)
 	cmd.SetOut(h.Stdout)
 	cmd.SetErr(h.Stderr)
@@ -73,6 +76,8 @@ what to do next and an exit code: see merit help exit-codes.`,
 	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
 	cmd.AddCommand(verbs(h)...)
 	cmd.AddCommand(newExitCodesTopic(h))
+	console.Values(cmd, "log-level", "debug", "info", "warn", "error")
+	console.Values(cmd, "log-format", "text", "json")
 	return cmd
 }
 

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"path/filepath"
+	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -21,11 +24,30 @@ type source struct {
 }
 
 // flags adds the flags that every verb with a configuration has.
-func (s *source) flags(f *pflag.FlagSet) {
+func (s *source) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
 	f.StringVarP(&s.path, "config", "c", "", "configuration file")
 	f.StringArrayVar(&s.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.Uint64Var(&s.seed, "seed", 0, "the same as --set seed=")
 	f.IntVar(&s.parallel, "parallel", 0, "the same as --set rollout.parallel=; it never changes a result")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Complete(cmd, "set", assignments)
+}
+
+// assignments completes --set: keys, and after = the words that the key takes.
+func assignments(begun string) []string {
+	key, _, ok := strings.Cut(begun, "=")
+	var all []string
+	if ok {
+		for _, word := range merit.Words()[key] {
+			all = append(all, key+"="+word)
+		}
+		return all
+	}
+	for _, key := range merit.Keys() {
+		all = append(all, key+"=")
+	}
+	return all
 }
 
 // overrides are --set and the flags that stand for one.

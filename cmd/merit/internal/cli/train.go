@@ -43,7 +43,7 @@ fields. manifest.json and report.html say when and where, and differ.`,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
-	o.source.flags(f)
+	o.source.flags(cmd)
 	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")

@@ -29,7 +29,7 @@ a built-in conversation. It reports every problem at once and trains nothing.`,
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
-	o.source.flags(cmd.Flags())
+	o.source.flags(cmd)
 	return cmd
 }
 

@@ -27,6 +27,8 @@ type viewOptions struct {
 	limit  int
 	boards bool
 	full   bool
+
+	chosen int // trajectories that --id lets through
 }
 
 func newViewCmd(h *console.Host) *cobra.Command {
@@ -71,8 +73,12 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if left == o.limit && left > 0 {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "leave --id and --failed away to see what there is"}
+	switch {
+	case left != o.limit || left <= 0:
+	case o.failed && o.chosen > 0:
+		_, err = fmt.Fprintf(o.host.Stderr, "none of %d trajectories failed\n", o.chosen)
+	default:
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see what there is"}
 	}
 	if left == 0 && !o.host.Global.Quiet && !o.host.Global.JSON && !cmd.Flags().Changed("limit") {
 		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.limit)
@@ -108,15 +114,15 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 }
 
 func (o *viewOptions) wants(t *rl.Trajectory) bool {
-	if o.failed && t.Error == "" && t.StopReason != rl.StopError && (t.Outcome == "" || t.Outcome == string(reward.Scored)) {
-		return false
+	if o.id != "" {
+		id, _ := filepath.Match(o.id, t.ID)
+		group, _ := filepath.Match(o.id, t.Group)
+		if !id && !group {
+			return false
+		}
 	}
-	if o.id == "" {
-		return true
-	}
-	id, _ := filepath.Match(o.id, t.ID)
-	group, _ := filepath.Match(o.id, t.Group)
-	return id || group
+	o.chosen++
+	return !o.failed || t.Error != "" || t.StopReason == rl.StopError || t.Outcome != "" && t.Outcome != string(reward.Scored)
 }
 
 func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {

@@ -64,3 +64,33 @@ func UnknownCommand(cmd *cobra.Command, args []string) error {
 	}
 	return Usage(cmd, hint, "unknown command %q for %s", args[0], cmd.CommandPath())
 }
+
+// Values completes the flag of cmd with a closed set of words in shells.
+func Values(cmd *cobra.Command, flag string, words ...string) {
+	must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// Complete completes the flag of cmd with what words returns for what was typed.
+func Complete(cmd *cobra.Command, flag string, words func(begun string) []string) {
+	must(cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+		var fitting []string
+		for _, word := range words(begun) {
+			if strings.HasPrefix(word, begun) {
+				fitting = append(fitting, word)
+			}
+		}
+		return fitting, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}))
+}
+
+// Files completes the flag of cmd with files that have one of these endings.
+func Files(cmd *cobra.Command, flag string, endings ...string) {
+	must(cmd.MarkFlagFilename(flag, endings...))
+}
+
+// must stops a command that completes a flag that it does not have.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

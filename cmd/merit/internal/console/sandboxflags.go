@@ -1,17 +1,19 @@
 package console
 
 import (
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/sandbox"
 )
 
 // SandboxFlags adds the limits that a user may want to change for one command.
-func SandboxFlags(f *pflag.FlagSet, cfg *sandbox.Config) {
+func SandboxFlags(cmd *cobra.Command, cfg *sandbox.Config) {
+	f := cmd.Flags()
 	*cfg = sandbox.DefaultConfig()
 	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
 	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")
 	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "last resort against a module that fuel does not stop in time")
 	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh, shared or process")
 	f.BoolVar(&cfg.Interpreter, "interpreter", false, "run without compiling: the same results, slower")
+	Values(cmd, "isolation", string(sandbox.Snapshot), string(sandbox.Fresh), string(sandbox.Shared), string(sandbox.Process))
 }

@@ -91,6 +91,15 @@ func Detect(path string) (Language, string, error) {
 	}
 }
 
+// SourceOf returns the title of the language that a file is the source of, if
+// it is one that is built.
+func SourceOf(path string) (title string, ok bool) {
+	title, ok = map[string]string{
+		".go": "Go", ".rs": "Rust", ".c": "C", ".cc": "C++", ".cpp": "C++", ".cxx": "C++", ".ts": "AssemblyScript",
+	}[filepath.Ext(path)]
+	return title, ok
+}
+
 // AnyLanguage says how each language that is built exports the function called
 // name, for a module that does not show what it was written in.
 func AnyLanguage(name string) string {

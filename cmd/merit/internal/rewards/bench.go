@@ -37,7 +37,7 @@ was used at most and what share of the limit that is.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
 	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
-	console.SandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 

@@ -45,7 +45,7 @@ conformance guest, which reports every field that it can read.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
-	console.SandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 

@@ -38,7 +38,7 @@ writes the results there instead: read the difference before you keep it.`,
 		RunE:    o.run,
 	}
 	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
-	console.SandboxFlags(cmd.Flags(), &o.sandbox)
+	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 

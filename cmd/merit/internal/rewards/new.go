@@ -29,6 +29,7 @@ func newNewCmd(h *console.Host) *cobra.Command {
 		RunE:    o.run,
 	}
 	cmd.Flags().StringVar(&o.lang, "lang", "go", strings.Join(names, ", "))
+	console.Values(cmd, "lang", names...)
 	return cmd
 }
 

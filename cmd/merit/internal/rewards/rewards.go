@@ -56,6 +56,12 @@ func findModule(path string) (string, error) {
 	if err != nil {
 		return "", console.CannotRead(err)
 	}
+	if lang, ok := guest.SourceOf(path); ok && !info.IsDir() {
+		return "", &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: "is the source of a reward in " + lang + ", which must be built",
+			Hint: "build it and name the folder: merit reward build " + filepath.Dir(path),
+		}
+	}
 	if !info.IsDir() || sandbox.IsScript(path) {
 		return path, nil
 	}

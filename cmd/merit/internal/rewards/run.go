@@ -34,7 +34,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
 	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
-	console.SandboxFlags(f, &o.sandbox)
+	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
