@@ -1,7 +1,6 @@
 // Package fault is the one typed error set of Merit: at which boundary
-// something failed, in which way, whether a new attempt can help, and what the
-// user should do next; and the one collector of what is wrong with a
-// configuration.
+// something failed, in which way, and what the user should do next; and the
+// one collector of what is wrong with a configuration.
 //
 // Errors cross processes: the wire carries Boundary, Kind, messages and hint,
 // and errors.Is works against the sentinels on either side.
@@ -21,7 +20,6 @@ const (
 	Data    Boundary = "data"    // trajectories, rows, levels: files read as input
 	Sandbox Boundary = "sandbox" // reward modules
 	Plugin  Boundary = "plugin"  // environments and policies in other processes
-	Judge   Boundary = "judge"   // rewards that ask a service
 	Learner Boundary = "learner" // losses, gradients, parameters
 	Storage Boundary = "storage" // run directories, checkpoints, disks
 	CLI     Boundary = "cli"     // the command line itself
@@ -54,7 +52,6 @@ type Error struct {
 	Where    string // file:line, key path, trajectory and step, plug-in name
 	What     string // one sentence
 	Hint     string // what to do next
-	Retry    bool   // a new attempt can help
 	Err      error  // cause, may be nil
 }
 
@@ -101,10 +98,4 @@ func As(err error) *Error {
 		return e
 	}
 	return nil
-}
-
-// Retryable reports whether a new attempt can help.
-func Retryable(err error) bool {
-	e := As(err)
-	return e != nil && e.Retry
 }

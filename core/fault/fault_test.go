@@ -13,7 +13,7 @@ import (
 // Promise: errors.Is finds a fault by boundary, by kind, by both, through wrapping.
 func TestOfMatchesThroughWrapping(t *testing.T) {
 	err := fmt.Errorf("scoring: %w", &fault.Error{
-		Boundary: fault.Plugin, Kind: fault.Crashed, Where: "sokoban", What: "exited with status 2", Err: io.EOF, Retry: true,
+		Boundary: fault.Plugin, Kind: fault.Crashed, Where: "sokoban", What: "exited with status 2", Err: io.EOF,
 	})
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Crashed))
 	require.ErrorIs(t, err, fault.Of("", fault.Crashed))
@@ -21,12 +21,10 @@ func TestOfMatchesThroughWrapping(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 	require.NotErrorIs(t, err, fault.Of(fault.Plugin, fault.Timeout))
 	require.NotErrorIs(t, err, fault.Of(fault.Sandbox, fault.Crashed))
-	require.True(t, fault.Retryable(err))
 	require.Equal(t, "scoring: sokoban: exited with status 2: EOF", err.Error())
 }
 
-// Promise: an error that is no fault is not retried and is nobody's fault.
+// Promise: an error that is no fault is nobody's.
 func TestForeignErrors(t *testing.T) {
 	require.Nil(t, fault.As(errors.New("x")))
-	require.False(t, fault.Retryable(nil))
 }

@@ -70,7 +70,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 		return net.Shape{}, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 	}
 	if len(in.Actions) == 0 {
-		return wrong("", "the environment has free-text actions; the embedded policy chooses among named ones", "use a policy plug-in for this environment")
+		return wrong("", "the environment has free-text actions; the embedded policy chooses among named ones", "use an environment with named actions")
 	}
 	activation, err := net.ParseActivation(cfg.Activation)
 	if err != nil {

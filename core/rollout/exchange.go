@@ -57,13 +57,13 @@ func (w *worker) exchange(ctx context.Context) error {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
 			What: fmt.Sprintf("no answer within step_deadline %v", w.collector.cfg.StepDeadline),
-			Hint: "raise rollout.step_deadline if the environment is slow by nature", Retry: true, Err: err,
+			Hint: "raise rollout.step_deadline if the environment is slow by nature", Err: err,
 		}
 	}
 	if err == nil || fault.As(err) != nil {
 		return err
 	}
-	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name, What: "the environment failed", Retry: true, Err: err}
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name, What: "the environment failed", Err: err}
 }
 
 // checkReply returns how the reply breaks the contract of env.Reply, if it
@@ -129,14 +129,14 @@ func (w *worker) failure(i int) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
-		What: cmp.Or(why, "the slot failed without a reason"), Retry: true,
+		What: cmp.Or(why, "the slot failed without a reason"),
 	}
 }
 
 func (w *worker) late(deadline time.Duration) error {
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
-		What: fmt.Sprintf("the episode took longer than episode_deadline %v", deadline), Retry: true,
+		What: fmt.Sprintf("the episode took longer than episode_deadline %v", deadline),
 	}
 }
 

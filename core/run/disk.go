@@ -42,7 +42,7 @@ func storageError(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		e.Kind, e.What, e.Retry = fault.Exhausted, what+": the disk or a quota is full", true
+		e.Kind, e.What = fault.Exhausted, what+": the disk or a quota is full"
 		e.Hint = "free some space, then go on with --resume: nothing was half-written"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = fault.Missing, "check the path"

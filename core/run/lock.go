@@ -35,7 +35,7 @@ func acquire(path string) (f *os.File, made bool, err error) {
 		return nil, false, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: path,
 			What: "another process is writing this run",
-			Hint: "wait for it or stop it, or choose another directory with --out", Retry: true,
+			Hint: "wait for it or stop it, or choose another directory with --out",
 		}
 	}
 	return nil, false, storageError(path, "cannot be locked", err)

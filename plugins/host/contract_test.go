@@ -37,7 +37,6 @@ func TestWrongOptions(t *testing.T) {
 	cfg.Options = json.RawMessage(`{"boxes": 9, "max_steps": -1}`)
 	_, err = host.Open(t.Context(), cfg)
 	require.EqualError(t, err, "options.max_steps: must be positive, not -1\noptions.boxes: must be 1 to 5 on a board of this size, not 9")
-	require.False(t, fault.Retryable(err))
 }
 
 // Promise: what an environment says without a key or a kind is a refusal that

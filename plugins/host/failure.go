@@ -61,7 +61,7 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 	if cause := ctx.Err(); cause != nil {
 		return interrupted(s.name, doing, cause)
 	}
-	e := &fault.Error{Boundary: fault.Plugin, Where: s.name, Retry: true}
+	e := &fault.Error{Boundary: fault.Plugin, Where: s.name}
 	death := s.obituary()
 	code := status.Code(err)
 	switch {
@@ -73,7 +73,7 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
 		e.Hint = "the output above is the plug-in's own"
 	case code == codes.ResourceExhausted:
-		e.Kind, e.What, e.Err, e.Retry = fault.Protocol, "sent a message above the limit "+doing, err, false
+		e.Kind, e.What, e.Err = fault.Protocol, "sent a message above the limit "+doing, err
 		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots", wire.MaxMessage)
 	default:
 		e.Kind, e.What, e.Err = fault.Crashed, "failed "+doing, err
@@ -87,7 +87,7 @@ func interrupted(where, doing string, cause error) *fault.Error {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Timeout, Where: where, What: "too late " + doing,
-			Hint: "raise the deadline, or find out why the environment is slow", Retry: true, Err: cause,
+			Hint: "raise the deadline, or find out why the environment is slow", Err: cause,
 		}
 	}
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Interrupted, Where: where, What: "stopped " + doing, Err: cause}

@@ -68,7 +68,7 @@ func panicked(p any) error {
 	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", p, debug.Stack())
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, What: fmt.Sprintf("panic: %v", p),
-		Hint: "the environment has a bug; its stack is in the plug-in's output", Retry: true,
+		Hint: "the environment has a bug; its stack is in the plug-in's output",
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Promise: errors.Is, errors.As, texts and hints are the same on both sides.
 func TestFaultRoundTrip(t *testing.T) {
-	disk := &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "maps/a.txt", What: "disk is full", Hint: "make room", Retry: true}
+	disk := &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "maps/a.txt", What: "disk is full", Hint: "make room"}
 	for _, err := range []error{
 		errors.New("plain"),
 		disk,
@@ -30,7 +30,6 @@ func TestFaultRoundTrip(t *testing.T) {
 		for _, target := range []error{fault.Of(fault.Storage, fault.Exhausted), fault.Of(fault.Plugin, ""), fault.Of("", fault.Invalid)} {
 			require.Equal(t, errors.Is(err, target), errors.Is(got, target), "%v is %v", err, target)
 		}
-		require.Equal(t, fault.Retryable(err), fault.Retryable(got))
 		if e := fault.As(err); e != nil {
 			require.Equal(t, e.Hint, fault.As(got).Hint)
 		}

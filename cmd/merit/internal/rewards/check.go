@@ -182,7 +182,7 @@ func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, run
 		if o.sandbox.Isolation == sandbox.Shared {
 			e.Fuel, hint = 0, "the reward remembers earlier calls: use isolation snapshot, which is the default, or forget them"
 		}
-		return comparable(scoring.NewResult(t, e))
+		return comparison(scoring.NewResult(t, e))
 	}
 	want := result(runs[0])
 	for _, r := range runs[1:] {
@@ -196,8 +196,8 @@ func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, run
 	return nil
 }
 
-// comparable is a result with its fuel as text.
-func comparable(r scoring.Result) string {
+// comparison is a result with its fuel as text.
+func comparison(r scoring.Result) string {
 	line, err := json.Marshal(r)
 	if err != nil {
 		return err.Error()
