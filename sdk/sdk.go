@@ -1,6 +1,5 @@
 // Package sdk holds the sources of the guest SDKs as files, so that merit
-// reward new can give a new reward all that it needs without a network. It
-// imports nothing.
+// reward new can give a new reward all that it needs without a network.
 package sdk
 
 import "embed"

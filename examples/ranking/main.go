@@ -1,6 +1,6 @@
 // Package main ranks the members of a group: the shortest right answer is
 // best. The rules stand in sdk/conformance/README.md: the same reward exists
-// in every language. It imports sdk/reward only.
+// in every language.
 package main
 
 import (

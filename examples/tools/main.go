@@ -1,6 +1,6 @@
 // Package main rewards every step that calls tools by what became of its
 // calls. The rules stand in sdk/conformance/README.md: the same reward exists
-// in every language. It imports sdk/reward only.
+// in every language.
 package main
 
 import (

@@ -1,5 +1,4 @@
 // Package host runs environments that live in plug-in processes.
-// Package host runs environments that live in plug-in processes.
 package host
 
 import (

@@ -4,6 +4,4 @@
 // from the trajectory itself, without the encoder of the ABI. README.md
 // describes the digests, and the rules of the examples that exist in every
 // language.
-//
-// It imports core/rl and core/reward.
 package conformance

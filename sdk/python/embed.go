@@ -1,5 +1,5 @@
 // Package python holds the Python module merit_reward as files: the sandbox
-// gives it to every reward written in Python. It imports nothing.
+// gives it to every reward written in Python.
 package python
 
 import "embed"

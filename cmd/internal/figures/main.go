@@ -1,7 +1,6 @@
 // Package main fills docs/performance.md: it reads what `make bench` measured
 // and executes the page's template with it, so that no figure of the page is
-// typed by hand. It imports x/perf's reader of benchmarks and the standard
-// library.
+// typed by hand.
 package main
 
 import (

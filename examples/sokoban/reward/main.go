@@ -1,6 +1,6 @@
 // Package main is the reward of the quickstart: 1 for a solved Sokoban level,
-// else 0, read from what the environment showed last. It imports sdk/reward
-// only.
+// else 0, read from what the environment showed last. make build compiles it
+// to reward.wasm.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Package group is for rewards that compare the members of a group, that is
 // rollouts from one identical start. Importing it makes the module a group
-// reward: the sandbox hands it whole groups. It imports sdk/reward only.
+// reward: the sandbox hands it whole groups.
 package group
 
 import "github.com/merit-rl/merit/sdk/reward"
