@@ -69,7 +69,7 @@ type Config struct {
 	// they lie in it; what was not used for longest goes first.
 	CacheMiB int `yaml:"cache_mib" json:"cache_mib"`
 	// InterpreterDir is where the interpreters of scripts are kept. Empty means
-	// where "merit python install" puts them.
+	// interpreter.Folder.
 	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`
 	// Interpreter runs modules without compiling them: the same results, 20 to
 	// 100 times slower, and never more than 2,000 nested calls. It is meant for

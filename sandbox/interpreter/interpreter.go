@@ -4,8 +4,6 @@
 // digest that stands here and keeps it without its debug sections. The build
 // of CPython was compiled without optimisation; what can be made good of that
 // in bytecode is done then (fuel.Promote).
-//
-// It imports core/fault, sandbox/fuel and the standard library.
 package interpreter
 
 import (
@@ -73,7 +71,21 @@ func (i Interpreter) Path(folder string) string {
 	return filepath.Join(folder, i.Name+"-"+i.Digest[:16]+".wasm")
 }
 
-// Load reads i from a folder and checks its digest.
+// Missing is the cause of Load's error: an interpreter that is not there or not
+// the one that Merit was tested with.
+type Missing struct {
+	Interpreter Interpreter
+	Err         error
+}
+
+// Error says what is wrong with the file.
+func (m *Missing) Error() string { return m.Err.Error() }
+
+// Unwrap returns Err.
+func (m *Missing) Unwrap() error { return m.Err }
+
+// Load reads i from a folder and checks its digest. The error is a
+// *fault.Error over a *Missing.
 func (i Interpreter) Load(folder string) ([]byte, error) {
 	wasm, err := os.ReadFile(i.Path(folder))
 	if err == nil && digest(wasm) != i.Digest {
@@ -81,8 +93,8 @@ func (i Interpreter) Load(folder string) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Missing, Where: i.Title, Err: err,
-			What: "the interpreter is not installed", Hint: "run: merit " + i.Name + " install",
+			Boundary: fault.Sandbox, Kind: fault.Missing, Where: i.Title, Err: &Missing{i, err},
+			What: "the interpreter is not installed", Hint: "install it once: Install of package sandbox/interpreter fetches it with npm",
 		}
 	}
 	return wasm, nil

@@ -34,40 +34,48 @@ func (b *Backend) gate(interpreter bool) fuel.Limits {
 	return l
 }
 
-// examine finds out what kind of reward the gate has let in, or every reason
-// why it is none.
+// examine finds out what kind of reward the gate has let in. A module that is
+// none is refused with every reason.
 func (m *Module) examine(info *fuel.Info) error {
-	var problems []string
+	problems := m.problems(info)
+	if len(problems) == 0 {
+		return nil
+	}
+	var said []string
+	for _, p := range problems {
+		said = append(said, p.What)
+	}
+	return source.Refusal(m.info.Name, "the module is not a reward: "+strings.Join(said, "; "), ExportHint, nil)
+}
+
+// problems takes over what the gate has found and returns every reason why it
+// is no reward.
+func (m *Module) problems(info *fuel.Info) []profile.Problem {
+	var problems []profile.Problem
 	if m.profile == nil {
 		m.profile, problems = profile.Detect(info)
 	}
-	problems = append(problems, m.backend.wrongImports(info)...)
+	for _, i := range info.Imports {
+		if _, fits := engine.Known(m.backend.engine.Imports(), i); !fits {
+			problems = append(problems, profile.Problem{What: fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func)})
+		}
+	}
 	var err error
 	if m.manifest, err = profile.ReadManifest(info); err != nil {
-		problems = append(problems, err.Error())
-	}
-	if len(problems) > 0 {
-		return source.Refusal(m.info.Name, "the module is not a reward: "+strings.Join(problems, "; "), exportHint, nil)
+		problems = append(problems, profile.Problem{What: err.Error()})
 	}
 	if m.manifest.Name != "" {
 		m.info.Name = m.manifest.Name
 	}
-	m.info.ABI, m.info.Group, m.info.StepIndexing = m.profile.Name(), m.profile.Group(), m.manifest.StepIndex
-	return nil
-}
-
-const exportHint = `Go: import sdk/reward and build with -buildmode=c-shared; Rust: #[no_mangle] pub extern "C" fn and crate-type cdylib; ` +
-	`C and C++: __attribute__((export_name("…"))) and a reactor build; AssemblyScript: export function; "merit reward new" makes a project that does it`
-
-// wrongImports lists the imports whose signature is not that of the host.
-func (b *Backend) wrongImports(info *fuel.Info) (problems []string) {
-	for _, i := range info.Imports {
-		if _, fits := engine.Known(b.engine.Imports(), i); !fits {
-			problems = append(problems, fmt.Sprintf("it imports %s.%s as %v, which is not its signature", i.Module, i.Name, i.Func))
-		}
+	if m.profile != nil {
+		m.info.ABI, m.info.Group, m.info.StepIndexing = m.profile.Name(), m.profile.Group(), m.manifest.StepIndex
 	}
 	return problems
 }
+
+// ExportHint says how a module comes to its exports, in each language.
+const ExportHint = `Go: import sdk/reward and build with -buildmode=c-shared; Rust: #[no_mangle] pub extern "C" fn and crate-type cdylib; ` +
+	`C and C++: __attribute__((export_name("…"))) and a reactor build; AssemblyScript: export function`
 
 // refused says why the module was not compiled.
 func (m *Module) refused(err error) error {
@@ -90,7 +98,7 @@ func gateHint(wasm []byte) string {
 	case len(wasm) >= 8 && string(wasm[:4]) == "\x00asm" && wasm[4] == 0x0d:
 		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
 	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
-		return "this is not a WebAssembly file; build one with: merit reward build"
+		return "this is not a WebAssembly file: give the module that a compiler makes of the source"
 	}
 	return "build without the features named above, or raise the limits named above if you trust the module"
 }

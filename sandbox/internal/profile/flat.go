@@ -18,25 +18,29 @@ const (
 	flatEvaluate = "merit_evaluate"
 	flatGroup    = "merit_evaluate_group"
 	initialize   = "_initialize"
+	memory       = "memory"
 )
 
 // flat is the profile of reactor modules that read a buffer in place.
 type flat struct{ entry string }
 
 // newFlat checks the exports; problems names every one that is wrong.
-func newFlat(info *fuel.Info) (Profile, []string) {
-	var problems []string
+func newFlat(info *fuel.Info) (Profile, []Problem) {
+	var problems []Problem
+	bad := func(export, format string, args ...any) {
+		problems = append(problems, Problem{Export: export, What: fmt.Sprintf(format, args...)})
+	}
 	i32 := fuel.I32
 	check := func(name string, required bool, params, results []fuel.ValueType) bool {
 		e, ok := info.Export(name)
 		want := fuel.FuncType{Params: params, Results: results}
 		switch {
 		case !ok && required:
-			problems = append(problems, fmt.Sprintf("it does not export %s %v", name, want))
+			bad(name, "it does not export %s %v", name, want)
 		case ok && e.Kind != fuel.FuncExtern:
-			problems = append(problems, fmt.Sprintf("its export %s is a %v, not a function", name, e.Kind))
+			bad(name, "its export %s is a %v, not a function", name, e.Kind)
 		case ok && (!slices.Equal(e.Func.Params, params) || !slices.Equal(e.Func.Results, results)):
-			problems = append(problems, fmt.Sprintf("its export %s is %v, not %v", name, e.Func, want))
+			bad(name, "its export %s is %v, not %v", name, e.Func, want)
 		}
 		return ok
 	}
@@ -45,16 +49,13 @@ func newFlat(info *fuel.Info) (Profile, []string) {
 	group := check(flatGroup, false, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
 	check(flatEvaluate, !group, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
 	check(initialize, false, nil, nil)
-	if e, ok := info.Export("memory"); !ok || e.Kind != fuel.MemoryExtern {
-		problems = append(problems, `it does not export its memory as "memory"`)
-	}
-	if len(problems) > 0 {
-		return nil, problems
+	if e, ok := info.Export(memory); !ok || e.Kind != fuel.MemoryExtern {
+		bad(memory, "it does not export %s, its linear memory", memory)
 	}
 	if group {
-		return flat{entry: flatGroup}, nil
+		return flat{entry: flatGroup}, problems
 	}
-	return flat{entry: flatEvaluate}, nil
+	return flat{entry: flatEvaluate}, problems
 }
 
 // FlatName is the name of the profile whose input is the flat buffer of

@@ -62,22 +62,41 @@ type Describer interface {
 	Describe() (about map[string]string, group bool)
 }
 
-// Detect finds the profile of a module from its exports, or every reason why
-// there is none.
-func Detect(info *fuel.Info) (Profile, []string) {
+// Problem is a reason why a module is no reward.
+type Problem struct {
+	What   string
+	Export string // the export that is missing or wrong, or empty
+}
+
+// Detect finds the profile of a module from its exports, and every reason why
+// it cannot be spoken to. The profile is nil if there is no sign of one.
+func Detect(info *fuel.Info) (Profile, []Problem) {
 	marks := exportsWith(info, "merit_abi_")
 	_, isCommand := info.Export("_start")
 	switch {
 	case len(marks) == 1 && marks[0] == flatMark:
 		return newFlat(info)
 	case len(marks) > 1:
-		return nil, []string{"it exports several marks of an ABI: " + strings.Join(marks, ", ")}
+		return nil, []Problem{{What: "it exports several marks of an ABI: " + strings.Join(marks, ", ")}}
 	case len(marks) == 1:
-		return nil, []string{fmt.Sprintf("it exports %s; this version of Merit supports %s", marks[0], flatMark)}
+		return nil, []Problem{{What: fmt.Sprintf("it exports %s; this version of Merit supports %s", marks[0], flatMark)}}
 	case isCommand && len(exportsWith(info, "merit_")) == 0:
 		return command{}, nil
 	}
-	return nil, []string{fmt.Sprintf("it exports neither %s (a reward module) nor _start (a WASI command)", flatMark)}
+	_, problems := newFlat(info)
+	problems[0].What += " (a reward module), nor _start (a WASI command)"
+	return nil, problems
+}
+
+// Powers lists what the exports of a module can score: a trajectory, a group.
+func Powers(info *fuel.Info) []string {
+	powers := []string{}
+	for _, p := range []struct{ export, power string }{{flatEvaluate, "trajectory"}, {flatGroup, "group"}} {
+		if _, ok := info.Export(p.export); ok {
+			powers = append(powers, p.power)
+		}
+	}
+	return powers
 }
 
 // Named finds the profile of a module that was detected elsewhere, or nil.

@@ -62,7 +62,7 @@ func readModule(path string, most int64) (wasm []byte, err error) {
 	}
 	return nil, &fault.Error{
 		Boundary: fault.Sandbox, Kind: kind, Where: path, What: "the reward module cannot be read", Err: err,
-		Hint: "build it with: merit reward build",
+		Hint: "check the path",
 	}
 }
 

@@ -1,11 +1,13 @@
 package console
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // advice is which command or flag helps with which faults. The packages below the
@@ -32,6 +34,10 @@ func advise(err error) {
 		f := fault.As(problem)
 		if f == nil || strings.HasPrefix(f.Hint, "did you mean") {
 			continue // that is better advice
+		}
+		if missing := new(interpreter.Missing); errors.As(problem, &missing) {
+			f.Hint = "run: merit " + missing.Interpreter.Name + " install"
+			continue
 		}
 		for _, a := range advice {
 			if a.boundary != f.Boundary || a.kind != "" && a.kind != f.Kind || a.where != nil && !a.where.MatchString(f.Where) {

@@ -2,8 +2,9 @@ package guest
 
 import (
 	"bytes"
+	"slices"
 
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 // traces are what compilers leave in a module: in the custom sections producers
@@ -25,9 +26,9 @@ var traces = []struct{ language, section, text, export, imported string }{
 }
 
 // Made finds out which language a module was written in, if it shows.
-func Made(info *fuel.Info) (Language, bool) {
+func Made(x *sandbox.Inspection) (Language, bool) {
 	for _, t := range traces {
-		if !found(info, t.section, t.text, t.export, t.imported) {
+		if !found(x, t.section, t.text, t.export, t.imported) {
 			continue
 		}
 		for _, l := range Languages() {
@@ -39,23 +40,17 @@ func Made(info *fuel.Info) (Language, bool) {
 	return Language{}, false
 }
 
-func found(info *fuel.Info, section, text, export, imported string) bool {
+func found(x *sandbox.Inspection, section, text, export, imported string) bool {
+	named := func(name string) func(sandbox.Extern) bool {
+		return func(e sandbox.Extern) bool { return e.Name == name }
+	}
 	switch {
 	case section != "":
-		for _, c := range info.Custom {
-			if c.Name == section && bytes.Contains(c.Content, []byte(text)) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(x.Sections, func(s sandbox.Section) bool {
+			return s.Name == section && bytes.Contains(s.Content, []byte(text))
+		})
 	case export != "":
-		_, ok := info.Export(export)
-		return ok
-	default:
-		for _, i := range info.Imports {
-			if i.Module+"."+i.Name == imported {
-				return true
-			}
-		}
+		return slices.ContainsFunc(x.Exports, named(export))
 	}
-	return false
+	return slices.ContainsFunc(x.Imports, named(imported))
 }

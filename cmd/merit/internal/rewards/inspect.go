@@ -1,20 +1,15 @@
 package rewards
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox/fuel"
 )
 
 type inspectOptions struct{ host *console.Host }
@@ -76,94 +71,38 @@ func (o *inspectOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func inspect(path string) (*inspection, error) {
-	wasm, err := os.ReadFile(path)
-	if err != nil {
-		return nil, console.CannotRead(err)
+	found, err := sandbox.Inspect(path, sandbox.DefaultConfig().Limits)
+	if err == nil && found.Refused {
+		err = found.Err()
 	}
-	info, err := fuel.Inspect(wasm, fuel.DefaultLimits())
-	var refused *fuel.Refused
-	if errors.As(err, &refused) {
-		return nil, refusals(path, refused)
-	} else if err != nil {
+	if err != nil {
 		return nil, err
 	}
+	size := found.Sizes
 	x := &inspection{
-		Module: path, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), Bytes: len(wasm), ABI: abiOf(info),
-		Powers: powersOf(info), Exports: []string{}, Imports: []string{}, Blockers: info.SnapshotBlockers(), Custom: []string{},
-		Functions: info.Functions, CodeBytes: info.CodeBytes, DataBytes: info.DataBytes,
-		LargestFunction: info.LargestFunction, MostLocals: info.MostLocals,
+		Module: path, Digest: found.Digest, Bytes: size.Bytes, ABI: conventions[found.ABI],
+		Powers: found.Powers, Exports: []string{}, Imports: []string{}, Blockers: found.Blockers, Custom: []string{},
+		Functions: size.Functions, CodeBytes: size.CodeBytes, DataBytes: size.DataBytes,
+		LargestFunction: size.LargestFunction, MostLocals: size.MostLocals,
+		MemoryPages: size.MemoryPages, MaxMemoryPages: size.MaxMemoryPages,
 	}
-	for _, e := range info.Exports {
-		x.Exports = append(x.Exports, extern(e.Name, e.Kind, e.Func))
+	for _, e := range found.Exports {
+		x.Exports = append(x.Exports, e.Name+" "+e.Type)
 	}
-	for _, i := range info.Imports {
-		x.Imports = append(x.Imports, extern(i.Module+"."+i.Name, i.Kind, i.Func))
+	for _, i := range found.Imports {
+		x.Imports = append(x.Imports, i.Name+" "+i.Type)
 	}
-	for _, c := range info.Custom {
+	for _, c := range found.Sections {
 		x.Custom = append(x.Custom, fmt.Sprintf("%s (%s)", c.Name, byteCount(c.Bytes)))
 		if c.Name == sandbox.ManifestSection && json.Valid(c.Content) {
 			x.Manifest = c.Content
 		}
 	}
-	if m := info.Memory; m != nil {
-		x.MemoryPages = int(m.Min)
-		if m.HasMax {
-			x.MaxMemoryPages = int(m.Max)
-		}
-	}
 	return x, nil
 }
 
-func extern(name string, kind fuel.Extern, f fuel.FuncType) string {
-	if kind == fuel.FuncExtern {
-		return name + " " + f.String()
-	}
-	return name + " " + kind.String()
-}
-
-// abiOf says which calling convention the exports announce.
-func abiOf(info *fuel.Info) string {
-	for _, e := range info.Exports {
-		if version, ok := strings.CutPrefix(e.Name, "merit_abi_"); ok {
-			return "flat v" + version
-		}
-	}
-	if _, ok := info.Export("_start"); ok {
-		return "command"
-	}
-	return "none"
-}
-
-func powersOf(info *fuel.Info) []string {
-	powers := []string{}
-	for _, p := range []struct{ export, power string }{{"merit_evaluate", "trajectory"}, {"merit_evaluate_group", "group"}} {
-		if _, ok := info.Export(p.export); ok {
-			powers = append(powers, p.power)
-		}
-	}
-	return powers
-}
-
-// refusals makes one error for each problem that the gate found.
-func refusals(path string, r *fuel.Refused) error {
-	var problems []error
-	for _, p := range r.Problems {
-		hint := "build the module again for WebAssembly 2.0 without extensions"
-		switch {
-		case p.Limit != "":
-			hint = "make it smaller, or raise the sandbox limit " + p.Limit
-		case p.Kind == fuel.Malformed:
-			hint = "is this a complete .wasm file? build it again: merit reward build"
-		case p.Kind == fuel.BadImport:
-			hint = "a reward may use merit_v1 and WASI only: no network, no other host"
-		}
-		problems = append(problems, &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: p.String(), Hint: hint})
-	}
-	if r.More > 0 {
-		problems = append(problems, &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: fmt.Sprintf("and %d more", r.More)})
-	}
-	return errors.Join(problems...)
-}
+// conventions are the calling conventions of modules as people are shown them.
+var conventions = map[string]string{"flat-1": "flat v1", "command-1": "command", "": "none"}
 
 func (o *inspectOptions) print(x *inspection) error {
 	var t ui.Table

@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/profile"
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// Inspection is what can be said of a reward without running it, by the code
+// that decides at Load.
+type Inspection struct {
+	Path     string
+	Name     string
+	Digest   string // sha256:… of all that decides about results
+	ABI      string // the calling convention, as in reward.Info; empty if there is no sign of one
+	Powers   []string
+	Manifest Manifest  // not known of a script, which has to run for it
+	Problems []Problem // why Load refuses it; empty if nothing shows
+	Refused  bool      // by the gate, which then says nothing else
+
+	// What follows is of modules that have passed the gate.
+
+	Exports, Imports []Extern
+	Sections         []Section // custom ones
+	Blockers         []string  // why every evaluation needs a new instance
+	Sizes            Sizes
+}
+
+// Problem is one reason to refuse a module.
+type Problem struct {
+	What   string
+	Hint   string
+	Export string // the export that is missing or wrong, or empty
+}
+
+// Extern is an import or export. The name of an import begins with its
+// module's: merit_v1.step.
+type Extern struct {
+	Name string
+	Type string // (i32) -> f64, memory, table, global
+}
+
+// Section is a custom section.
+type Section struct {
+	Name    string
+	Bytes   int
+	Content []byte // may be missing where the section is not kept
+}
+
+// Sizes are what a module measures.
+type Sizes struct {
+	Bytes, CodeBytes, DataBytes int
+	Functions, LargestFunction  int // a number, and bytes
+	MostLocals                  int
+	MemoryPages, MaxMemoryPages int // of 64 KiB; no maximum is 0
+}
+
+// Inspect looks at the reward in a file or folder without running it. The
+// error says that it cannot be read; what is wrong with it stands in Problems.
+func Inspect(path string, limits Limits) (*Inspection, error) {
+	s, err := source.File(path, languages(), int64(limits.ModuleMiB)<<20)
+	if err != nil {
+		return nil, err
+	}
+	cfg := DefaultConfig()
+	cfg.Limits, cfg.Workers = limits, 1
+	b, err := local.New(cfg.options(), languages())
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	found := b.Inspect(s)
+	x := &Inspection{Path: path, Name: found.Info.Name, Digest: found.Info.Digest, ABI: found.Info.ABI, Manifest: found.Manifest, Powers: []string{}}
+	x.judge(s.Wasm, found)
+	if found.Gate != nil {
+		x.measure(found.Gate)
+	}
+	return x, nil
+}
+
+// judge lists why the gate has refused the module, or why it is no reward.
+func (x *Inspection) judge(wasm []byte, found local.Inspection) {
+	if found.Refused != nil {
+		x.Refused = true
+		for _, p := range found.Refused.Problems {
+			x.Problems = append(x.Problems, Problem{What: p.String(), Hint: gateHint(wasm, p)})
+		}
+		if found.Refused.More > 0 {
+			x.Problems = append(x.Problems, Problem{What: fmt.Sprintf("and %d more", found.Refused.More)})
+		}
+	}
+	for _, p := range found.Problems {
+		hint := "build it with an SDK of this version of Merit"
+		if p.Export != "" {
+			hint = local.ExportHint
+		}
+		x.Problems = append(x.Problems, Problem{What: p.What, Hint: hint, Export: p.Export})
+	}
+}
+
+// settings are the limits of the gate that can be set.
+var settings = map[string]string{"Bytes": "sandbox.module_mib", "MemoryPages": "sandbox.memory_mib", "TableEntries": "sandbox.table_entries"}
+
+// gateHint says what can be done about a problem of the gate.
+func gateHint(wasm []byte, p fuel.Problem) string {
+	switch {
+	case settings[p.Limit] != "":
+		return "make it smaller, or raise " + settings[p.Limit] + " if you trust it"
+	case p.Limit != "":
+		return "make it smaller: this limit protects the compiler and cannot be raised"
+	case p.Kind == fuel.Malformed && !bytes.HasPrefix(wasm, []byte("\x00asm")):
+		return "this is not a WebAssembly file: give the module that a compiler makes of the source, or a script"
+	case p.Kind == fuel.Malformed:
+		return "the file may be damaged or cut short: build it again"
+	case p.Kind == fuel.BadImport:
+		return "a reward may use merit_v1 and WASI only: no network, no other host"
+	}
+	return "build the module again for WebAssembly 2.0 without extensions"
+}
+
+func (x *Inspection) measure(info *fuel.Info) {
+	x.Powers, x.Blockers = profile.Powers(info), info.SnapshotBlockers()
+	for _, e := range info.Exports {
+		x.Exports = append(x.Exports, extern(e.Name, e.Kind, e.Func))
+	}
+	for _, i := range info.Imports {
+		x.Imports = append(x.Imports, extern(i.Module+"."+i.Name, i.Kind, i.Func))
+	}
+	for _, c := range info.Custom {
+		x.Sections = append(x.Sections, Section{c.Name, c.Bytes, c.Content})
+	}
+	x.Sizes = Sizes{
+		Bytes: info.Bytes, CodeBytes: info.CodeBytes, DataBytes: info.DataBytes,
+		Functions: info.Functions, LargestFunction: info.LargestFunction, MostLocals: info.MostLocals,
+	}
+	if m := info.Memory; m != nil {
+		x.Sizes.MemoryPages = int(m.Min)
+		if m.HasMax {
+			x.Sizes.MaxMemoryPages = int(m.Max)
+		}
+	}
+}
+
+func extern(name string, kind fuel.Extern, f fuel.FuncType) Extern {
+	if kind == fuel.FuncExtern {
+		return Extern{name, f.String()}
+	}
+	return Extern{name, kind.String()}
+}
+
+// Err is every problem as a *fault.Error, or nil if there is none.
+func (x *Inspection) Err() error {
+	var all []error
+	for _, p := range x.Problems {
+		all = append(all, &fault.Error{Boundary: fault.Sandbox, Kind: fault.Refused, Where: x.Path, What: p.What, Hint: p.Hint})
+	}
+	return errors.Join(all...)
+}
