@@ -88,7 +88,7 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 	if plan.Members == 0 {
 		plan.Members = c.cfg.Members
 	}
-	b := newBoard(plan, c.cfg.Retries, onProgress)
+	q := newQueue(plan, c.cfg.Retries, onProgress)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	active := min(len(c.workers), plan.Groups*plan.Members)
@@ -96,18 +96,18 @@ func (c *Collector) Collect(ctx context.Context, plan Plan, onProgress func(Prog
 	var wg sync.WaitGroup
 	for _, w := range c.workers[:active] {
 		wg.Go(func() {
-			if err := w.run(ctx, b, share); err != nil {
+			if err := w.run(ctx, q, share); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	wg.Wait()
-	stats := b.stats()
+	stats := q.stats()
 	stats.Elapsed = time.Since(began)
 	if err := context.Cause(ctx); err != nil {
 		return nil, stats, err
 	}
-	groups := b.groups(c.workers[0].spec.Name)
+	groups := q.groups(c.workers[0].spec.Name)
 	if err := checkStarts(groups); err != nil {
 		return nil, stats, err
 	}

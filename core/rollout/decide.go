@@ -27,7 +27,7 @@ func (w *worker) decide(ctx context.Context) error {
 			Features: s.features,
 			Mask:     s.mask,
 			Actions:  w.spec.Actions,
-			Seed:     w.board.decision(s.job, len(s.t.Steps)),
+			Seed:     w.queue.decision(s.job, len(s.t.Steps)),
 		})
 	}
 	if len(w.rows) == 0 {

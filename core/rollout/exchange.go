@@ -146,7 +146,7 @@ const maxErrorText = 2048
 // lose ends an attempt at the episode in s: it is begun again, or, if that was
 // the last attempt, filed with its error.
 func (w *worker) lose(s *slot, cause error, crashed bool) {
-	if w.board.again(s.job, crashed) {
+	if w.queue.again(s.job, crashed) {
 		*s = slot{}
 		w.busy--
 		return

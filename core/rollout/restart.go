@@ -41,7 +41,7 @@ func (w *worker) start(ctx context.Context) error {
 // first opens the environment for the first time. What fails then is wrong with
 // the environment and is said at once, unless another worker has it running:
 // then it is a crash like any other.
-func (w *worker) first(ctx context.Context, b *board) error {
+func (w *worker) first(ctx context.Context, q *queue) error {
 	err := w.start(ctx)
 	if err == nil || ctx.Err() != nil || errors.Is(err, fault.Of(fault.Plugin, fault.Protocol)) {
 		return err
@@ -52,12 +52,12 @@ func (w *worker) first(ctx context.Context, b *board) error {
 	if spec == nil {
 		return err
 	}
-	w.board, w.spec = b, *spec
+	w.queue, w.spec = q, *spec
 	return w.restart(ctx, err)
 }
 
 // prepare makes w ready for a collection.
-func (w *worker) prepare(ctx context.Context, b *board, share int) error {
+func (w *worker) prepare(ctx context.Context, q *queue, share int) error {
 	c := w.collector
 	if c.cfg.MaxSteps == 0 && w.spec.MaxSteps == 0 {
 		return &fault.Error{
@@ -67,7 +67,7 @@ func (w *worker) prepare(ctx context.Context, b *board, share int) error {
 		}
 	}
 	n := min(w.spec.Slots, share)
-	w.board, w.slots, w.busy, w.alone, w.apart = b, make([]slot, n), 0, false, false
+	w.queue, w.slots, w.busy, w.alone, w.apart = q, make([]slot, n), 0, false, false
 	w.limit, w.version = c.cfg.MaxSteps, c.policy.Version()
 	w.chunk = min(cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), maxChunk)
 	w.crashes = w.crashes[:0]
@@ -79,7 +79,7 @@ func (w *worker) prepare(ctx context.Context, b *board, share int) error {
 
 // forget lets go of a collection.
 func (w *worker) forget() {
-	w.board, w.slots, w.observations, w.decisions = nil, nil, nil, nil
+	w.queue, w.slots, w.observations, w.decisions = nil, nil, nil, nil
 }
 
 // restart opens the environment again after a fault.
@@ -101,7 +101,7 @@ func (w *worker) restart(ctx context.Context, cause error) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		w.board.restarted()
+		w.queue.restarted()
 		err := w.start(ctx)
 		switch {
 		case err == nil:

@@ -26,7 +26,7 @@ type worker struct {
 	crashes []time.Time // since the last finished episode
 
 	// Of the collection under way:
-	board   *board
+	queue   *queue
 	slots   []slot
 	busy    int  // slots that are not idle
 	alone   bool // the one episode in the environment is to be the only one
@@ -41,14 +41,14 @@ type worker struct {
 	decisions    []policy.Decision
 }
 
-// run plays episodes of b, at most share of them at a time, until none is left.
-func (w *worker) run(ctx context.Context, b *board, share int) error {
+// run plays episodes of q, at most share of them at a time, until none is left.
+func (w *worker) run(ctx context.Context, q *queue, share int) error {
 	if w.env == nil {
-		if err := w.first(ctx, b); err != nil {
+		if err := w.first(ctx, q); err != nil {
 			return err
 		}
 	}
-	if err := w.prepare(ctx, b, share); err != nil {
+	if err := w.prepare(ctx, q, share); err != nil {
 		return err
 	}
 	defer w.forget()
@@ -86,11 +86,11 @@ func (w *worker) fill() {
 		if s.phase != idle || w.alone {
 			continue
 		}
-		j, alone, ok := w.board.take(w.busy == 0)
+		j, alone, ok := w.queue.take(w.busy == 0)
 		if !ok {
 			return
 		}
-		s.begin(j, w.board.begin(j, w.spec.Name), w.chunk, time.Now())
+		s.begin(j, w.queue.begin(j, w.spec.Name), w.chunk, time.Now())
 		w.busy++
 		w.alone = alone
 		if alone && !w.apart {
@@ -202,7 +202,7 @@ func (w *worker) finish(s *slot, reason rl.StopReason) {
 
 // leave files the episode of s and frees the slot.
 func (w *worker) leave(s *slot) {
-	w.board.finish(s.job, s.t)
+	w.queue.finish(s.job, s.t)
 	*s = slot{}
 	w.busy--
 }

@@ -26,7 +26,7 @@ func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, 
 	if err != nil {
 		return nil, err
 	}
-	batch, err := l.judge.Run(ctx, groups)
+	batch, err := l.scoring.Run(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
@@ -51,13 +51,13 @@ func (l *loop) validate(ctx context.Context, it *iteration) error {
 	if it.line.Iteration == 0 { // every later validation plays the same starts
 		it.starts = run.EpisodeStarts{Split: SplitValidation, Starts: e.starts}
 	}
-	it.line.Best = it.judge(l.s.Train, score)
+	it.line.Best = it.best(l.s.Train, score)
 	return nil
 }
 
-// judge keeps the books of early stop and reports whether s is the best
+// best counts towards the early stop and reports whether s is the best
 // validation so far: more success, or as much with a higher return.
-func (it *iteration) judge(t Config, s run.Score) bool {
+func (it *iteration) best(t Config, s run.Score) bool {
 	c := &it.cursor
 	better := c.Iteration == 0 || s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return
 	c.Unimproved++

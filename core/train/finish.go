@@ -21,7 +21,7 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 		Stop: c.Stop, Iterations: c.Iteration, Best: c.Best.Iteration, EnvSteps: c.EnvSteps, Episodes: c.Episodes,
 		Outcomes: c.Outcomes, Rewards: l.dir.Manifest().Rewards,
 	}
-	untrained, trained, err := l.contestants(ctx)
+	untrained, trained, err := l.finalists(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	return s, l.dir.WriteReport(html)
 }
 
-// contestants returns the untrained policy, made again from the seed, and the
+// finalists returns the untrained policy, made again from the seed, and the
 // policy of the best checkpoint.
-func (l *loop) contestants(ctx context.Context) (untrained, trained *learn.Policy, err error) {
+func (l *loop) finalists(ctx context.Context) (untrained, trained *learn.Policy, err error) {
 	spec, err := l.spec(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -29,7 +29,7 @@ type loop struct {
 	collector *rollout.Collector // plays the train split
 	validator *rollout.Collector // plays the validation split
 	credit    credit.Pipeline    // of training
-	judge     credit.Pipeline    // of evaluations, which only score
+	scoring   credit.Pipeline    // of evaluations, which only score
 
 	cursor run.Cursor // where the run stands: behind the last recorded iteration
 }
@@ -45,8 +45,8 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 		s.PPO.Schedule.Updates = max(s.Train.Iterations, s.PPO.Schedule.WarmUp+1)
 	}
 	l := &loop{s: s, deps: deps, dir: dir, seed: rl.Seed(s.Seed)}
-	l.judge = credit.Pipeline{Rewards: reward.NewPool(deps.Rewards, s.Rollout.Parallel), Align: s.Align}
-	l.credit = l.judge
+	l.scoring = credit.Pipeline{Rewards: reward.NewPool(deps.Rewards, s.Rollout.Parallel), Align: s.Align}
+	l.credit = l.scoring
 	l.credit.Advantage = &l.s.Advantage
 	l.cursor = run.Cursor{Seed: s.Seed, Outcomes: map[string]int{}}
 	spec, err := l.spec(ctx)

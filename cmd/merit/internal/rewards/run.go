@@ -61,7 +61,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 			return o.print(t, evaluations[i])
 		}
 	}
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.id), Hint: "leave --id away for the first one"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.id), Hint: "omit --id for the first one"}
 }
 
 func (o *runOptions) print(t *rl.Trajectory, e reward.Evaluation) error {

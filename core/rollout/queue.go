@@ -15,9 +15,9 @@ type job struct {
 	attempt       int // 0-based
 }
 
-// board is what the workers of a collection share: the jobs that wait and the
+// queue is what the workers of a collection share: the jobs that wait and the
 // episodes that are done, by index.
-type board struct {
+type queue struct {
 	plan    Plan
 	retries int
 	notify  func(Progress)
@@ -31,9 +31,9 @@ type board struct {
 	retried  int
 }
 
-func newBoard(plan Plan, retries int, notify func(Progress)) *board {
+func newQueue(plan Plan, retries int, notify func(Progress)) *queue {
 	total := plan.Groups * plan.Members
-	return &board{
+	return &queue{
 		plan: plan, retries: retries, notify: notify,
 		episodes: make([]*rl.Trajectory, total),
 		progress: Progress{Total: total},
@@ -41,23 +41,23 @@ func newBoard(plan Plan, retries int, notify func(Progress)) *board {
 }
 
 // take returns the next job for a worker, if there is one that it may have now.
-func (b *board) take(idle bool) (j job, alone, ok bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (q *queue) take(idle bool) (j job, alone, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	switch {
-	case len(b.waiting) > 0:
-		j, b.waiting = b.waiting[0], b.waiting[1:]
+	case len(q.waiting) > 0:
+		j, q.waiting = q.waiting[0], q.waiting[1:]
 		return j, false, true
-	case b.next < len(b.episodes):
-		b.next++
-		return job{group: (b.next - 1) / b.plan.Members, member: (b.next - 1) % b.plan.Members}, false, true
-	case idle && len(b.alone) > 0:
+	case q.next < len(q.episodes):
+		q.next++
+		return job{group: (q.next - 1) / q.plan.Members, member: (q.next - 1) % q.plan.Members}, false, true
+	case idle && len(q.alone) > 0:
 		// Members of one group tend to meet the same fault: take turns among
 		// the groups, so that healthy episodes are finished in between.
-		slices.SortFunc(b.alone, func(x, y job) int {
+		slices.SortFunc(q.alone, func(x, y job) int {
 			return cmp.Or(cmp.Compare(x.member, y.member), cmp.Compare(x.group, y.group))
 		})
-		j, b.alone = b.alone[0], b.alone[1:]
+		j, q.alone = q.alone[0], q.alone[1:]
 		return j, true, true
 	}
 	return job{}, false, false
@@ -66,58 +66,58 @@ func (b *board) take(idle bool) (j job, alone, ok bool) {
 // again queues a lost attempt's successor and reports whether there is one.
 // After a crash, which takes every episode of an environment with it, the last
 // attempt runs alone, so that the next crash costs only its own culprit.
-func (b *board) again(j job, crashed bool) bool {
-	if j.attempt >= b.retries {
+func (q *queue) again(j job, crashed bool) bool {
+	if j.attempt >= q.retries {
 		return false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.retried++
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.retried++
 	j.attempt++
-	if crashed && j.attempt == b.retries {
-		b.alone = append(b.alone, j)
+	if crashed && j.attempt == q.retries {
+		q.alone = append(q.alone, j)
 	} else {
-		b.waiting = append(b.waiting, j)
+		q.waiting = append(q.waiting, j)
 	}
 	return true
 }
 
 // finish files the episode of a job.
-func (b *board) finish(j job, t *rl.Trajectory) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.episodes[j.group*b.plan.Members+j.member] = t
-	b.progress.Episodes++
-	b.progress.Steps += len(t.Steps)
+func (q *queue) finish(j job, t *rl.Trajectory) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.episodes[j.group*q.plan.Members+j.member] = t
+	q.progress.Episodes++
+	q.progress.Steps += len(t.Steps)
 	switch {
 	case t.StopReason == rl.StopError:
-		b.progress.Failed++
+		q.progress.Failed++
 	case t.StopReason == rl.StopTerminated && t.Steps[len(t.Steps)-1].EnvReward > 0:
-		b.progress.Successes++
+		q.progress.Successes++
 	}
-	if b.notify != nil {
-		b.notify(b.progress)
-	}
-}
-
-func (b *board) restarted() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.progress.Restarts++
-	if b.notify != nil {
-		b.notify(b.progress)
+	if q.notify != nil {
+		q.notify(q.progress)
 	}
 }
 
-func (b *board) stats() Stats { return Stats{Progress: b.progress, Retried: b.retried} }
+func (q *queue) restarted() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.progress.Restarts++
+	if q.notify != nil {
+		q.notify(q.progress)
+	}
+}
+
+func (q *queue) stats() Stats { return Stats{Progress: q.progress, Retried: q.retried} }
 
 // begin returns the empty trajectory of a job.
-func (b *board) begin(j job, task string) *rl.Trajectory {
-	g := b.plan.FirstGroup + j.group
-	seed := uint64(b.plan.Seed.Path(uint64(g)))
+func (q *queue) begin(j job, task string) *rl.Trajectory {
+	g := q.plan.FirstGroup + j.group
+	seed := uint64(q.plan.Seed.Path(uint64(g)))
 	return &rl.Trajectory{
-		ID:       b.plan.trajectoryID(g, j.member),
-		Group:    b.plan.groupID(g),
+		ID:       q.plan.trajectoryID(g, j.member),
+		Group:    q.plan.groupID(g),
 		Task:     taskID(task, seed),
 		Seed:     seed,
 		Messages: []rl.Message{},
@@ -125,20 +125,20 @@ func (b *board) begin(j job, task string) *rl.Trajectory {
 }
 
 // decision returns the randomness of the decision at a step.
-func (b *board) decision(j job, step int) rl.Seed {
-	return b.plan.Seed.Path(uint64(b.plan.FirstGroup+j.group), uint64(j.member), uint64(step))
+func (q *queue) decision(j job, step int) rl.Seed {
+	return q.plan.Seed.Path(uint64(q.plan.FirstGroup+j.group), uint64(j.member), uint64(step))
 }
 
 // groups returns the finished groups in order.
-func (b *board) groups(task string) []*rl.Group {
-	groups := make([]*rl.Group, b.plan.Groups)
+func (q *queue) groups(task string) []*rl.Group {
+	groups := make([]*rl.Group, q.plan.Groups)
 	for i := range groups {
-		g := b.plan.FirstGroup + i
-		seed := uint64(b.plan.Seed.Path(uint64(g)))
+		g := q.plan.FirstGroup + i
+		seed := uint64(q.plan.Seed.Path(uint64(g)))
 		groups[i] = &rl.Group{
-			ID:           b.plan.groupID(g),
+			ID:           q.plan.groupID(g),
 			Task:         rl.Task{ID: taskID(task, seed), Seed: seed},
-			Trajectories: b.episodes[i*b.plan.Members : (i+1)*b.plan.Members : (i+1)*b.plan.Members],
+			Trajectories: q.episodes[i*q.plan.Members : (i+1)*q.plan.Members : (i+1)*q.plan.Members],
 		}
 	}
 	return groups
