@@ -6,7 +6,6 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // MaxLine is the longest line in bytes that is read.
 const MaxLine = 64 << 20
 
@@ -28,7 +29,9 @@ type Reader struct {
 	bytes   int64
 	buffer  *bufio.Reader
 	long    []byte // a line longer than the buffer
+	columns []Column
 	closers []func() error
+	begun   bool // a line that is not blank has been read
 	ended   bool // the last line had no line break
 }
 
@@ -107,9 +110,7 @@ type Line struct {
 // cutShort reports whether the file ends in the middle of the JSON of l, or in
 // the zeros of a file system that lost the rest.
 func (l Line) cutShort() bool {
-	var raw json.RawMessage
-	err := json.NewDecoder(bytes.NewReader(bytes.TrimRight(l.Text, "\x00"))).Decode(&raw)
-	return l.open && errors.Is(err, io.ErrUnexpectedEOF)
+	return l.open && opensValue(bytes.TrimRight(l.Text, "\x00"))
 }
 
 // Clone returns l with a text of its own.
@@ -127,12 +128,44 @@ func (r *Reader) Line() (Line, error) {
 		}
 		r.bytes += int64(len(text))
 		if r.line == 1 {
-			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+			text = bytes.TrimPrefix(text, byteOrderMark)
 		}
-		if text = bytes.TrimSpace(text); len(text) > 0 {
-			return Line{r.line, text, r.ended}, nil
+		if text = bytes.TrimSpace(text); len(text) == 0 {
+			continue
+		}
+		if !r.begun {
+			if err := r.foreign(text, r.more); err != nil {
+				return Line{}, err
+			}
+			r.begun = true
+		}
+		return Line{r.line, text, r.ended}, nil
+	}
+}
+
+// All returns the rest of the file, decompressed and without a byte order mark:
+// at most limit bytes, or an error.
+func (r *Reader) All(limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r.buffer, limit+1))
+	if err != nil {
+		return nil, r.cannotRead(err)
+	}
+	if int64(len(data)) > limit {
+		return nil, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Exhausted, Where: r.name,
+			What: fmt.Sprintf("more than %d bytes", limit), Hint: "split the file",
 		}
 	}
+	r.bytes += int64(len(data))
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	first, rest, _ := bytes.Cut(bytes.TrimLeft(data, " \t\r\n"), []byte("\n"))
+	return data, r.foreign(bytes.TrimSpace(first), func() bool { return len(rest) > 0 })
+}
+
+// more reports whether anything follows the line that was read.
+func (r *Reader) more() bool {
+	_, err := r.buffer.Peek(1)
+	return err == nil
 }
 
 // At names a line of the file.
@@ -166,6 +199,9 @@ func (r *Reader) read() ([]byte, error) {
 	}
 	switch {
 	case len(line) > MaxLine:
+		if err := r.foreign(bytes.TrimSpace(line[:1<<10]), r.more); err != nil && !r.begun {
+			return nil, err
+		}
 		return nil, r.fault(r.line, fault.Exhausted, fmt.Sprintf("the line is longer than %d MiB", MaxLine>>20), nil)
 	case err == nil:
 		return line, nil
@@ -174,10 +210,15 @@ func (r *Reader) read() ([]byte, error) {
 	case errors.Is(err, io.EOF):
 		r.ended = true
 		return line, nil
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.fault(r.line, fault.Corrupt, "the compressed file is truncated", nil)
 	}
-	return nil, r.fault(r.line, fault.Corrupt, "cannot read", err)
+	return nil, r.cannotRead(err)
+}
+
+func (r *Reader) cannotRead(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return r.fault(r.line, fault.Corrupt, "the compressed file is truncated", nil)
+	}
+	return r.fault(r.line, fault.Corrupt, "cannot read", err)
 }
 
 func (r *Reader) truncated(l Line) error {

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -9,20 +10,43 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Trajectory decodes a line into a trajectory that is fit for the pipeline. It
-// may be called from several goroutines at once.
+// Map makes the reader take fields of trajectories from other columns.
+func (r *Reader) Map(columns []Column) { r.columns = columns }
+
+// Trajectory decodes a line into a trajectory that is fit for the pipeline;
+// columns that Merit does not know are in its metadata. It may be called from
+// several goroutines at once.
 func (r *Reader) Trajectory(l Line) (*rl.Trajectory, error) {
-	t, err := rl.DecodeTrajectory(l.Text, l.Number)
-	switch {
-	case err == nil:
-		return t, nil
-	case l.cutShort():
+	t, err := r.decode(l)
+	if err != nil && l.cutShort() {
 		return nil, r.truncated(l)
 	}
-	return nil, &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: r.At(l.Number), What: err.Error(),
-		Hint: `each line needs "messages": [{"role": …, "content": …}, …]`,
+	if f := fault.As(err); f != nil {
+		f.Where = r.At(l.Number)
 	}
+	return t, err
+}
+
+func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
+	text := l.Text
+	if r.columns != nil {
+		var err error
+		if text, err = renamed(text, r.columns); err != nil {
+			return nil, err
+		}
+	}
+	t, err := rl.DecodeTrajectory(text, l.Number)
+	if err != nil {
+		return nil, invalid(`each line needs "messages": [{"role": …, "content": …}, …]`, "%v", err)
+	}
+	if err := keepColumns(t, text); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+func invalid(hint, format string, args ...any) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // NextTrajectory reads the next trajectory, or returns io.EOF.
@@ -32,6 +56,22 @@ func (r *Reader) NextTrajectory() (*rl.Trajectory, error) {
 		return nil, err
 	}
 	return r.Trajectory(l)
+}
+
+// NextGood reads the next trajectory that can be used, or returns io.EOF. Lines
+// before it that cannot be used are added to bad.
+func (r *Reader) NextGood(bad *Bad) (*rl.Trajectory, error) {
+	for {
+		l, err := r.Line()
+		if err != nil {
+			return nil, err
+		}
+		t, err := r.Trajectory(l)
+		if err == nil {
+			return t, nil
+		}
+		bad.Add(l.Number, err)
+	}
 }
 
 // Trajectories yields the trajectories of the file at path in order, and at

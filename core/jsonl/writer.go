@@ -37,13 +37,13 @@ func Create(path string, stdout io.Writer) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
-			return nil, cannotWrite(err)
+			return nil, CannotWrite(err)
 		}
 		return newWriter("", f, f.Close, func() { f.Close() }), nil
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
-		return nil, cannotWrite(err)
+		return nil, CannotWrite(err)
 	}
 	return newWriter(filepath.Ext(path), f, f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }), nil
 }
@@ -78,7 +78,7 @@ func compressor(ending string, to io.Writer) io.WriteCloser {
 // Write writes bytes as they are.
 func (w *Writer) Write(p []byte) (int, error) {
 	n, err := w.buffer.Write(p)
-	return n, cannotWrite(err)
+	return n, CannotWrite(err)
 }
 
 // Encode writes v as one line of JSON.
@@ -100,10 +100,10 @@ func (w *Writer) Close() error {
 	}
 	if err != nil || w.commit == nil {
 		w.Drop()
-		return cannotWrite(err)
+		return CannotWrite(err)
 	}
 	w.drop = nil
-	return cannotWrite(w.commit())
+	return CannotWrite(w.commit())
 }
 
 // Drop throws away what was written. It does nothing after Close.
@@ -114,8 +114,9 @@ func (w *Writer) Drop() {
 	}
 }
 
-// cannotWrite is err, if any, as a fault of storage.
-func cannotWrite(err error) error {
+// CannotWrite is an error of the operating system, if any, as a fault of storage:
+// Exhausted where a disk, a quota or a file size limit is used up.
+func CannotWrite(err error) error {
 	if err == nil {
 		return nil
 	}

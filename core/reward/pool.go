@@ -78,23 +78,46 @@ func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(don
 		flat = append(flat, g.Trajectories...)
 		ends = append(ends, len(flat))
 	}
-	return p.evaluate(ctx, flat, ends, onDone)
+	if onDone == nil {
+		return p.evaluate(ctx, flat, ends, nil)
+	}
+	var mu sync.Mutex
+	done := 0
+	return p.evaluate(ctx, flat, ends, func(members []Evaluation, _ int) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += len(members)
+		onDone(done)
+	})
 }
 
 // EvaluateAll scores trajectories that stand in no groups, such as those of a
 // file, and returns the evaluations in the same order. For rewards that
 // compare the members of a group, trajectories of the same non-empty Group are
-// one, wherever they stand.
-func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onDone func(done int)) ([]Evaluation, error) {
+// one, wherever they stand. OnResult, which may be nil, is told each evaluation
+// and its position as soon as there is one, by several goroutines at once; what
+// it was told is of use even if ctx ends.
+func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onResult func(i int, e Evaluation)) ([]Evaluation, error) {
+	var tell func([]Evaluation, int)
 	if !p.groups {
-		return p.evaluate(ctx, trajectories, nil, onDone)
+		if onResult != nil {
+			tell = func(one []Evaluation, at int) { onResult(at, one[0]) }
+		}
+		return p.evaluate(ctx, trajectories, nil, tell)
 	}
 	order, ends := byGroup(trajectories)
 	sorted := make([]*rl.Trajectory, len(order))
 	for i, at := range order {
 		sorted[i] = trajectories[at]
 	}
-	found, err := p.evaluate(ctx, sorted, ends, onDone)
+	if onResult != nil {
+		tell = func(members []Evaluation, from int) {
+			for k, e := range members {
+				onResult(order[from+k], e)
+			}
+		}
+	}
+	found, err := p.evaluate(ctx, sorted, ends, tell)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +150,10 @@ func byGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 }
 
 // evaluate scores flat. A unit of work is a group, ending at ends, if some
-// part needs whole groups, and a trajectory otherwise.
-func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, onDone func(int)) ([]Evaluation, error) {
+// part needs whole groups, and a trajectory otherwise. Tell, which may be nil,
+// gets each unit that was finished before ctx ended and where it begins in
+// flat, from the goroutine that scored it.
+func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, tell func(unit []Evaluation, from int)) ([]Evaluation, error) {
 	units := len(flat)
 	if p.groups {
 		units = len(ends)
@@ -145,8 +170,6 @@ func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, 
 	out := make([]Evaluation, len(flat))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
 	for range min(p.parallel, units) {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -156,11 +179,8 @@ func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, 
 				}
 				from, to := bounds(unit)
 				p.score(ctx, flat[from:to], out[from:to])
-				if onDone != nil && ctx.Err() == nil {
-					mu.Lock()
-					done += to - from
-					onDone(done)
-					mu.Unlock()
+				if tell != nil && ctx.Err() == nil {
+					tell(out[from:to], from)
 				}
 			}
 		})

@@ -52,7 +52,19 @@ type Info struct {
 	ABI          string       `json:"abi"`
 	StepIndexing StepIndexing `json:"step_index"`
 	Group        bool         `json:"group"` // compares the members of a group
+	GroundTruth  Use          `json:"-"`
 }
+
+// Use says whether a reward looks at a part of a trajectory, as far as that is
+// known before it runs: a script says so in its signature, a module does not.
+type Use int
+
+// The closed set of uses.
+const (
+	UseUnknown Use = iota
+	UseRead
+	UseIgnored
+)
 
 // Scorer scores trajectories. It is safe for concurrent use, deterministic in
 // everything but Elapsed, and keeps nothing between calls. Failures are

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// DecodeTrajectory reads a trajectory from its JSON. Unknown fields are
-// ignored, but what the pipeline relies on is checked: see Trajectory.Check. A
-// trajectory without an id is called line-N after its number in the file.
+// DecodeTrajectory reads a trajectory from its JSON. Unknown fields are not
+// read (package jsonl keeps them), but what the pipeline relies on is checked:
+// see Trajectory.Check. A trajectory without an id is called line-N after its
+// number in the file.
 func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	t := new(Trajectory)
 	if err := json.Unmarshal(text, t); err != nil {

@@ -1,8 +1,10 @@
 package scoring
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"hash/crc64"
 	"io"
 	"slices"
 	"sync"
@@ -20,59 +22,91 @@ const (
 	ChunkBytes        = 32 << 20
 )
 
+// item is a trajectory and a checksum of the line that it came from.
+type item struct {
+	*rl.Trajectory
+	sum uint64
+}
+
+// lineSum tells lines apart that were changed by mistake.
+var lineSum = crc64.MakeTable(crc64.ECMA)
+
 // chunks cuts a file into pieces that fit into memory.
 type chunks struct {
 	in       *jsonl.Reader
 	parallel int
 	group    bool
-	pending  []*rl.Trajectory // read, but perhaps not the whole of their group
-	seen     map[string]bool  // groups of earlier chunks
+	skipBad  bool
+	bad      jsonl.Bad       // lines that cannot be used
+	truth    truth           // lines that have a ground truth
+	ended    bool            // the whole file has been read
+	pending  []item          // read, but perhaps not the whole of their group
+	seen     map[string]bool // groups of earlier chunks
 }
 
-// next returns the next trajectories, none at the end.
-func (c *chunks) next() ([]*rl.Trajectory, error) {
+// next returns the next trajectories, none at the end. Lines that cannot be
+// used are omitted, or, unless skipBad, an error that names those of the whole
+// file.
+func (c *chunks) next(ctx context.Context) ([]item, error) {
 	for {
-		block, ended, err := c.block()
+		block, err := c.block()
+		for c.bad.Count > 0 && !c.skipBad && err == nil && !c.ended {
+			if err = context.Cause(ctx); err == nil {
+				_, err = c.block()
+			}
+		}
+		if !c.skipBad {
+			err = errors.Join(c.bad.Err(c.in.Name()), err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		all := append(c.pending, block...)
 		cut := len(all)
-		if c.group && !ended {
+		if c.group && !c.ended {
 			for cut > 0 && all[cut-1].Group != "" && all[cut-1].Group == all[len(all)-1].Group {
 				cut--
 			}
 		}
 		c.pending = slices.Clone(all[cut:])
-		if cut > 0 || ended {
+		if cut > 0 || c.ended {
 			return all[:cut], c.remember(all[:cut])
 		}
 	}
 }
 
 // block reads and decodes lines up to the bounds of a chunk.
-func (c *chunks) block() (ts []*rl.Trajectory, ended bool, err error) {
+func (c *chunks) block() ([]item, error) {
 	var lines []jsonl.Line
 	for start := c.in.Bytes(); len(lines) < ChunkTrajectories && c.in.Bytes()-start < ChunkBytes; {
 		line, err := c.in.Line()
 		if errors.Is(err, io.EOF) {
-			ended = true
+			c.ended = true
 			break
 		} else if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		lines = append(lines, line.Clone())
 	}
-	ts = make([]*rl.Trajectory, len(lines))
-	err = each(len(lines), c.parallel, func(i int) (err error) {
-		ts[i], err = c.in.Trajectory(lines[i])
-		return err
+	items, errs := make([]item, len(lines)), make([]error, len(lines))
+	each(len(lines), c.parallel, func(i int) {
+		items[i].Trajectory, errs[i] = c.in.Trajectory(lines[i])
+		items[i].sum = crc64.Checksum(lines[i].Text, lineSum)
 	})
-	return ts, ended, err
+	good := items[:0]
+	for i, err := range errs {
+		if err != nil {
+			c.bad.Add(lines[i].Number, err)
+			continue
+		}
+		c.truth.note(items[i].Trajectory, lines[i])
+		good = append(good, items[i])
+	}
+	return good, nil
 }
 
 // remember notes the groups of a chunk and refuses one that came before.
-func (c *chunks) remember(chunk []*rl.Trajectory) error {
+func (c *chunks) remember(chunk []item) error {
 	if !c.group {
 		return nil
 	}
@@ -93,27 +127,19 @@ func (c *chunks) remember(chunk []*rl.Trajectory) error {
 	return nil
 }
 
-// each calls f for 0 … n−1 on up to parallel goroutines and returns the error
-// of the least index.
-func each(n, parallel int, f func(i int) error) error {
+// each calls f for 0 … n−1 on up to parallel goroutines.
+func each(n, parallel int, f func(i int)) {
 	if parallel <= 0 {
 		parallel = processors.Count()
 	}
 	parts := max(1, min(parallel, n/16))
-	errs := make([]error, parts)
 	var all sync.WaitGroup
 	for p := range parts {
 		all.Go(func() {
-			for i := p * n / parts; i < (p+1)*n/parts && errs[p] == nil; i++ {
-				errs[p] = f(i)
+			for i := p * n / parts; i < (p+1)*n/parts; i++ {
+				f(i)
 			}
 		})
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

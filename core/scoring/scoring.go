@@ -1,15 +1,18 @@
 // Package scoring runs a reward over a file of trajectories of any length: it
 // reads in chunks, scores each chunk with core/reward's pool and writes one
 // result a line in input order, so memory is bounded and the bytes are the
-// same at any parallelism.
+// same at any parallelism. A pass that was stopped can be resumed and ends with
+// the bytes of one that was not.
 package scoring
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
-	"strings"
+	"sync"
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
@@ -18,99 +21,162 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Result is what one line of results says about one trajectory. It holds
-// nothing that the wall clock decides.
-type Result struct {
-	ID          string          `json:"id"`
-	Outcome     reward.Outcome  `json:"outcome"`
-	Score       *float64        `json:"score"` // null unless scored
-	StepOutputs []rl.StepOutput `json:"step_outputs"`
-	Metrics     rl.Metrics      `json:"metrics"`
-	Reason      string          `json:"reason"`
-	Fuel        uint64          `json:"fuel"`
-}
-
-// NewResult says what e means for t.
-func NewResult(t *rl.Trajectory, e reward.Evaluation) Result {
-	r := Result{ID: t.ID, Outcome: e.Outcome, StepOutputs: []rl.StepOutput{}, Reason: e.Reason, Fuel: e.Fuel}
-	if e.Outcome == reward.Scored {
-		r.Score, r.Reason = &e.Result.Score, e.Result.Reason
-		r.Metrics = e.Result.Metrics
-		r.StepOutputs = append(r.StepOutputs, e.Result.StepOutputs...)
-	}
-	if said, _, _ := strings.Cut(e.Log, "\n"); e.Outcome == reward.Trap && said != "" {
-		r.Reason += ": " + said // a panic's own words
-	}
-	return r
-}
-
 // Run is one pass over a file.
 type Run struct {
 	Pool     *reward.Pool
-	Parallel int  // goroutines that decode and encode; 0 is one for each processor
+	Parallel int  // goroutines that decode; 0 is one for each processor
 	Group    bool // the reward compares the members of a group
-	Log      *slog.Logger
+	// SkipBad omits lines that cannot be used and lists them in the summary; a
+	// group reward compares the members that are left.
+	SkipBad     bool
+	GroundTruth reward.Use   // whether the reward reads it
+	Log         *slog.Logger // nil logs nothing
 	// Progress, if set, is told how many trajectories are done.
 	Progress func(done int)
+	// Warn, if set, is told once if the reward reads a ground truth that the
+	// file does not have.
+	Warn func(error)
 }
 
 // Do scores every trajectory of in and writes results to out, which may be
 // nil. The error is of the data, of ctx or of out; evaluations without a score
 // are counted in the summary.
 func (r *Run) Do(ctx context.Context, in *jsonl.Reader, out io.Writer) (*Summary, error) {
+	return r.pass(ctx, in, stream{out})
+}
+
+// results takes the results of a pass in input order.
+type results interface {
+	// kept returns results that an earlier pass has left for the trajectories
+	// that come next, fewer than all if it stopped among them. With group, none
+	// is divided.
+	kept(chunk []item, group bool) ([][]byte, error)
+	// add takes the result of the next trajectory, without a line break.
+	add(x item, result []byte) error
+}
+
+// stream is results that go straight to a writer.
+type stream struct{ io.Writer }
+
+func (stream) kept([]item, bool) ([][]byte, error) { return nil, nil }
+
+func (s stream) add(_ item, result []byte) error {
+	if s.Writer == nil {
+		return nil
+	}
+	_, err := s.Write(append(result, '\n'))
+	return err
+}
+
+func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary, error) {
 	summary := newSummary()
-	reader := &chunks{in: in, parallel: r.Parallel, group: r.Group, seen: map[string]bool{}}
+	reader := &chunks{in: in, parallel: r.Parallel, group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
-		chunk, err := reader.next()
+		chunk, err := reader.next(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if len(chunk) == 0 {
 			break
 		}
+		if summary.Trajectories == 0 && r.Warn != nil {
+			if warning := reader.truth.warning(r.GroundTruth, in.Name(), reader.ended); warning != nil {
+				r.Warn(warning)
+			}
+		}
 		if err := r.chunk(ctx, chunk, out, summary); err != nil {
 			return nil, err
 		}
 	}
+	summary.Skipped, summary.WithoutGroundTruth = reader.bad, reader.truth.without
 	if summary.Trajectories == 0 {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: in.Name(), What: "there are no trajectories", Hint: "give one JSON object with messages a line"}
+		none := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: in.Name(), What: "there are no trajectories", Hint: "give one JSON object with messages a line"}
+		return nil, errors.Join(reader.bad.Err(in.Name()), none)
 	}
 	return summary, nil
 }
 
-func (r *Run) chunk(ctx context.Context, chunk []*rl.Trajectory, out io.Writer, summary *Summary) error {
-	before := summary.Trajectories
-	evaluations, err := r.Pool.EvaluateAll(ctx, chunk, func(done int) {
-		if r.Progress != nil {
-			r.Progress(before + done)
-		}
-	})
+// chunk takes over the results that are kept and scores the rest.
+func (r *Run) chunk(ctx context.Context, chunk []item, out results, summary *Summary) error {
+	kept, err := out.kept(chunk, r.Group)
 	if err != nil {
 		return err
 	}
-	lines := make([][]byte, len(chunk))
-	err = each(len(chunk), r.Parallel, func(i int) (err error) {
-		evaluations[i] = align.Check(chunk[i], evaluations[i], r.Pool.StepIndexing())
-		if out != nil {
-			lines[i], err = json.Marshal(NewResult(chunk[i], evaluations[i]))
+	for i, text := range kept {
+		var result Result
+		if err := json.Unmarshal(text, &result); err != nil {
+			return fmt.Errorf("the result of %s that was kept: %w", chunk[i].ID, err)
 		}
-		return err
+		summary.add(result)
+		summary.Kept++
+	}
+	rest := chunk[len(kept):]
+	if len(rest) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o := &order{run: r, out: out, summary: summary, items: rest, ready: make([]scored, len(rest)), finished: summary.Trajectories}
+	trajectories := make([]*rl.Trajectory, len(rest))
+	for i, x := range rest {
+		trajectories[i] = x.Trajectory
+	}
+	_, err = r.Pool.EvaluateAll(ctx, trajectories, func(i int, e reward.Evaluation) {
+		if err := o.take(ctx, i, e); err != nil {
+			cancel(err)
+		}
 	})
+	return err
+}
+
+// order brings the results of a chunk, which come in any order, into that of
+// the file.
+type order struct {
+	run     *Run
+	out     results
+	summary *Summary
+	items   []item
+
+	mu       sync.Mutex
+	ready    []scored // results that came before their turn
+	next     int      // index of the first result that has not been written
+	finished int      // trajectories, in whatever order
+	failed   error    // of a write: nothing may follow it
+}
+
+type scored struct {
+	result Result
+	text   []byte // nil until there is a result
+}
+
+// take writes result i and those that waited for it, or keeps it for later.
+func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
+	x := o.items[i]
+	e = align.Check(x.Trajectory, e, o.run.Pool.StepIndexing())
+	result := NewResult(x.Trajectory, e)
+	text, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}
-	for i, t := range chunk {
-		e := evaluations[i]
-		summary.add(t.ID, e)
-		if r.Log.Enabled(ctx, slog.LevelDebug) {
-			r.Log.Debug("evaluated", "trajectory", t.ID, "outcome", e.Outcome, "score", e.Result.Score, "reason", e.Reason, "fuel", e.Fuel, "elapsed", e.Elapsed, "log", e.Log)
+	if log := o.run.Log; log != nil && log.Enabled(ctx, slog.LevelDebug) {
+		log.Debug("evaluated", "trajectory", x.ID, "outcome", e.Outcome, "score", e.Result.Score, "reason", e.Reason, "fuel", e.Fuel, "elapsed", e.Elapsed, "log", e.Log)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.finished++; o.run.Progress != nil {
+		o.run.Progress(o.finished)
+	}
+	o.ready[i] = scored{result, text}
+	if o.failed != nil {
+		return o.failed
+	}
+	for ; o.next < len(o.ready) && o.ready[o.next].text != nil; o.next++ {
+		now := &o.ready[o.next]
+		if o.failed = o.out.add(o.items[o.next], now.text); o.failed != nil {
+			return o.failed
 		}
-		if out == nil {
-			continue
-		}
-		if _, err := out.Write(append(lines[i], '\n')); err != nil {
-			return err
-		}
+		o.summary.add(now.result)
+		*now = scored{}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 )
 
@@ -19,6 +20,11 @@ type Summary struct {
 	Max          *float64       `json:"max_score"`
 	MeanFuel     float64        `json:"mean_fuel"`
 	MaxFuel      uint64         `json:"max_fuel"`
+	// Kept is how many of the results an earlier pass had left.
+	Kept int `json:"kept"`
+	// WithoutGroundTruth is how many trajectories have none.
+	WithoutGroundTruth int       `json:"without_ground_truth"`
+	Skipped            jsonl.Bad `json:"skipped"` // lines, if Run.SkipBad is set
 
 	counts   map[reward.Outcome]int
 	mean, m2 float64 // Welford
@@ -31,11 +37,11 @@ const quoted = 3
 
 func newSummary() *Summary { return &Summary{counts: map[reward.Outcome]int{}} }
 
-func (s *Summary) add(id string, e reward.Evaluation) {
+func (s *Summary) add(r Result) {
 	s.Trajectories++
-	s.counts[e.Outcome]++
-	s.fuel += float64(e.Fuel)
-	s.MaxFuel = max(s.MaxFuel, e.Fuel)
+	s.counts[r.Outcome]++
+	s.fuel += float64(r.Fuel)
+	s.MaxFuel = max(s.MaxFuel, r.Fuel)
 	s.MeanFuel = s.fuel / float64(s.Trajectories)
 	s.Outcomes = s.Outcomes[:0]
 	for _, o := range reward.Outcomes {
@@ -43,13 +49,13 @@ func (s *Summary) add(id string, e reward.Evaluation) {
 			s.Outcomes = append(s.Outcomes, reward.Count{Outcome: o, N: n})
 		}
 	}
-	if e.Outcome != reward.Scored {
+	if r.Outcome != reward.Scored || r.Score == nil {
 		if len(s.examples) < quoted {
-			s.examples = append(s.examples, fmt.Sprintf("%s: %s (%s)", id, e.Outcome, e.Reason))
+			s.examples = append(s.examples, fmt.Sprintf("%s: %s (%s)", r.ID, r.Outcome, r.Reason))
 		}
 		return
 	}
-	x, n := e.Result.Score, float64(s.counts[reward.Scored])
+	x, n := *r.Score, float64(s.counts[reward.Scored])
 	delta := x - s.mean
 	s.mean += delta / n
 	s.m2 += delta * (x - s.mean)

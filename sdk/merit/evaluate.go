@@ -1,9 +1,15 @@
 package merit
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"reflect"
+	"strings"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
@@ -22,33 +28,94 @@ type EvaluateOptions struct {
 	// processor. It changes no byte of the results.
 	Parallel int
 
+	// Columns take fields of trajectories from other columns of the data.
+	Columns []jsonl.Column
+	// SkipBad omits lines that cannot be used; the summary lists them.
+	SkipBad bool
+	// Resume goes on with an earlier Evaluate of the same data, rewards and
+	// limits that stopped with a *scoring.Unfinished, if there was one.
+	Resume bool
+	// Warn is told once if the reward reads a ground truth that the data does
+	// not have; nil logs it.
+	Warn func(error)
+
 	Stdin  io.Reader
 	Stdout io.Writer
 }
 
 // Evaluate scores every trajectory of a file, in bounded memory. Trajectories
-// without a score are no error of Evaluate: see the Unscored of the summary.
+// without a score are no error of Evaluate: see the Unscored of the summary. If
+// it stops with results that a later call can resume, the error is a
+// *scoring.Unfinished.
 func (r *Rewards) Evaluate(ctx context.Context, o EvaluateOptions) (*scoring.Summary, error) {
+	if o.Resume && (o.Out == "" || o.Out == "-") {
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, What: "only results that go to a file can be resumed", Hint: "name the file"}
+	}
 	in, err := jsonl.Open(o.Data, o.Stdin)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	pass := scoring.Run{
-		Pool: reward.NewPool(r.Parts, o.Parallel), Parallel: o.Parallel, Group: r.Group(), Log: r.options.log,
+	in.Map(o.Columns)
+	pass := r.pass(o)
+	switch o.Out {
+	case "":
+		return pass.Do(ctx, in, nil)
+	case "-":
+		out, err := jsonl.Create(o.Out, o.Stdout)
+		if err != nil {
+			return nil, err
+		}
+		summary, err := pass.Do(ctx, in, out)
+		return summary, errors.Join(err, out.Close())
+	}
+	return pass.DoFile(ctx, in, scoring.Target{Path: o.Out, Settings: r.settings(o), Resume: o.Resume})
+}
+
+func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
+	warn := o.Warn
+	if warn == nil {
+		warn = func(err error) { r.options.log.Warn(err.Error()) }
+	}
+	return &scoring.Run{
+		Pool: reward.NewPool(r.Parts, o.Parallel), Parallel: o.Parallel, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
+		Log: r.options.log, Warn: warn,
 		Progress: func(done int) { r.options.progress.Collecting("eval", done, -1) },
 	}
-	if o.Out == "" {
-		return pass.Do(ctx, in, nil)
+}
+
+// groundTruth says whether any reward reads it.
+func (r *Rewards) groundTruth() reward.Use {
+	use := reward.UseIgnored
+	for _, p := range r.Parts {
+		switch p.Scorer.Info().GroundTruth {
+		case reward.UseRead:
+			return reward.UseRead
+		case reward.UseUnknown:
+			use = reward.UseUnknown
+		}
 	}
-	out, err := jsonl.Create(o.Out, o.Stdout)
-	if err != nil {
-		return nil, err
+	return use
+}
+
+// settings lists what the bytes of results are a function of, beside the data.
+func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {
+	version := ReadVersion()
+	list := []scoring.Setting{{Name: "merit", Value: strings.TrimSpace(version.Version + " " + version.Revision)}}
+	add := func(name string, value any) {
+		list = append(list, scoring.Setting{Name: name, Value: fmt.Sprint(value)})
 	}
-	defer out.Drop()
-	summary, err := pass.Do(ctx, in, out)
-	if err != nil {
-		return nil, err
+	for i, p := range r.Parts {
+		info := p.Scorer.Info()
+		add(fmt.Sprintf("reward %d", i+1), fmt.Sprintf("%s %s, weight %v", cmp.Or(p.Name, info.Name), info.Digest, p.Weight))
 	}
-	return summary, out.Close()
+	limits := reflect.ValueOf(r.limits)
+	for f := range limits.Type().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		add("sandbox."+name, limits.FieldByIndex(f.Index))
+	}
+	for _, c := range o.Columns {
+		add("map "+c.Name, c.From)
+	}
+	return list
 }

@@ -39,7 +39,7 @@ func BenchmarkFile(b *testing.B) {
 			var res advantage.Result
 			b.ReportAllocs()
 			for b.Loop() {
-				table, err := rowio.Read(bytes.NewReader(data))
+				table, err := rowio.Read("rows", bytes.NewReader(data))
 				require.NoError(b, err)
 				require.NoError(b, advantage.Estimate(advantage.Default(), &table.Rows, &res))
 				require.NoError(b, table.Write(io.Discard, &res))

@@ -23,7 +23,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"st\u0065p":0}`))
 	f.Add([]byte(`{"group":"`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		table, err := rowio.Read(bytes.NewReader(data))
+		table, err := rowio.Read("rows", bytes.NewReader(data))
 		if err != nil {
 			require.NotNil(t, fault.As(err))
 			return
@@ -37,7 +37,7 @@ func FuzzRead(f *testing.F) {
 		for _, line := range bytes.Split(bytes.TrimSpace(first), []byte("\n")) {
 			require.True(t, json.Valid(line), "%s", line)
 		}
-		again, err := rowio.Read(bytes.NewReader(first))
+		again, err := rowio.Read("rows", bytes.NewReader(first))
 		require.NoError(t, err)
 		second, ok := through(t, cfg, again)
 		require.True(t, ok)

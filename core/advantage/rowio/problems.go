@@ -25,8 +25,9 @@ func (p *problems) add(line int, format string, args ...any) {
 	p.list = append(p.list, problem{line, fmt.Sprintf(format, args...)})
 }
 
-// err returns one error that lists the problems in line order, or nil.
-func (p *problems) err() error {
+// err returns one error that lists the problems of the file in line order, or
+// nil.
+func (p *problems) err(file string) error {
 	if len(p.list) == 0 {
 		return nil
 	}
@@ -40,7 +41,7 @@ func (p *problems) err() error {
 		b.WriteString("\n  " + x.text)
 	}
 	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Invalid, Where: "rows",
+		Boundary: fault.Data, Kind: fault.Invalid, Where: file,
 		What: fmt.Sprintf("%d wrong:%s", len(p.list), b.String()),
 		Hint: "correct these lines; each row needs group, trajectory, step, observation, reward and episode_score, and every number must be finite",
 	}

@@ -2,29 +2,28 @@ package rowio
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 )
 
-// MaxBytes is the size of the largest file that Read takes.
+// MaxBytes is the size of the largest file that Read takes, decompressed.
 const MaxBytes = 2 << 30
 
-// Read reads rows until the end of r. Either every row is right or the error,
-// a *fault.Error, lists what is wrong with line, group, trajectory and step.
-// Empty lines are passed over.
-func Read(r io.Reader) (*Table, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+// Read reads rows, plain or compressed, until the end of in, which messages call
+// name. Either every row is right or the error, a *fault.Error, lists what is
+// wrong with line, group, trajectory and step. Empty lines are passed over.
+func Read(name string, in io.Reader) (*Table, error) {
+	file, err := jsonl.NewReader(name, in)
 	if err != nil {
-		return nil, fmt.Errorf("reading rows: %w", err)
+		return nil, err
 	}
-	if len(data) > MaxBytes {
-		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Exhausted, Where: "rows",
-			What: fmt.Sprintf("more than %d bytes", MaxBytes), Hint: "split the file; the rows of a group must stay together",
-		}
+	defer file.Close()
+	data, err := file.All(MaxBytes)
+	if err != nil {
+		return nil, err
 	}
 	rd := newReader(bytes.Count(data, []byte{'\n'}) + 1)
 	for number := 1; len(data) > 0; number++ {
@@ -33,12 +32,12 @@ func Read(r io.Reader) (*Table, error) {
 		data = rest
 	}
 	rd.finish()
-	if err := rd.problems.err(); err != nil {
+	if err := rd.problems.err(name); err != nil {
 		return nil, err
 	}
 	if rd.table.Rows.Len() == 0 {
 		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: "rows", What: "there are none",
+			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "there are no rows",
 			Hint: "give one JSON object a line, one line a step",
 		}
 	}
@@ -51,7 +50,7 @@ type reader struct {
 	problems problems
 	groups   map[string]int32
 	known    map[name]int32 // trajectories
-	members  []member
+	members  []jsonl.Member
 	row      row
 	has      fields // given and not null in some row
 	valued   int    // rows with a value
@@ -85,7 +84,7 @@ func (rd *reader) line(number int, text []byte) {
 		rd.lost = true
 		return
 	}
-	rd.members = members(rd.members[:0], text)
+	rd.members = jsonl.Members(rd.members[:0], text)
 	rd.row.parse(text, rd.members)
 	if rd.row.noName {
 		rd.problems.add(number, "line %d: %s", number, strings.Join(rd.row.wrong, "; "))

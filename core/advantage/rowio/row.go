@@ -2,11 +2,11 @@ package rowio
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/jsonl"
 )
 
 // row is one line as parsed.
@@ -89,35 +89,13 @@ func fieldOf(key []byte) fields {
 	return 0
 }
 
-// notObject says why line holds no row, or returns "". It also returns the
-// line to parse.
-func notObject(line []byte) ([]byte, string) {
-	if !utf8.Valid(line) {
-		return nil, "is not UTF-8"
-	}
-	if !json.Valid(line) {
-		if line = overflowing(line); !json.Valid(line) {
-			return nil, fmt.Sprintf("is not JSON: %s", jsonFault(line))
-		}
-	}
-	if line[0] != '{' {
-		return nil, "is not a JSON object"
-	}
-	return line, ""
-}
-
-func jsonFault(line []byte) string {
-	var v any
-	return json.Unmarshal(line, &v).Error()
-}
-
 // parse reads the fields of line into r, whose earlier content is dropped.
-func (r *row) parse(line []byte, ms []member) {
+func (r *row) parse(line []byte, ms []jsonl.Member) {
 	*r = row{valid: true, scored: true, wrong: r.wrong[:0]}
 	for _, m := range ms {
-		key := line[m.keyStart+1 : m.keyEnd-1]
+		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = text(line[m.keyStart:m.keyEnd])
+			key = jsonl.Text(line[m.KeyStart:m.KeyEnd])
 		}
 		f := fieldOf(key)
 		if f == 0 || f == fieldResult {
@@ -129,7 +107,7 @@ func (r *row) parse(line []byte, ms []member) {
 			continue
 		}
 		r.has |= f
-		r.set(f, key, line[m.valueStart:m.end])
+		r.set(f, key, line[m.ValueStart:m.End])
 	}
 	for _, q := range required {
 		if r.has&q.field == 0 {
@@ -204,12 +182,12 @@ func (r *row) text(key, raw []byte) []byte {
 		r.fail("%s is not a string", key)
 		return nil
 	}
-	return text(raw)
+	return jsonl.Text(raw)
 }
 
 func (r *row) name(key, raw []byte) []byte {
 	if raw[0] == '"' {
-		return text(raw)
+		return jsonl.Text(raw)
 	}
 	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
 		r.fail("%s is neither a string nor a whole number", key)

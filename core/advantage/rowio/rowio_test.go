@@ -39,7 +39,7 @@ func TestGoldenThroughFiles(t *testing.T) {
 			in.Write(append(row, '\n'))
 		}
 		var res advantage.Result
-		table, err := rowio.Read(&in)
+		table, err := rowio.Read("rows", &in)
 		require.NoError(t, err, c.Name)
 		require.NoError(t, advantage.Estimate(cfg, &table.Rows, &res))
 		require.NoError(t, table.Write(&out, &res))
@@ -74,10 +74,12 @@ func TestReadNamesEveryProblem(t *testing.T) {
 		in   string
 		want []string
 	}{
-		{"nothing", "\n\n", []string{"there are none"}},
+		{"nothing", "\n\n", []string{"there are no rows"}},
 		{"no JSON", good + "\n{\"group\":", []string{"line 2: is not JSON"}},
 		{"cut off", good[:40], []string{"line 1: is not JSON"}},
-		{"a list", `[1]`, []string{"line 1: is not a JSON object"}},
+		{"a list", good + "\n[1]", []string{"line 2: is not a JSON object"}},
+		{"a list of rows", `[` + good + `]`, []string{"rows: this is a JSON array; one JSON object a line is expected"}},
+		{"CSV", "group,trajectory,step\ng,t,0\n", []string{"rows: this is CSV, by its first line"}},
 		{"not UTF-8", with(`"o"`, "\"\xff\""), []string{"line 1: is not UTF-8"}},
 		{"NaN", with(`"reward":0`, `"reward":NaN`), []string{`line 1 (group "g", trajectory "t", step 0): reward is not finite`}},
 		{"infinite score", with(`"episode_score":1`, `"episode_score":-Infinity`), []string{`step 0): episode_score is not finite`}},
@@ -108,7 +110,7 @@ func TestReadNamesEveryProblem(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := rowio.Read(strings.NewReader(tt.in))
+			_, err := rowio.Read("rows", strings.NewReader(tt.in))
 			require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 			for _, want := range tt.want {
 				require.ErrorContains(t, err, want)
@@ -121,16 +123,16 @@ func TestReadNamesEveryProblem(t *testing.T) {
 // Promise: a bad row does not make its neighbours look bad.
 func TestReadDoesNotCascade(t *testing.T) {
 	in := with(`"episode_score":1`, `"episode_score":NaN`) + "\n" + with(`"step":0`, `"step":1`)
-	_, err := rowio.Read(strings.NewReader(in))
+	_, err := rowio.Read("rows", strings.NewReader(in))
 	require.ErrorContains(t, err, "1 wrong")
 	in = "x\n" + with(`"step":0`, `"step":1`)
-	_, err = rowio.Read(strings.NewReader(in))
+	_, err = rowio.Read("rows", strings.NewReader(in))
 	require.ErrorContains(t, err, "1 wrong")
 }
 
 // Promise: a thousand problems make a message that can be read.
 func TestReadCapsTheList(t *testing.T) {
-	_, err := rowio.Read(strings.NewReader(strings.Repeat("x\n", 1000)))
+	_, err := rowio.Read("rows", strings.NewReader(strings.Repeat("x\n", 1000)))
 	require.ErrorContains(t, err, "1000 wrong")
 	require.ErrorContains(t, err, "and 980 more")
 	require.Less(t, len(err.Error()), 4096)
@@ -141,7 +143,7 @@ func TestReadCapsTheList(t *testing.T) {
 func TestWriteKeepsTheRest(t *testing.T) {
 	in := `{"x": {"a": [1, "}"]}, "advantage": 7, "group":3,"trajectory":"a\"b", "step":1, "observation":"ö\n","reward":1e0 , "episode_score":2, "z":"," } ` + "\r\n\n" +
 		`{"return":null,"step":0,"group":"3","trajectory":"a\"b","observation":"","reward":0.5,"episode_score":2}`
-	table, err := rowio.Read(strings.NewReader(in))
+	table, err := rowio.Read("rows", strings.NewReader(in))
 	require.NoError(t, err)
 	cfg := advantage.Default()
 	cfg.Gamma = 0.5
@@ -162,7 +164,7 @@ func TestUnscoredRows(t *testing.T) {
 {"group":"g","trajectory":"b","step":0,"observation":"o","reward":1,"episode_score":5,"scored":false}
 {"group":"g","trajectory":"c","step":0,"observation":"o","reward":1,"episode_score":1}
 {"group":"g","trajectory":"d","step":0,"observation":"o","reward":3,"episode_score":3}`
-	table, err := rowio.Read(strings.NewReader(in))
+	table, err := rowio.Read("rows", strings.NewReader(in))
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, false, true, true}, table.Rows.Scored)
 	var res advantage.Result
@@ -179,13 +181,13 @@ func TestUnscoredRows(t *testing.T) {
 // Promise: optional columns exist when a file has them, and an anchor stands
 // in for the observation.
 func TestOptionalColumns(t *testing.T) {
-	table, err := rowio.Read(strings.NewReader(good))
+	table, err := rowio.Read("rows", strings.NewReader(good))
 	require.NoError(t, err)
 	require.Nil(t, table.Rows.Value)
 	require.Nil(t, table.Rows.Valid)
 	require.Nil(t, table.Rows.Truncated)
 
-	table, err = rowio.Read(strings.NewReader(
+	table, err = rowio.Read("rows", strings.NewReader(
 		with(`"step":0`, `"step":0,"anchor":"hash","valid":false,"value":0.5,"truncated":true,"bootstrap":2,"terminated":false`)))
 	require.NoError(t, err)
 	r := table.Rows
@@ -202,7 +204,7 @@ func TestExplain(t *testing.T) {
 	in := strings.ReplaceAll(with(`"reward":0`, `"reward":1.7e308`), `score":1`, `score":0`) + "\n" +
 		strings.Replace(with(`"reward":0`, `"reward":1.7e308`), `"step":0`, `"step":1`, 1)
 	in = strings.ReplaceAll(in, `score":1`, `score":0`)
-	table, err := rowio.Read(strings.NewReader(in))
+	table, err := rowio.Read("rows", strings.NewReader(in))
 	require.NoError(t, err)
 	cfg := advantage.Default()
 	cfg.Gamma = 1
@@ -217,7 +219,7 @@ func (failing) Write([]byte) (int, error) { return 0, fmt.Errorf("no space left 
 
 // Promise: a full disk is an error, also when it shows at the last flush.
 func TestWriteReportsAFullDisk(t *testing.T) {
-	table, err := rowio.Read(strings.NewReader(good))
+	table, err := rowio.Read("rows", strings.NewReader(good))
 	require.NoError(t, err)
 	var res advantage.Result
 	require.NoError(t, advantage.Estimate(advantage.Default(), &table.Rows, &res))
@@ -228,7 +230,7 @@ func ExampleRead() {
 	in := `{"group":"g","trajectory":"a","step":0,"observation":"hall","reward":1,"episode_score":1}
 {"group":"g","trajectory":"b","step":0,"observation":"hall","reward":0,"episode_score":0}
 `
-	table, err := rowio.Read(strings.NewReader(in))
+	table, err := rowio.Read("rows", strings.NewReader(in))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/jsonl"
 )
 
 // Write writes the rows as they were read, in their order, each with the
@@ -51,16 +52,16 @@ func number(dst []byte, x float64) []byte {
 
 // withoutResults returns the object in line without the fields that Write
 // adds; the rest keeps its text.
-func withoutResults(line []byte, ms []member) []byte {
+func withoutResults(line []byte, ms []jsonl.Member) []byte {
 	out := []byte{'{'}
 	for i, m := range ms {
-		if fieldOf(text(line[m.keyStart:m.keyEnd])) == fieldResult {
+		if fieldOf(jsonl.Text(line[m.KeyStart:m.KeyEnd])) == fieldResult {
 			continue
 		}
 		if len(out) > 1 {
-			out = append(out, line[ms[i-1].end:m.keyStart]...)
+			out = append(out, line[ms[i-1].End:m.KeyStart]...)
 		}
-		out = append(out, line[m.keyStart:m.end]...)
+		out = append(out, line[m.KeyStart:m.End]...)
 	}
 	return append(out, '}')
 }

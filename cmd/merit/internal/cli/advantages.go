@@ -123,11 +123,11 @@ func (o *advantagesOptions) read() (*rowio.Table, error) {
 		return nil, err
 	}
 	defer in.Close()
-	table, err := rowio.Read(in)
-	if f := fault.As(err); f != nil && o.in != "-" {
-		f.Where = o.in
+	name := o.in
+	if name == "-" {
+		name = "stdin"
 	}
-	return table, err
+	return rowio.Read(name, in)
 }
 
 // report prints what the batch looked like: on stdout, or on stderr where

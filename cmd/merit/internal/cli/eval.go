@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -26,6 +27,9 @@ type evalOptions struct {
 	reward   string
 	data     string
 	out      string
+	columns  []string
+	skipBad  bool
+	resume   bool
 	parallel int
 	sandbox  sandbox.Config
 }
@@ -38,16 +42,28 @@ func newEvalCmd(h *console.Host) *cobra.Command {
 		Long: `Eval scores every trajectory of a file (one JSON object with messages a line,
 plain, .zst or .gz; - is stdin) and writes one result a line, in input order:
 id, outcome, score (null unless scored), step_outputs, metrics, reason, fuel.
-The bytes are the same at any parallelism. The exit code is 9 if any trajectory
-has no score; a module that is refused writes nothing.`,
-		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl",
-		Args:    console.NoArgs,
-		RunE:    o.run,
+The bytes are the same at any parallelism. Columns that Merit does not know
+reach the reward as metadata (in Python as keyword arguments).
+
+The results appear whole or not at all. A pass that is stopped keeps what is
+finished in a file beside them, and --resume goes on from there.
+
+The exit code is 9 if any trajectory has no score; a module that is refused
+writes nothing. Lines that cannot be used are an error (4) that lists them, and
+nothing is written; with --skip-bad they are omitted, counted and listed, and
+do not change the exit code.`,
+		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
+			"  merit eval --reward reward.py --data answers.jsonl.gz --map ground_truth=answer --out results.jsonl.zst",
+		Args: console.NoArgs,
+		RunE: o.run,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py file, or the folder of a reward")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz; - is stdout; none if omitted")
+	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as ground_truth, from another column (repeatable)")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
+	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
@@ -57,58 +73,95 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := console.Required(cmd, "reward", "data"); err != nil {
 		return err
 	}
+	if o.resume && (o.out == "" || o.out == "-") {
+		return console.Usage(cmd, "give --out a file", "--resume goes on with the file of --out")
+	}
+	columns, err := jsonl.ParseColumns(o.columns)
+	if err != nil {
+		return asFlags(err)
+	}
+	progress := new(evalProgress)
 	ctx := cmd.Context()
 	o.sandbox.Workers = o.parallel
-	judges, err := rewards.Load(ctx, o.host, o.sandbox, o.reward)
+	judges, err := rewards.Load(ctx, o.host, o.sandbox, o.reward, merit.WithProgress(progress))
 	if err != nil {
 		return err
 	}
 	defer judges.Close()
-	in, err := jsonl.Open(o.data, o.host.Stdin)
+	progress.Progress = o.host.Progress("eval", "evaluations", o.lines())
+	defer progress.Close()
+	began := o.host.Now()
+	summary, err := judges.Evaluate(ctx, merit.EvaluateOptions{
+		Data: o.data, Out: o.out, Parallel: o.parallel, Columns: columns, SkipBad: o.skipBad, Resume: o.resume,
+		Warn: func(err error) {
+			progress.Close()
+			ui.Warning(o.host.Stderr, o.host.ErrStyle(), withFlag(err, "--map ground_truth=COLUMN"))
+		},
+		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
+	})
 	if err != nil {
-		return err
+		return o.stopped(cmd, err)
 	}
-	defer in.Close()
-	summary, elapsed, err := o.score(ctx, judges, in)
-	if err != nil {
-		return err
-	}
-	if err := o.report(summary, judges.Parts[0].Scorer.Info(), elapsed); err != nil {
+	progress.Close()
+	if err := o.report(summary, judges.Parts[0].Scorer.Info(), o.host.Now().Sub(began)); err != nil {
 		return err
 	}
 	return unscored(summary)
 }
 
-// unscored is the error of a pass in which some trajectories have no score.
-func unscored(s *scoring.Summary) error {
-	err := s.Unscored()
+// evalProgress shows the evaluations of a pass.
+type evalProgress struct {
+	train.Quiet
+	*ui.Progress
+}
+
+// Collecting shows how many trajectories are done.
+func (p *evalProgress) Collecting(_ string, done, _ int) { p.Set(int64(done), "") }
+
+// stopped adds to the error of a pass which flags help, and how to go on with
+// what it has kept.
+func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
+	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.skipBad {
+		err = withFlag(err, "--skip-bad omits such lines")
+	}
+	kept := new(scoring.Unfinished)
+	if !errors.As(err, &kept) {
+		return err
+	}
+	results := "the results that are finished"
+	if kept.Results > 0 {
+		results = fmt.Sprintf("the first %d results", kept.Results)
+	}
+	again := "go on with: " + console.CommandLine(cmd, "resume")
+	if why := console.Explain(cmd.Context(), kept.Err); errors.Is(why, fault.Of("", fault.Interrupted)) {
+		return &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Interrupted, What: fmt.Sprintf("interrupted; %s are kept in %s", results, kept.Path), Hint: again,
+		}
+	}
+	return errors.Join(err, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: kept.Path, What: "keeps " + results, Hint: again})
+}
+
+// withFlag adds a flag that helps to the hint of err.
+func withFlag(err error, flag string) error {
 	if f := fault.As(err); f != nil {
-		f.Hint += "; merit reward run shows one in full"
+		f.Hint += "; " + flag
 	}
 	return err
 }
 
-// score runs the pass; the results appear whole or not at all.
-func (o *evalOptions) score(ctx context.Context, j *merit.Rewards, in *jsonl.Reader) (*scoring.Summary, time.Duration, error) {
-	pass := scoring.Run{Pool: reward.NewPool(j.Parts, o.parallel), Parallel: o.parallel, Group: j.Group(), Log: o.host.Logger()}
-	progress := o.host.Progress("eval", "evaluations", o.lines())
-	defer progress.Close()
-	pass.Progress = func(done int) { progress.Set(int64(done), "") }
-	began := o.host.Now()
-	if o.out == "" {
-		summary, err := pass.Do(ctx, in, nil)
-		return summary, o.host.Now().Sub(began), err
+// asFlags names flags where a package names settings.
+func asFlags(err error) error {
+	for _, e := range ui.Flatten(err) {
+		if f := fault.As(e); f != nil {
+			f.Boundary, f.Where = fault.CLI, "--"+f.Where
+		}
 	}
-	out, err := jsonl.Create(o.out, o.host.Stdout)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer out.Drop()
-	summary, err := pass.Do(ctx, in, out)
-	if err != nil {
-		return nil, 0, err
-	}
-	return summary, o.host.Now().Sub(began), out.Close()
+	return err
+}
+
+// unscored is the error of a pass in which some trajectories have no score.
+func unscored(s *scoring.Summary) error {
+	return withFlag(s.Unscored(), "merit reward run shows one in full")
 }
 
 // lines counts the lines of a small plain file, so that progress can say how
@@ -136,7 +189,7 @@ type evalReport struct {
 
 func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.Duration) error {
 	r := evalReport{Summary: s, Reward: info, Seconds: elapsed.Seconds()}
-	r.PerSecond = float64(s.Trajectories) / max(r.Seconds, 1e-9)
+	r.PerSecond = float64(s.Trajectories-s.Kept) / max(r.Seconds, 1e-9)
 	w := io.Writer(o.host.Stdout)
 	if o.out == "-" {
 		w = o.host.Stderr
@@ -146,6 +199,15 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	var t ui.Table
 	t.Add("reward", info.Name+"  "+info.Digest)
 	t.Add("trajectories", strconv.Itoa(s.Trajectories))
+	if s.Kept > 0 {
+		t.Add("kept from before", strconv.Itoa(s.Kept))
+	}
+	if s.Skipped.Count > 0 {
+		t.Add("skipped lines", strconv.Itoa(s.Skipped.Count))
+	}
+	if s.WithoutGroundTruth > 0 && s.WithoutGroundTruth < s.Trajectories {
+		t.Add("without ground truth", strconv.Itoa(s.WithoutGroundTruth))
+	}
 	for _, c := range s.Outcomes {
 		t.Add(string(c.Outcome), fmt.Sprintf("%d  (%.1f %%)", c.N, 100*float64(c.N)/float64(s.Trajectories)))
 	}
@@ -156,5 +218,9 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 		t.Add("fuel", fmt.Sprintf("%.0f mean, %d most", s.MeanFuel, s.MaxFuel))
 	}
 	t.Add("evaluations/s", fmt.Sprintf("%.0f  (%.2f s)", r.PerSecond, r.Seconds))
-	return t.Write(w)
+	if err := t.Write(w); err != nil || s.Skipped.Count == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stderr, "skipped:%s\n", ui.Clean(s.Skipped.List()))
+	return err
 }

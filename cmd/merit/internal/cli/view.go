@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/show"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
@@ -28,7 +29,8 @@ type viewOptions struct {
 	boards bool
 	full   bool
 
-	chosen int // trajectories that --id lets through
+	chosen  int // trajectories that --id lets through
+	skipBad bool
 }
 
 func newViewCmd(h *console.Host) *cobra.Command {
@@ -49,6 +51,7 @@ the chosen trajectories as they are, one a line.`,
 	f.IntVar(&o.limit, "limit", 10, "print at most this many; 0 prints all")
 	f.BoolVar(&o.boards, "boards", false, "states side by side instead of one step after the other")
 	f.BoolVar(&o.full, "full", false, "nothing shortened, system prompts too")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "lines that cannot be used are no error")
 	return cmd
 }
 
@@ -92,15 +95,16 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 		return err
 	}
 	defer r.Close()
+	var bad jsonl.Bad
 	for *left != 0 {
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		t, err := r.NextTrajectory()
+		t, err := r.NextGood(&bad)
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
 		} else if err != nil {
-			return err
+			return errors.Join(bad.Err(r.Name()), err)
 		}
 		if !o.wants(t) {
 			continue
@@ -109,6 +113,11 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 		if err := o.print(p, t); err != nil {
 			return err
 		}
+	}
+	if err := bad.Err(r.Name()); err != nil && o.skipBad {
+		ui.Warning(o.host.Stderr, o.host.ErrStyle(), err)
+	} else if err != nil {
+		return withFlag(err, "with --skip-bad they are no error")
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 var errInterrupted = &fault.Error{
 	Boundary: fault.CLI, Kind: fault.Interrupted, What: "interrupted",
-	Hint: "what was finished has been kept; run the command again to go on",
+	Hint: "no file was left half-written; run the command again",
 }
 
 // Explain gives an error that no boundary described the words that a user

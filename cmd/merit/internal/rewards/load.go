@@ -20,12 +20,12 @@ func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 }
 
 // Load loads the one module that path stands for.
-func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string) (*merit.Rewards, error) {
+func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string, more ...merit.Option) (*merit.Rewards, error) {
 	module, err := findModule(path)
 	if err != nil {
 		return nil, err
 	}
-	return merit.LoadRewards(ctx, cfg, []merit.Reward{{Module: module, Weight: 1}}, Options(h, cfg.Limits)...)
+	return merit.LoadRewards(ctx, cfg, []merit.Reward{{Module: module, Weight: 1}}, append(Options(h, cfg.Limits), more...)...)
 }
 
 // teach turns the refusal of a module into everything that is wrong with it and

@@ -51,6 +51,14 @@ func Problems(w io.Writer, style Style, err error) {
 	}
 }
 
+// Warning prints what a user should know though the command goes on.
+func Warning(w io.Writer, style Style, err error) {
+	fmt.Fprintf(w, "%s %s\n", style.Yellow("warning:"), Clean(err.Error()))
+	if hint := hintOf(err); hint != "" {
+		fmt.Fprintf(w, "  %s %s\n", style.Cyan("hint:"), Clean(hint))
+	}
+}
+
 func hintOf(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {

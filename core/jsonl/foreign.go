@@ -1,0 +1,98 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Ways to make JSON Lines of other formats; FILE is the name of the file.
+const (
+	byPandas = `make JSON Lines of it: python3 -c "import pandas; pandas.read_READER('FILE').to_json('FILE.jsonl', orient='records', lines=True)"`
+	byUnpack = "unpack it first; Merit reads plain text, zstd and gzip"
+)
+
+// magics are the first bytes of files that people hand in by mistake.
+var magics = []struct{ head, format, hint string }{
+	{"PAR1", "a Parquet file", strings.Replace(byPandas, "READER", "parquet", 1)},
+	{"ARROW1", "an Arrow file", strings.Replace(byPandas, "READER", "feather", 1)},
+	{"\xff\xff\xff\xff", "an Arrow stream", "write it as JSON Lines: datasets.Dataset.from_file(…).to_json(…)"},
+	{"ORC", "an ORC file", strings.Replace(byPandas, "READER", "orc", 1)},
+	{"Obj\x01", "an Avro file", "write it as JSON Lines: avro-tools tojson FILE > FILE.jsonl"},
+	{"SQLite format 3\x00", "a SQLite database", "write it as JSON Lines"},
+	{"\x89HDF", "an HDF5 file", strings.Replace(byPandas, "READER", "hdf", 1)},
+	{"\x93NUMPY", "a NumPy array", "write it as JSON Lines"},
+	{"%PDF", "a PDF", "write it as JSON Lines"},
+	{"PK\x03\x04", "a zip archive", byUnpack},
+	{"BZh", "a bzip2 file", byUnpack},
+	{"\xfd7zXZ\x00", "an xz file", byUnpack},
+	{"\x04\x22\x4d\x18", "an lz4 file", byUnpack},
+	{"\x28\xb5\x2f\xfd", "compressed twice", byUnpack},
+	{"\x1f\x8b", "compressed twice", byUnpack},
+	{"\xff\xfe", "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"},
+	{"\xfe\xff", "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"},
+	{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data", "fetch the data: git lfs pull"},
+}
+
+// tarMark stands in the header of the first member of a tar archive.
+const tarMark, tarMarkAt = "ustar", 257
+
+// foreign recognizes another format by the first line that is not blank. more
+// reports whether anything follows it; it is asked only where that matters.
+func (r *Reader) foreign(first []byte, more func() bool) error {
+	format, hint := "", ""
+	switch {
+	case len(first) == 0 || (first[0] == '{' && json.Valid(first)):
+		return nil
+	case first[0] == '[':
+		format, hint = "a JSON array", "write one object a line: jq -c '.[]' FILE > FILE.jsonl"
+	case bytes.HasPrefix(first, []byte("{\x00")), bytes.HasPrefix(first, []byte("\x00{")):
+		format, hint = "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"
+	case first[0] == '{':
+		if opensValue(first) && more() {
+			format, hint = "JSON over several lines", "write one object a line: jq -c . FILE > FILE.jsonl"
+		}
+	case first[0] == '<':
+		format, hint = "XML or HTML", "write it as JSON Lines; a web page in its place may be a failed download"
+	default:
+		format, hint = known(first)
+	}
+	if format == "" {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: r.name, What: "this is " + format + "; one JSON object a line is expected",
+		Hint: strings.ReplaceAll(hint, "FILE", r.name),
+	}
+}
+
+// known returns the format of a first line that cannot be JSON, and the hint.
+func known(first []byte) (format, hint string) {
+	for _, m := range magics {
+		if bytes.HasPrefix(first, []byte(m.head)) {
+			return m.format, m.hint
+		}
+	}
+	switch {
+	case len(first) > tarMarkAt && bytes.HasPrefix(first[tarMarkAt:], []byte(tarMark)):
+		return "a tar archive", byUnpack
+	case !utf8.Valid(first) || json.Valid(first):
+		return "", ""
+	case bytes.IndexByte(first, '\t') >= 0:
+		return "TSV, by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
+	case bytes.IndexAny(first, ",;") >= 0:
+		return "CSV, by its first line", strings.Replace(byPandas, "READER", "csv", 1)
+	}
+	return "", ""
+}
+
+// opensValue reports whether text is the beginning of a JSON value.
+func opensValue(text []byte) bool {
+	var raw json.RawMessage
+	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&raw), io.ErrUnexpectedEOF)
+}

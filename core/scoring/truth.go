@@ -1,0 +1,51 @@
+package scoring
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// truth counts the trajectories that have no ground truth.
+type truth struct {
+	lines, without int
+	columns        []string // of the first line without
+	foreign        bool     // that line has columns that Merit does not know
+}
+
+func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
+	t.lines++
+	if len(x.GroundTruth) > 0 && string(x.GroundTruth) != "null" {
+		return
+	}
+	if t.without++; t.without == 1 {
+		t.columns = line.Columns()
+		t.foreign = len(x.Metadata) > 0
+	}
+}
+
+// warning says that a reward looks for a ground truth that no line so far has,
+// or returns nil. Where nobody knows whether the reward looks for it, it is
+// worth a word only if the lines have columns of their own.
+func (t *truth) warning(use reward.Use, file string, whole bool) error {
+	if t.without == 0 || t.without < t.lines || use == reward.UseIgnored || (use == reward.UseUnknown && !t.foreign) {
+		return nil
+	}
+	none := "no line has one"
+	if !whole {
+		none = fmt.Sprintf("none of the first %d lines has one", t.lines)
+	}
+	what := "the reward reads ground_truth"
+	if use == reward.UseUnknown {
+		what = "if the reward reads ground_truth, it finds nothing"
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Missing, Where: file,
+		What: fmt.Sprintf("%s: %s; the columns are: %s", what, none, strings.Join(t.columns, ", ")),
+		Hint: "name the column that holds it",
+	}
+}

@@ -1,0 +1,195 @@
+package scoring
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+)
+
+// Setting is something that results are a function of, such as the digest of
+// the reward or a limit. A pass can be resumed only with equal settings.
+type Setting struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Target is a file for results that keeps what is finished if the pass stops.
+type Target struct {
+	Path     string
+	Settings []Setting
+	// Resume goes on with the pass that stopped, if there is one; its results
+	// are taken over after a check that settings and data are the same.
+	Resume bool
+}
+
+// part is the file of the results that are finished.
+func (t Target) part() string { return t.Path + ".part" }
+
+// Unfinished is the error of a pass that stopped with results that Resume can
+// go on from.
+type Unfinished struct {
+	Path    string // of the file that holds them
+	Results int    // how many; 0 if it stopped before it had counted them
+	Err     error  // why it stopped
+}
+
+// Error says why the pass stopped.
+func (u *Unfinished) Error() string { return u.Err.Error() }
+
+// Unwrap returns why the pass stopped.
+func (u *Unfinished) Unwrap() error { return u.Err }
+
+// DoFile scores every trajectory of in and writes results to t.Path, as
+// jsonl.Create does: whole, or not at all. Until then they are kept in a file
+// beside it, which is there after a stop or a crash; the error is then an
+// Unfinished. The finished file has the same bytes however often that
+// happened. Devices and pipes are written as they are, and cannot be resumed.
+func (r *Run) DoFile(ctx context.Context, in *jsonl.Reader, t Target) (*Summary, error) {
+	if info, err := os.Stat(t.Path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return r.doDevice(ctx, in, t)
+	}
+	j, err := openJournal(t)
+	if err != nil {
+		return nil, err
+	}
+	summary, err := r.pass(ctx, in, j)
+	if err == nil {
+		err = j.finish(t.Path)
+	}
+	if err != nil {
+		return nil, j.leave(err)
+	}
+	return summary, nil
+}
+
+func (r *Run) doDevice(ctx context.Context, in *jsonl.Reader, t Target) (*Summary, error) {
+	if t.Resume {
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: t.Path, What: "is not a regular file, so nothing was kept to resume", Hint: "score from the beginning"}
+	}
+	out, err := jsonl.Create(t.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Drop()
+	summary, err := r.Do(ctx, in, out)
+	if err != nil {
+		return nil, err
+	}
+	return summary, out.Close()
+}
+
+// header is the first line of a part file.
+type header struct {
+	Merit    string    `json:"merit"` // title
+	Settings []Setting `json:"settings"`
+}
+
+// title says what a part file is. Its number changes with the format.
+const title = "results of an unfinished pass, 1"
+
+func (t Target) header() ([]byte, error) {
+	text, err := json.Marshal(header{title, t.Settings})
+	return append(text, '\n'), err
+}
+
+// openJournal opens the part file of t: a new one, or that of a pass to resume.
+func openJournal(t Target) (*journal, error) {
+	f, err := os.OpenFile(t.part(), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, jsonl.CannotWrite(err)
+	}
+	j := &journal{path: t.part(), file: f}
+	if err := j.open(t); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *journal) open(t Target) error {
+	if err := unix.Flock(int(j.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return j.refused("another process writes these results", "wait for it or stop it, or write elsewhere")
+	}
+	want, err := t.header()
+	if err != nil {
+		return err
+	}
+	j.earlier = bufio.NewReaderSize(j.file, 1<<16)
+	found, err := j.earlier.ReadBytes('\n')
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return j.unreadable(err)
+	case err != nil && bytes.HasPrefix(want, found): // stopped before it began
+		return j.begin(want)
+	}
+	var old header
+	if err != nil || json.Unmarshal(found, &old) != nil || old.Merit != title {
+		return j.refused("is not of a pass that this version can resume", "remove the file, or write elsewhere")
+	}
+	if !t.Resume {
+		if _, err := j.record(); err != nil {
+			return j.begin(want)
+		}
+		return j.refused("holds results of a pass that was stopped", "resume that pass, or remove the file to begin anew")
+	}
+	j.end = int64(len(found))
+	return differences(j.path, old.Settings, t.Settings)
+}
+
+// begin makes the part file new.
+func (j *journal) begin(header []byte) error {
+	err := j.cut(0)
+	if err == nil {
+		j.buffer, j.synced = append(j.buffer, header...), time.Now()
+		err = j.flush()
+	}
+	if err != nil {
+		_ = os.Remove(j.path) // it says nothing
+	}
+	return err
+}
+
+func (j *journal) refused(what, hint string) error {
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: what, Hint: hint}
+}
+
+// differences names every setting that is not what it was.
+func differences(path string, old, now []Setting) error {
+	was := map[string]string{}
+	for _, s := range old {
+		was[s.Name] = s.Value
+	}
+	var problems []error
+	differ := func(name, before, after string) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: name,
+			What: fmt.Sprintf("was %s when %s began and is %s now", before, path, after),
+			Hint: "resume with the earlier value, or remove the file to begin anew",
+		})
+	}
+	for _, s := range now {
+		if before, ok := was[s.Name]; !ok {
+			differ(s.Name, "not set", s.Value)
+		} else if before != s.Value {
+			differ(s.Name, before, s.Value)
+		}
+		delete(was, s.Name)
+	}
+	for _, s := range old {
+		if _, gone := was[s.Name]; gone {
+			differ(s.Name, s.Value, "not set")
+		}
+	}
+	return errors.Join(problems...)
+}
