@@ -273,3 +273,14 @@ func BenchmarkProcess(b *testing.B) {
 		})
 	}
 }
+
+// Promise: a program that uses isolation: process and forgets to become a
+// worker does not start itself again and again.
+func TestForgottenWorkerMain(t *testing.T) {
+	args := os.Args
+	t.Cleanup(func() { os.Args = args })
+	os.Args = []string{args[0], sandbox.WorkerArgument}
+	_, err := sandbox.New(t.Context(), sandbox.DefaultConfig())
+	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
+	require.Contains(t, fault.As(err).Hint, "sandbox.WorkerMain")
+}

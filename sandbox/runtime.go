@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"os"
 	"sync"
 
 	"github.com/merit-rl/merit/core/processors"
@@ -27,6 +28,9 @@ type Runtime struct {
 func New(ctx context.Context, cfg Config) (*Runtime, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
+	}
+	if IsWorker(os.Args) {
+		return nil, errWorker // it would start itself without end
 	}
 	if cfg.Workers == 0 {
 		cfg.Workers = processors.Count()

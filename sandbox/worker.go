@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/internal/remote"
 )
 
@@ -18,6 +19,11 @@ const WorkerArgument = "merit-sandbox-worker"
 //		os.Exit(sandbox.WorkerMain())
 //	}
 func IsWorker(args []string) bool { return len(args) == 2 && args[1] == WorkerArgument }
+
+var errWorker = &fault.Error{
+	Boundary: fault.Sandbox, Kind: fault.Refused, Where: "sandbox.isolation", What: "this process was started as a worker, and its program did not become one",
+	Hint: "call sandbox.WorkerMain first in main when sandbox.IsWorker(os.Args)",
+}
 
 // WorkerMain serves evaluations from standard input until it ends, and returns
 // the exit code. Nothing of the program may be running beside it.

@@ -15,7 +15,7 @@ func Differences(a, b any) []Difference {
 	var walk func(a, b reflect.Value, path string)
 	walk = func(a, b reflect.Value, path string) {
 		if a.Kind() != reflect.Struct {
-			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
+			empty := (a.Kind() == reflect.Slice || a.Kind() == reflect.Map) && a.Len() == 0 && b.Len() == 0
 			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
 				found = append(found, Difference{path, a.Interface(), b.Interface()})
 			}

@@ -75,8 +75,8 @@ func (at position) name(source, path string) string {
 	if at.line > 0 {
 		where = fmt.Sprintf("%s:%d", where, at.line)
 	}
-	if path != "" {
-		where += ": " + path
+	if path == "" || where == "" {
+		return where + path
 	}
-	return where
+	return where + ": " + path
 }

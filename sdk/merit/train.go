@@ -101,7 +101,7 @@ func (c *Config) CheckResume(now *Config) error {
 		if !slices.Contains(free, key) {
 			errs = append(errs, &fault.Error{
 				Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: "changed since the run began",
-				Hint: "leave -c and --set away to go on with the run as it was, or start a new one in another directory",
+				Hint: "go on with the configuration of the run as it was, or start a new run in another directory",
 			})
 		}
 	}

@@ -67,7 +67,7 @@ what to do next and an exit code: see merit help exit-codes.`,
 	cmd.SetIn(h.Stdin)
 	cmd.SetOut(h.Stdout)
 	cmd.SetErr(h.Stderr)
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return console.Usage(cmd, "", "%v", err) })
+	cmd.SetFlagErrorFunc(console.WrongFlag)
 	f := cmd.PersistentFlags()
 	f.StringVar(&h.Global.LogLevel, "log-level", "warn", "log at debug, info, warn or error")
 	f.StringVar(&h.Global.LogFormat, "log-format", "text", "log as text or json")

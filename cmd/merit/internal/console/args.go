@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -16,6 +17,19 @@ func Usage(cmd *cobra.Command, hint, format string, args ...any) error {
 		hint = "see " + cmd.CommandPath() + " --help"
 	}
 	return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, What: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// WrongFlag is a mistake in the flags of cmd.
+func WrongFlag(cmd *cobra.Command, err error) error {
+	hint := ""
+	if wrong := new(pflag.NotExistError); errors.As(err, &wrong) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := fault.Nearest(wrong.GetSpecifiedName(), names); near != "" {
+			hint = "did you mean --" + near + "?"
+		}
+	}
+	return Usage(cmd, hint, "%v", err)
 }
 
 // NoArgs refuses arguments.

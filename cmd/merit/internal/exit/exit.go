@@ -1,5 +1,5 @@
 // Package exit is the one table of exit codes of the merit command: which
-// number a fault becomes. It imports core/fault and the standard library.
+// number a fault becomes.
 package exit
 
 import (

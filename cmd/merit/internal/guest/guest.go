@@ -1,6 +1,6 @@
 // Package guest is the table of languages that rewards are written in: how a
 // folder is recognised, scaffolded and built, and how each language says what
-// the sandbox asks for. It imports core/fault and the sources of the SDKs.
+// the sandbox asks for.
 package guest
 
 import (

@@ -1,0 +1,123 @@
+package config_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// recipe is a configuration of another program than Merit.
+type recipe struct {
+	Name  string         `yaml:"name"`
+	Bake  bake           `yaml:"bake"`
+	Steps []step         `yaml:"steps"`
+	Notes map[string]any `yaml:"notes"`
+}
+
+type bake struct {
+	Degrees int           `yaml:"degrees"`
+	For     time.Duration `yaml:"for"`
+	Mode    string        `yaml:"mode"`
+}
+
+type step struct {
+	Do    string `yaml:"do"`
+	Times int    `yaml:"times"`
+}
+
+func (s *step) SetDefaults() { s.Times = 1 }
+
+func defaults() *recipe {
+	return &recipe{Name: "bread", Bake: bake{Degrees: 200, For: time.Hour, Mode: "air"}}
+}
+
+const text = `name: rolls
+bake: {degrees: 220}
+steps:
+  - do: knead
+  - {do: rest, times: 2}
+notes:
+  flour: {kind: rye}
+`
+
+// Promise: a document fills any struct, keeps what it does not say, takes
+// overrides, and knows where everything was set.
+func TestDocument(t *testing.T) {
+	r := defaults()
+	d := config.New("recipe.yaml")
+	require.True(t, d.Decode([]byte(text), r))
+	d.Set("bake.for=20m", r)
+	d.Set("steps.1.times=3", r)
+	d.Set("notes.flour.grams=500", r)
+	require.NoError(t, d.Err())
+	require.Equal(t, &recipe{
+		Name: "rolls", Bake: bake{Degrees: 220, For: 20 * time.Minute, Mode: "air"},
+		Steps: []step{{"knead", 1}, {"rest", 3}},
+		Notes: map[string]any{"flour": map[string]any{"kind": "rye", "grams": uint64(500)}},
+	}, r)
+	require.Equal(t, "recipe.yaml:2: bake.degrees", d.Places().Of("bake.degrees"))
+	var changed []string
+	for _, difference := range config.Differences(defaults(), r) {
+		changed = append(changed, difference.Key)
+	}
+	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "steps", "notes"}, changed)
+
+	again := defaults()
+	written, err := config.Marshal(r)
+	require.NoError(t, err)
+	d = config.New("again.yaml")
+	require.True(t, d.Decode(written, again))
+	require.NoError(t, d.Err())
+	require.Empty(t, config.Differences(r, again))
+}
+
+// Promise: problems of the values stand beside those of the text, in the order
+// of the lines, and a key has one only.
+func TestCheck(t *testing.T) {
+	r := defaults()
+	d := config.New("recipe.yaml")
+	require.True(t, d.Decode([]byte("bake:\n  degrees: hot\n  mode: sun\nnane: x\n"), r))
+	var p fault.Problems
+	p.Invalid("bake.degrees", "is said already", "")
+	p.OneOf("bake.mode", r.Bake.Mode, "air", "steam")
+	d.Check(p)
+	require.EqualError(t, d.Err(), "recipe.yaml:2: bake.degrees: must be a whole number, not \"hot\"\n"+
+		"recipe.yaml:3: bake.mode: \"sun\" is not allowed\n"+
+		"recipe.yaml:4: nane: unknown key")
+	require.Equal(t, "the default is 200", fault.As(d.Err()).Hint)
+}
+
+// Promise: a schema has types, defaults, words and comments; keys and texts can
+// be listed.
+func TestSchemaOfAnyStruct(t *testing.T) {
+	r := defaults()
+	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes"}, config.Keys(r))
+	var texts []string
+	config.EachText(r, func(path string, value reflect.Value) { texts = append(texts, path+"="+value.String()) })
+	require.Equal(t, []string{"name=bread", "bake.mode=air"}, texts)
+	out, err := config.Schema(r, config.Description{
+		Title: "Recipe", Words: map[string][]string{"bake.mode": {"air", "steam"}},
+		Comments: map[string]string{reflect.TypeFor[bake]().PkgPath() + ".bake.Degrees": "Celsius"},
+	})
+	require.NoError(t, err)
+	type schema struct {
+		Title, Type, Description string
+		Default                  any
+		Enum                     []string
+		Properties               map[string]schema
+		Items                    *schema
+	}
+	var s schema
+	require.NoError(t, json.Unmarshal(out, &s))
+	require.Equal(t, "Recipe", s.Title)
+	require.Equal(t, schema{Type: "integer", Description: "Celsius", Default: 200.0}, s.Properties["bake"].Properties["degrees"])
+	require.Equal(t, []string{"air", "steam"}, s.Properties["bake"].Properties["mode"].Enum)
+	require.Equal(t, "1h0m0s", s.Properties["bake"].Properties["for"].Default)
+	require.EqualValues(t, 1, s.Properties["steps"].Items.Properties["times"].Default)
+}
