@@ -12,8 +12,8 @@ func (w *worker) describe() error {
 	if !ok || m.described {
 		return nil
 	}
-	about, group := d.Describe()
-	manifest, err := profile.ScriptManifest(about)
+	said := d.Describe()
+	manifest, err := profile.ScriptManifest(said.About)
 	if err != nil {
 		return err
 	}
@@ -21,7 +21,7 @@ func (w *worker) describe() error {
 		m.info.Name = manifest.Name
 	}
 	m.manifest, m.described = manifest, true
-	m.info.StepIndexing, m.info.Group = manifest.StepIndex, group
+	m.info.StepIndexing, m.info.Group, m.info.GroundTruth = manifest.StepIndex, said.Group, said.GroundTruth
 	w.collector.CountBy(manifest.StepIndex)
 	return nil
 }

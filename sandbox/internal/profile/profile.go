@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
@@ -57,9 +58,14 @@ type Session interface {
 // Describer is a session whose module says what it is only once it runs: a
 // script.
 type Describer interface {
-	// Describe returns the manifest that the script gives itself, and whether it
-	// compares the members of a group.
-	Describe() (about map[string]string, group bool)
+	Describe() Description
+}
+
+// Description is what a script says of itself.
+type Description struct {
+	About       map[string]string // its manifest
+	Group       bool              // it compares the members of a group
+	GroundTruth reward.Use        // as its signature says
 }
 
 // Problem is a reason why a module is no reward.

@@ -119,6 +119,8 @@ type loaded struct {
 	ABI      string       `json:"abi"`
 	Group    bool         `json:"group"`
 	Manifest abi.Manifest `json:"manifest"`
+	// GroundTruth is of reward.Info.
+	GroundTruth reward.Use `json:"ground_truth"`
 }
 
 // refused is a refusal on its way through the pipe.
@@ -151,7 +153,7 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 		}
 	}
 	m.manifest = said.Manifest
-	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group}
+	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
 	if said.Manifest.Name != "" {
 		m.info.Name = said.Manifest.Name
 	}

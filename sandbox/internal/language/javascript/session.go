@@ -107,7 +107,9 @@ func (s *session) compile() {
 }
 
 // Describe implements profile.Describer.
-func (s *session) Describe() (map[string]string, bool) { return s.Hello.About, s.Hello.Group }
+func (s *session) Describe() profile.Description {
+	return profile.Description{About: s.Hello.About, Group: s.Hello.Group}
+}
 
 func (s *session) Memo() []byte {
 	memo, _ := json.Marshal(s.memo) // numbers and strings

@@ -96,7 +96,9 @@ func (s *session) word(at uint32) uint32 {
 }
 
 // Describe implements profile.Describer.
-func (s *session) Describe() (map[string]string, bool) { return s.hello.about, s.hello.group }
+func (s *session) Describe() profile.Description {
+	return profile.Description{About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.groundTruth()}
+}
 
 func (s *session) Lasting() bool { return true }
 
