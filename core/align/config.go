@@ -1,6 +1,6 @@
 // Package align joins what rewards say with the steps of trajectories into the
 // rows that estimators read, and writes the credit that they find back into
-// the steps. Nothing is shrugged off: a step output that belongs to no step,
+// the steps. Nothing is passed over: a step output that belongs to no step,
 // belongs to one twice or is not finite leaves its trajectory unscored, with a
 // reason that names the trajectory and the step.
 package align

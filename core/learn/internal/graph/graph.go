@@ -7,8 +7,6 @@
 // each other, and a result that is not a number is no error to it. So the
 // objective is written with exp and log of shifted logits, gradients are
 // cleared after each run, and the caller checks what comes out.
-//
-// It imports gorgonia and core/learn/internal/{loss,net}.
 package graph
 
 import (

@@ -1,6 +1,5 @@
 // Package loss holds the inputs and results of the PPO objective, as the
-// autodiff graph and its reference read and write them. It imports the
-// standard library only.
+// autodiff graph and its reference read and write them.
 //
 // The objective, a sum over rows with weight w:
 //

@@ -1,8 +1,6 @@
 // Package net is the network itself: how its parameters lie in one flat slice,
 // how they begin, and the forward pass of inference. The autodiff graph and
 // the reference read the same layout.
-//
-// It imports gonum's BLAS and core/rl.
 package net
 
 import (

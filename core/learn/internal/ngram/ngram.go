@@ -1,5 +1,5 @@
 // Package ngram turns text into a feature vector of fixed length by hashing
-// its n-grams. It imports the standard library only.
+// its n-grams.
 package ngram
 
 import (
