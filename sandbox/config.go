@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
@@ -46,6 +47,19 @@ type Limits struct {
 	// WallClock is the last resort against a guest that fuel does not stop in
 	// time. Its outcome is not deterministic.
 	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock"`
+	// StartFuel is what the start of a script may use, its imports and its own
+	// warm-up, and that of a module that brings a warm-up. Other modules start on
+	// the fuel of an evaluation. A start never has less than an evaluation.
+	StartFuel uint64 `yaml:"start_fuel" json:"start_fuel"`
+	// StartWallClock is the last resort for such a start.
+	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock"`
+	// ScriptMiB bounds the files of a script, with the packages beside it.
+	ScriptMiB int `yaml:"script_mib" json:"script_mib"`
+}
+
+// sizes are the limits of what is read.
+func (l Limits) sizes() source.Sizes {
+	return source.Sizes{Module: int64(l.ModuleMiB) << 20, Script: int64(l.ScriptMiB) << 20}
 }
 
 // Config configures a Runtime.
@@ -92,6 +106,10 @@ func DefaultConfig() Config {
 			Steps:        100_000,
 			CallDepth:    10_000,
 			WallClock:    10 * time.Second,
+
+			StartFuel:      100_000_000_000,
+			StartWallClock: 3 * time.Minute,
+			ScriptMiB:      128,
 		},
 		Isolation: Snapshot,
 		WorkerMiB: 2048,
@@ -106,9 +124,11 @@ const workerOwnMiB = 256
 func (c Config) Validate() []error {
 	var p fault.Problems
 	p.Check(c.Fuel >= 1000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000 to 2^50; the default is 500000000")
+	p.Check(c.StartFuel >= 1000 && c.StartFuel <= 1<<50, "start_fuel", c.StartFuel, "use a number from 1000 to 2^50; the default is 100000000000")
 	p.Whole("memory_mib", c.MemoryMiB, 1, 4095)
 	p.Whole("table_entries", c.TableEntries, 1, 10_000_000)
 	p.Whole("module_mib", c.ModuleMiB, 1, 1024)
+	p.Whole("script_mib", c.ScriptMiB, 1, 1024)
 	p.Whole("input_mib", c.InputMiB, 1, 1024)
 	p.Whole("output_kib", c.OutputKiB, 1, 1<<20)
 	p.Whole("log_kib", c.LogKiB, 1, 1<<20)
@@ -117,6 +137,7 @@ func (c Config) Validate() []error {
 	p.Whole("workers", c.Workers, 0, 4096)
 	p.Whole("cache_mib", c.CacheMiB, 0, 1<<20)
 	p.Check(c.WallClock >= time.Millisecond, "wall_clock", c.WallClock, "write a duration of at least 1ms, such as 10s")
+	p.Check(c.StartWallClock >= time.Millisecond, "start_wall_clock", c.StartWallClock, "write a duration of at least 1ms, such as 3m")
 	p.OneOf("isolation", string(c.Isolation), string(Snapshot), string(Fresh), string(Shared), string(Process))
 	if c.Isolation == Process {
 		p.Whole("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)

@@ -102,6 +102,11 @@ func (g guest) module() wt.Module {
 	return m
 }
 
+// withBody adds an exported function without parameters.
+func withBody(export string, body wt.Code) func(*wt.Module) {
+	return func(m *wt.Module) { m.Funcs = append(m.Funcs, wt.Func{Export: export, Body: body}) }
+}
+
 func (g guest) wasm() []byte { return g.module().Bytes() }
 
 // endlessOn never returns for a conversation of n messages and scores others.

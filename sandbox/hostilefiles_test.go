@@ -182,7 +182,7 @@ func TestLinksOutOfAFolderAreRefused(t *testing.T) {
 // Promise: a file that never ends is refused like one that is too large, and
 // so is a script.
 func TestEndlessFiles(t *testing.T) {
-	r := newRuntime(t, func(c *sandbox.Config) { c.ModuleMiB = 1 })
+	r := newRuntime(t, func(c *sandbox.Config) { c.ModuleMiB, c.ScriptMiB = 1, 1 })
 	_, err := r.LoadFile(context.Background(), "/dev/zero")
 	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
 	require.ErrorContains(t, err, "more than 1048576 bytes")
@@ -190,9 +190,9 @@ func TestEndlessFiles(t *testing.T) {
 	for _, dir := range []string{folder(t, map[string]string{"reward.py": big}), folder(t, map[string]string{"reward.js": "", "data": big})} {
 		_, err := r.LoadFile(context.Background(), dir)
 		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
-		require.ErrorContains(t, err, "module_mib")
+		require.ErrorContains(t, err, "script_mib")
 	}
 	_, err = r.LoadFile(context.Background(), filepath.Join(folder(t, map[string]string{"a.py": big}), "a.py"))
 	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
-	require.ErrorContains(t, err, "module_mib")
+	require.ErrorContains(t, err, "script_mib")
 }

@@ -64,7 +64,7 @@ type Sizes struct {
 // Inspect looks at the reward in a file or folder without running it. The
 // error says that it cannot be read; what is wrong with it stands in Problems.
 func Inspect(path string, limits Limits) (*Inspection, error) {
-	s, err := source.File(path, languages(), int64(limits.ModuleMiB)<<20)
+	s, err := source.File(path, languages(), limits.sizes())
 	if err != nil {
 		return nil, err
 	}

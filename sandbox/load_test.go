@@ -28,9 +28,6 @@ func TestRefusals(t *testing.T) {
 			}
 		}
 	}
-	withBody := func(export string, body wt.Code) func(*wt.Module) {
-		return func(m *wt.Module) { m.Funcs = append(m.Funcs, wt.Func{Export: export, Body: body}) }
-	}
 	good := guest{}.wasm()
 	for _, c := range []struct {
 		name string

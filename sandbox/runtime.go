@@ -52,7 +52,7 @@ func (r *Runtime) Wall() (inForce, missing []string) { return r.backend.Wall() }
 // LoadFile loads the reward at path, under its file name without extension: a
 // module, a script, or a folder with a script called reward.
 func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
-	s, err := source.File(path, languages(), int64(r.config.ModuleMiB)<<20)
+	s, err := source.File(path, languages(), r.config.sizes())
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,24 @@ type Manifest struct {
 	Version     string              `json:"version,omitempty"`
 	Description string              `json:"description,omitempty"`
 	StepIndex   reward.StepIndexing `json:"step_index,omitempty"` // default: assistant
+	WarmUp      WarmUp              `json:"warm_up,omitempty"`    // default: own if the reward brings one, else conversation
 }
+
+// WarmUp says what is run once, before the snapshot that every evaluation
+// begins from.
+type WarmUp string
+
+// The kinds of warm-up.
+const (
+	// WarmUpConversation is two evaluations of a built-in conversation. What the
+	// reward counts and keeps while they run is there in every evaluation.
+	WarmUpConversation WarmUp = "conversation"
+	// WarmUpOwn is the reward's own: the export merit_warm_up, or what a script
+	// marks. It may use what a start may, and takes the conversation's place.
+	WarmUpOwn WarmUp = "own"
+	// WarmUpOff is none: an evaluation begins where the start has ended.
+	WarmUpOff WarmUp = "off"
+)
 
 // WithManifest returns the module with m as its manifest. A module that has
 // one already keeps it and is refused at load: a manifest is said once.

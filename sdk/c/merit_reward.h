@@ -352,6 +352,12 @@ MERIT_EXPORT_(merit_alloc) __attribute__((weak)) void *merit_alloc(uint32_t size
         return 0;                                                                  \
     }
 
+/* Make function(void) the warm-up: it runs once, before the snapshot that every
+ * evaluation begins from, in place of the built-in conversation. It may log and
+ * must send no results. */
+#define MERIT_WARM_UP(function) \
+    MERIT_EXPORT_(merit_warm_up) void merit_warm_up(void) { function(); }
+
 #ifdef __cplusplus
 }
 #endif

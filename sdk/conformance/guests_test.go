@@ -168,6 +168,8 @@ func TestGuestsFromSource(t *testing.T) {
 					comparesTexts(t, m)
 				case "heap":
 					keepsTheInput(t, m)
+				case "warm_up":
+					startsAfterItsOwnWarmUp(t, m)
 				default:
 					exampleAgrees(t, m, program)
 				}
@@ -208,4 +210,28 @@ func TestUpdate(t *testing.T) {
 	data, err := json.MarshalIndent(list, "", "  ")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(guestDir, "manifest.json"), append(data, '\n'), 0o644))
+}
+
+// startsAfterItsOwnWarmUp demands 11: the module's warm-up, which counts 10, has
+// run once, and no evaluation before this one is remembered.
+func startsAfterItsOwnWarmUp(t *testing.T, m *sandbox.Module) {
+	require.Equal(t, sandbox.WarmUpOwn, m.Manifest().WarmUp)
+	for range 3 {
+		e := m.Evaluate(context.Background(), &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleAssistant}}})
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", m.Info().Name, e.Reason)
+		require.Equal(t, 11.0, e.Result.Score, m.Info().Name)
+	}
+}
+
+// Promise: in every language a reward brings its own warm-up, which every
+// isolation runs once, in place of the built-in conversation.
+func TestWarmUpsOfTheirOwn(t *testing.T) {
+	golang := buildGo(t, goPackages["warm_up"])
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh, sandbox.Process} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Isolation = isolation })
+		startsAfterItsOwnWarmUp(t, load(t, r, "go", golang))
+		for _, c := range toolchains() {
+			startsAfterItsOwnWarmUp(t, load(t, r, c.language, committedGuest(t, c.language, "warm_up")))
+		}
+	}
 }

@@ -29,7 +29,7 @@ type toolchain struct {
 // reward by a switch.
 func source(language, program, ext string) (string, bool) {
 	base, group := strings.CutSuffix(program, "_group")
-	if base == "conformance" || base == "heap" {
+	if base == "conformance" || base == "heap" || base == "warm_up" {
 		return "sdk/conformance/guests/" + language + "/" + base + ext, group
 	}
 	return "sdk/" + language + "/examples/" + program + ext, false
@@ -43,17 +43,17 @@ const (
 	cppHeaders = "/usr/lib/llvm-14/include/wasm32-wasi/c++/v1"
 )
 
-// with adds to the programs of every language: the READMEs' minimal one, and
-// heap, which takes memory from a C library.
+// with adds to the programs of every language: the READMEs' minimal one; heap,
+// which takes memory from a C library; and warm_up, which counts its calls.
 func with(extra ...string) []string { return append(append([]string{}, programs...), extra...) }
 
 func toolchains() []toolchain {
 	return []toolchain{
-		{"c", debian, []string{"clang"}, with("minimal"), func(program, scratch, out string) [][]string {
+		{"c", debian, []string{"clang"}, with("minimal", "warm_up"), func(program, scratch, out string) [][]string {
 			src, group := source("c", program, ".c")
 			return clang("clang", scratch, out, src, group, []string{"--target=wasm32"}, "-nostdlib", "-Wl,--no-entry")
 		}},
-		{"cpp", debian, []string{"clang++"}, with("heap"), func(program, scratch, out string) [][]string {
+		{"cpp", debian, []string{"clang++"}, with("heap", "warm_up"), func(program, scratch, out string) [][]string {
 			src, group := source("c", program, ".c")
 			if program == "answer" {
 				src = "sdk/c/examples/answer.cpp"
@@ -61,7 +61,7 @@ func toolchains() []toolchain {
 			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", cppHeaders}
 			return clang("clang++", scratch, out, src, group, compile, "-mexec-model=reactor")
 		}},
-		{"rust", debian, []string{"/usr/bin/rustc", "rustc"}, with("minimal", "heap"), func(program, scratch, out string) [][]string {
+		{"rust", debian, []string{"/usr/bin/rustc", "rustc"}, with("minimal", "heap", "warm_up"), func(program, scratch, out string) [][]string {
 			src, group := source("rust", program, ".rs")
 			lib := filepath.Join(scratch, "libmerit_reward.rlib")
 			target := "wasm32-unknown-unknown"
@@ -78,7 +78,7 @@ func toolchains() []toolchain {
 				append(guest, "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib", "--extern", "merit_reward="+lib, "-o", out, src),
 			}
 		}},
-		{"assemblyscript", "install Node.js, then: npm install --global assemblyscript@0.28.20", []string{"asc"}, with("minimal"), func(program, _, out string) [][]string {
+		{"assemblyscript", "install Node.js, then: npm install --global assemblyscript@0.28.20", []string{"asc"}, with("minimal", "warm_up"), func(program, _, out string) [][]string {
 			src, group := source("assemblyscript", program, ".ts")
 			if group {
 				src = strings.TrimSuffix(src, ".ts") + "_group.ts"
@@ -141,6 +141,7 @@ func (c toolchain) build(t testing.TB, tool, program string) []byte {
 var goPackages = map[string]string{
 	"answer": "examples/gsm8k", "tools": "examples/tools", "ranking": "examples/ranking",
 	"conformance": "sdk/conformance/guests/go/one", "conformance_group": "sdk/conformance/guests/go/group",
+	"warm_up": "sdk/conformance/guests/go/warm_up",
 }
 
 func buildGo(t testing.TB, pkg string) []byte {

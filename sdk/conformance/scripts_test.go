@@ -62,6 +62,18 @@ func TestScriptsConform(t *testing.T) {
 	}
 }
 
+// Promise: scripts bring their own warm-ups, in every isolation.
+func TestScriptsWarmUpOnTheirOwn(t *testing.T) {
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh, sandbox.Process} {
+		r := newRuntime(t, func(c *sandbox.Config) {
+			c.Isolation, c.CacheDir = isolation, filepath.Join(filepath.Dir(interpreter.Folder()), "test")
+		})
+		for _, ext := range scripted(t) {
+			startsAfterItsOwnWarmUp(t, script(t, r, ext, "warm_up"))
+		}
+	}
+}
+
 // Promise: the examples in Python and JavaScript say what those in Go say.
 func TestScriptExamplesAgree(t *testing.T) {
 	r := newRuntime(t)

@@ -61,12 +61,23 @@ export interface EvaluateResult {
 
 export type Result = number | boolean | EvaluateResult;
 
-/** What a reward module exports: `reward` (or its default) or `rewardGroup`. */
+/**
+ * What a reward module exports: `reward` (or its default) or `rewardGroup`.
+ * `warmUp` runs once, before the snapshot that every evaluation begins from, in
+ * place of the built-in conversation; `warm_up: "off"` does without either.
+ */
 export interface RewardModule {
   default?: (rollout: Rollout) => Result;
   reward?: (rollout: Rollout) => Result;
   rewardGroup?: (rollouts: Rollout[]) => Result[];
-  merit?: { name?: string; version?: string; description?: string; step_index?: "assistant" | "message" };
+  warmUp?: () => void;
+  merit?: {
+    name?: string;
+    version?: string;
+    description?: string;
+    step_index?: "assistant" | "message";
+    warm_up?: "conversation" | "own" | "off";
+  };
 }
 
 export function text(message: Message): string;

@@ -20,10 +20,28 @@ export function boot(module) {
   if (typeof (group ?? one) !== "function") {
     throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)");
   }
+  const about = warm(module);
   globalThis.__merit = {
-    hello: JSON.stringify({ group: Boolean(group), about: module.merit ?? {} }),
+    hello: JSON.stringify({ group: Boolean(group), about }),
     serve: (request) => answer(group ? group : (members) => [one(members[0])], request),
   };
+}
+
+// warm runs the module's own warm-up, and returns what the module says about
+// itself, with the kind of its warm-up if it brings one.
+function warm(module) {
+  const about = { ...module.merit };
+  if (module.warmUp === undefined) {
+    if (about.warm_up === "own") throw new Error("merit says warm_up: \"own\", but the module exports no function warmUp");
+    return about;
+  }
+  if (about.warm_up !== undefined && about.warm_up !== "own") {
+    throw new Error(`merit says warm_up: ${show(about.warm_up)}, but the module exports warmUp; keep one of the two`);
+  }
+  if (typeof module.warmUp()?.then === "function") {
+    throw new TypeError("warmUp is async: there is nothing outside of the sandbox to wait for");
+  }
+  return { ...about, warm_up: "own" };
 }
 
 function answer(evaluate, request) {

@@ -90,7 +90,7 @@ func (c *Config) Differences(other *Config) (keys []string) {
 // what is still to come.
 var free = []string{
 	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
-	"sandbox.cache_mib", "sandbox.wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
+	"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
 }
 
 // CheckResume returns an error for every key of now that keeps it from going

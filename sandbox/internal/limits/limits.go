@@ -12,4 +12,7 @@ type Limits struct {
 	ModuleMiB, InputMiB                 int
 	OutputKiB, LogKiB, Steps, CallDepth int
 	WallClock                           time.Duration
+	StartFuel                           uint64
+	StartWallClock                      time.Duration
+	ScriptMiB                           int
 }

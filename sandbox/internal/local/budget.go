@@ -1,6 +1,9 @@
 package local
 
-import "github.com/merit-rl/merit/sandbox/internal/engine"
+import (
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+)
 
 const (
 	inputStep  = 128 << 10 // input that the plain budget is for, in bytes
@@ -17,18 +20,15 @@ func (m *Module) budget(input, members int) engine.Budget {
 	return engine.Budget{Fuel: fuel, Depth: uint64(l.CallDepth), Wall: l.WallClock}
 }
 
-// The start of a script may take more than an evaluation: an interpreter
-// boots, and packages are imported.
-const (
-	startFuel = 20
-	startWall = 6
-)
-
-// startBudget is what the start of an instance may use.
+// startBudget is what the start of an instance may use. That of a script, and
+// of what brings its own warm-up, may take more than an evaluation: an
+// interpreter boots, packages are imported, tables are filled.
 func (m *Module) startBudget() engine.Budget {
 	b := m.budget(0, 1)
-	if m.script {
-		b.Fuel, b.Wall = b.Fuel*startFuel, b.Wall*startWall
+	if l := &m.backend.options.Limits; m.longStart() {
+		b.Fuel, b.Wall = max(b.Fuel, l.StartFuel), max(b.Wall, l.StartWallClock)
 	}
 	return b
 }
+
+func (m *Module) longStart() bool { return m.script || m.manifest.WarmUp == abi.WarmUpOwn }

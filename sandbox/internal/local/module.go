@@ -162,5 +162,9 @@ func (m *Module) try(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Interrupted, Where: m.info.Name, What: "loading was stopped", Err: ctx.Err()}
 	}
-	return source.Refusal(m.info.Name, "the reward cannot be started", "the message comes from the reward itself: correct it there", err)
+	hint := "the message comes from the reward itself: correct it there"
+	if u := (*unstarted)(nil); errors.As(err, &u) {
+		hint = u.hint
+	}
+	return source.Refusal(m.info.Name, "the reward cannot be started", hint, err)
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 )
 
@@ -19,8 +21,9 @@ const warmRounds = 2
 // allowed; its instances then start without it.
 var errCold = errors.New("the module failed on the built-in conversation")
 
-// prepare starts the guest and warms it up. It does the same in every
-// isolation mode, so that results and fuel are the same.
+// prepare starts the guest and warms it up, unless its start has done so or its
+// manifest says that it must not be. It does the same in every isolation mode,
+// so that results and fuel are the same.
 func (w *worker) prepare(ctx context.Context) error {
 	w.collector.Start(nil, false)
 	w.instance.Begin(ctx, w.module.startBudget())
@@ -29,12 +32,38 @@ func (w *worker) prepare(ctx context.Context) error {
 		stop = late
 	}
 	if stop != nil {
-		return fmt.Errorf("%s%s", result.Stopped(stop, w.instance.MemoryDenied()).Reason, w.lastLog())
+		return w.notStarted(stop)
 	}
-	if err := w.describe(); err != nil || w.module.cold {
+	if err := w.describe(); err != nil || w.module.cold || w.module.manifest.WarmUp != abi.WarmUpConversation {
 		return err
 	}
 	return w.warm(ctx)
+}
+
+// unstarted says why a guest did not start, and what may help.
+type unstarted struct{ what, hint string }
+
+func (u *unstarted) Error() string { return u.what }
+
+func (w *worker) notStarted(stop *engine.Stop) error {
+	denied := w.instance.MemoryDenied()
+	u := &unstarted{result.Stopped(stop, denied).Reason, "the message comes from the reward itself: correct it there"}
+	long, l := w.module.longStart(), &w.module.backend.options.Limits
+	const less = "import less and warm up with less"
+	switch {
+	case stop.Kind == engine.OutOfFuel && long:
+		u.what = fmt.Sprintf("its imports and its warm-up used up the fuel of a start (sandbox.start_fuel: %d)", l.StartFuel)
+		u.hint = less + ", or raise sandbox.start_fuel"
+	case stop.Kind == engine.TimedOut && long:
+		u.what = fmt.Sprintf("its imports and its warm-up took longer than a start may (sandbox.start_wall_clock: %v)", l.StartWallClock)
+		u.hint = less + ", or raise sandbox.start_wall_clock"
+	case stop.Kind == engine.OutOfFuel:
+		u.hint = "its initialisation needs more than an evaluation may use: do less there, bring a warm-up (merit_warm_up), or raise sandbox.fuel"
+	case denied:
+		u.hint = "import less, or raise sandbox.memory_mib"
+	}
+	u.what += w.lastLog()
+	return u
 }
 
 func (w *worker) warm(ctx context.Context) error {

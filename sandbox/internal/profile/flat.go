@@ -17,6 +17,7 @@ const (
 	flatAlloc    = "merit_alloc"
 	flatEvaluate = "merit_evaluate"
 	flatGroup    = "merit_evaluate_group"
+	flatWarmUp   = "merit_warm_up"
 	initialize   = "_initialize"
 	memory       = "memory"
 )
@@ -49,6 +50,7 @@ func newFlat(info *fuel.Info) (Profile, []Problem) {
 	group := check(flatGroup, false, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
 	check(flatEvaluate, !group, []fuel.ValueType{i32, i32}, []fuel.ValueType{i32})
 	check(initialize, false, nil, nil)
+	check(flatWarmUp, false, nil, nil)
 	if e, ok := info.Export(memory); !ok || e.Kind != fuel.MemoryExtern {
 		bad(memory, "it does not export %s, its linear memory", memory)
 	}
@@ -89,7 +91,7 @@ type flatSession struct {
 }
 
 func (s *flatSession) Start() *engine.Stop {
-	for _, f := range []*engine.Func{s.instance.Start(), s.instance.Func(initialize)} {
+	for _, f := range []*engine.Func{s.instance.Start(), s.instance.Func(initialize), s.instance.Func(flatWarmUp)} {
 		if f == nil {
 			continue
 		}

@@ -25,10 +25,30 @@ func ReadManifest(info *fuel.Info) (m abi.Manifest, err error) {
 	if found > 1 {
 		return m, fmt.Errorf("the section %s occurs %d times", abi.ManifestSection, found)
 	}
+	if err := warmUp(&m, info); err != nil {
+		return m, err
+	}
 	if err := CompleteManifest(&m); err != nil {
 		return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
 	}
 	return m, nil
+}
+
+// warmUp holds what the manifest says of the warm-up to the exports.
+func warmUp(m *abi.Manifest, info *fuel.Info) error {
+	_, own := info.Export(flatWarmUp)
+	_, command := info.Export("_start")
+	switch {
+	case own && m.WarmUp == "":
+		m.WarmUp = abi.WarmUpOwn
+	case own && m.WarmUp != abi.WarmUpOwn:
+		return fmt.Errorf("its manifest says warm_up: %s, but it exports %s; keep one of the two", text.Escape(string(m.WarmUp)), flatWarmUp)
+	case !own && m.WarmUp == abi.WarmUpOwn:
+		return fmt.Errorf("its manifest says warm_up: own, but it does not export %s", flatWarmUp)
+	case command && m.WarmUp == "":
+		m.WarmUp = abi.WarmUpOff // every evaluation is a run from the start
+	}
+	return nil
 }
 
 // ScriptManifest is the manifest that a script gives itself, key by key.
@@ -44,8 +64,10 @@ func ScriptManifest(about map[string]string) (abi.Manifest, error) {
 			m.Description = value
 		case "step_index":
 			m.StepIndex = reward.StepIndexing(value)
+		case "warm_up":
+			m.WarmUp = abi.WarmUp(value)
 		default:
-			return m, fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description and step_index", text.Escape(key))
+			return m, fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description, step_index and warm_up", text.Escape(key))
 		}
 	}
 	if err := CompleteManifest(&m); err != nil {
@@ -62,6 +84,13 @@ func CompleteManifest(m *abi.Manifest) error {
 	case reward.ByAssistant, reward.ByMessage:
 	default:
 		return fmt.Errorf("step_index %q is neither %q nor %q", m.StepIndex, reward.ByAssistant, reward.ByMessage)
+	}
+	switch m.WarmUp {
+	case "":
+		m.WarmUp = abi.WarmUpConversation
+	case abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff:
+	default:
+		return fmt.Errorf("warm_up %q is neither %q nor %q nor %q", m.WarmUp, abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff)
 	}
 	m.Name, m.Version, m.Description = text.Escape(m.Name), text.Escape(m.Version), text.Escape(m.Description)
 	return nil

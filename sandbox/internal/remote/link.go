@@ -19,7 +19,7 @@ import (
 
 const (
 	startPatience  = 30 * time.Second       // for a worker process to say that it is ready
-	loadPatience   = 2 * time.Minute        // for gate, compiler and start of a module
+	loadPatience   = 2 * time.Minute        // for gate and compiler of a module, beside its start
 	cancelPatience = 500 * time.Millisecond // for an evaluation to end when it is told to
 	latePatience   = 2 * time.Second        // beyond the wall clock, which the worker keeps itself
 	deathPatience  = time.Second            // for a process that closed its pipe to be gone

@@ -173,7 +173,7 @@ func (f *fleet) load(ctx context.Context, l *link, number int) (*loaded, *result
 	if _, done := l.loaded[number]; done {
 		return nil, nil, nil
 	}
-	frame, v := l.ask(ctx, loadPatience, 1<<20, wire.Load, func(b []byte) []byte { return wire.AppendModule(b, m) })
+	frame, v := l.ask(ctx, loadPatience+f.options.StartWallClock, 1<<20, wire.Load, func(b []byte) []byte { return wire.AppendModule(b, m) })
 	if v != nil {
 		return nil, v, nil
 	}

@@ -65,7 +65,7 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 		return err
 	}
 	questions := make(chan question)
-	go s.listen(questions, (told.ModuleMiB+told.InputMiB)<<20+frameRoom)
+	go s.listen(questions, (max(told.ModuleMiB, told.ScriptMiB)+told.InputMiB)<<20+frameRoom)
 	for q := range questions {
 		if err := s.answer(q); err != nil {
 			return err

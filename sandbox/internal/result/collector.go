@@ -101,7 +101,10 @@ func (c *Collector) SetMember(index int32) error {
 }
 
 func (c *Collector) member() (*member, error) {
-	if c.current < 0 {
+	switch {
+	case len(c.members) == 0:
+		return nil, Violation("a result before there is a conversation: a start and a warm-up send none")
+	case c.current < 0:
 		return nil, Violation("a result before member() has said whose it is")
 	}
 	return &c.members[c.current], nil

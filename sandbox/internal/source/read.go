@@ -44,7 +44,7 @@ func (s *Script) readOne(root *os.Root, at string, most int64) error {
 	}
 	switch {
 	case errors.Is(err, errTooLarge):
-		return Refusal(at, "the file is larger than sandbox.module_mib", "raise sandbox.module_mib if you trust it", nil)
+		return Refusal(at, "the file is larger than sandbox.script_mib allows", "raise sandbox.script_mib if you trust it", nil)
 	case err != nil:
 		return unread(at, "check the path", err)
 	}
@@ -90,7 +90,7 @@ func refusedFile(at, name string, err error) error {
 	case errors.Is(err, errChanged):
 		return Refusal(path.Join(at, name), err.Error(), "try again when nothing writes to the folder", nil)
 	case errors.Is(err, errTooLarge):
-		return Refusal(at, "the folder is larger than sandbox.module_mib", "leave out what the reward does not import, or raise sandbox.module_mib", nil)
+		return Refusal(at, "the folder is larger than sandbox.script_mib allows", "leave out what the reward does not import (tests, tools, other packages), or raise sandbox.script_mib", nil)
 	}
 	return err
 }

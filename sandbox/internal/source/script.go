@@ -38,11 +38,15 @@ func omitted(folder string) bool {
 }
 
 // stale reports whether a file is bytecode that Python would not look at here,
-// because it is checked against the time of its source. What "python -m
-// compileall --invalidation-mode unchecked-hash" writes is not.
+// because it is another version's, or checked against the time of its source.
+// What "python3.12 -m compileall --invalidation-mode unchecked-hash" writes is
+// not.
 func stale(name string, data []byte) bool {
 	const flags, unchecked = 4, 1
-	return path.Ext(name) == ".pyc" && path.Base(path.Dir(name)) == "__pycache__" && (len(data) <= flags || data[flags] != unchecked)
+	if path.Ext(name) != ".pyc" || path.Base(path.Dir(name)) != "__pycache__" {
+		return false
+	}
+	return !strings.HasSuffix(name, ".cpython-312.pyc") || len(data) <= flags || data[flags] != unchecked
 }
 
 // testFile reports whether a file tests a reward and is no part of it.

@@ -27,17 +27,20 @@ func Module(name string, wasm []byte) Source {
 	return Source{Name: name, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(wasm)), Wasm: wasm}
 }
 
-// File reads the reward at path, of at most so many bytes: a module, a script
-// in one of the languages, or a folder with a script called reward.
-func File(path string, languages Languages, most int64) (Source, error) {
+// Sizes bound what is read, in bytes.
+type Sizes struct{ Module, Script int64 }
+
+// File reads the reward at path: a module, a script in one of the languages, or
+// a folder with a script called reward.
+func File(path string, languages Languages, most Sizes) (Source, error) {
 	if l := languages.Of(path); l != nil {
-		s, err := readScript(l, path, most)
+		s, err := readScript(l, path, most.Script)
 		if err != nil {
 			return Source{}, err
 		}
 		return Source{Name: s.Name, Digest: s.Digest(), Script: s}, nil
 	}
-	wasm, err := readModule(path, most)
+	wasm, err := readModule(path, most.Module)
 	if err != nil {
 		return Source{}, err
 	}

@@ -6,7 +6,7 @@ unchanged: in the sandbox this package also answers to ``reward_kit``,
 """
 
 from .absent import UnavailableError
-from .decorator import reward_function
+from .decorator import reward_function, warm_up
 from .models import (
     EvaluateResult,
     FunctionCall,
@@ -31,4 +31,5 @@ __all__ = [
     "ToolCall",
     "UnavailableError",
     "reward_function",
+    "warm_up",
 ]

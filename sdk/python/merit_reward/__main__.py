@@ -18,7 +18,9 @@ from . import runner, shims
 def main(path: str, data: str) -> None:
     shims.install()
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    reward = runner.find(runner.load(path, os.path.splitext(os.path.basename(path))[0]))
+    module = runner.load(path, os.path.splitext(os.path.basename(path))[0])
+    reward = runner.find(module)
+    runner.prepare(module)
     with open(data, encoding="utf-8") as f:
         rows = [json.loads(line) for line in f if line.strip()]
     count = itertools.count()

@@ -107,9 +107,8 @@ def boot(path: str) -> None:
         reward = runner.find(module)
         whole = reward.group or reward.whole
         _serve = _whole(reward) if whole else _pointwise(reward)
-        about = getattr(module, "__merit__", {})
-        about = {str(k): str(v) for k, v in about.items()}
-        runner.explain(_warm())  # loads what tracebacks need
+        about = runner.prepare(module)
+        runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(_serve), id(()), id(BUFFER), id(ANSWER)]
         hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about)
     except BaseException as e:
@@ -120,8 +119,8 @@ def boot(path: str) -> None:
     posix._exit(0)
 
 
-def _warm() -> BaseException:
+def _raised() -> BaseException:
     try:
-        raise ValueError("warm-up")
+        raise ValueError("example")
     except ValueError as e:
         return e

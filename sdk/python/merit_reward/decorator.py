@@ -1,4 +1,4 @@
-"""The decorator that marks a function as a reward."""
+"""The decorators that mark a function as a reward, and as its warm-up."""
 
 from __future__ import annotations
 
@@ -8,10 +8,23 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+    Ready = TypeVar("Ready", bound=Callable[[], object])
+
     @overload
     def reward_function(_func: F) -> F: ...
     @overload
     def reward_function(_func: None = None, *, mode: str = "pointwise", **options: Any) -> Callable[[F], F]: ...
+
+
+def warm_up(func: "Ready") -> "Ready":
+    """Marks the function, without parameters, that readies the reward.
+
+    It runs once, before the snapshot that every evaluation begins from, in place
+    of the built-in conversation: what it imports, compiles and caches is there
+    in every evaluation.
+    """
+    func._merit_warm_up = True  # type: ignore[attr-defined]
+    return func
 
 
 def reward_function(_func=None, *, mode="pointwise", **_options):  # type: ignore[no-untyped-def]

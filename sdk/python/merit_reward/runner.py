@@ -92,6 +92,25 @@ def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
     return lambda **arguments: loop.run_until_complete(func(**arguments))
 
 
+def prepare(module: "Any") -> "dict[str, str]":
+    """Runs the reward's own warm-up; returns what the module says about itself, the kind of warm-up included."""
+    said = {str(k): str(v) for k, v in getattr(module, "__merit__", {}).items()}
+    own = {n: f for n, f in vars(module).items() if hasattr(f, "_merit_warm_up") and f.__module__ == module.__name__}
+    if len(own) > 1:
+        raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")
+    if own and said.setdefault("warm_up", "own") != "own":
+        raise LookupError(f"__merit__ says warm_up: {said['warm_up']!r}, but a function is marked with @warm_up; keep one of the two")
+    if not own and said.get("warm_up") == "own":
+        raise LookupError("__merit__ says warm_up: 'own', but no function is marked with @warm_up")
+    for func in own.values():
+        (_synchronous(func) if _is_async(func) else func)()
+    return said
+
+
+def _is_async(func: "Any") -> bool:
+    return bool(getattr(getattr(func, "__code__", None), "co_flags", 0) & 0x80)
+
+
 def find(module: "Any") -> Reward:
     """The reward of a module: the one that is decorated, or else has a usual name."""
     own = {

@@ -97,6 +97,27 @@ class Rewards(unittest.TestCase):
         self.assertEqual(runner.Reward(reward).results([rollout()]), [0.5])
         self.assertEqual(runner.Reward(waits).results([rollout()]), [0.25])
 
+    def test_warm_up(self):
+        calls = []
+
+        def reward(messages):
+            return len(calls)
+
+        async def ready():
+            calls.append(await asyncio.sleep(0, "ready"))
+
+        m = module(reward=reward, ready=mr.warm_up(ready))
+        self.assertEqual(runner.prepare(m), {"warm_up": "own"})
+        self.assertEqual(runner.find(m).results([rollout()]), [1])
+        m.__merit__ = {"warm_up": "off"}
+        with self.assertRaisesRegex(LookupError, "keep one of the two"):
+            runner.prepare(m)
+        del m.ready
+        self.assertEqual(runner.prepare(m), {"warm_up": "off"})
+        m.__merit__ = {"warm_up": "own"}
+        with self.assertRaisesRegex(LookupError, "no function is marked"):
+            runner.prepare(m)
+
     def test_plain(self):
         step = mr.StepOutput(step_index="1", base_reward=2, reason="r", metrics={"a": 1})
         full = mr.EvaluateResult(score=1, reason="w", metrics={"m": mr.MetricResult(score=2, reason="x")}, step_outputs=[step])

@@ -47,6 +47,19 @@ macro_rules! register {
     };
 }
 
+/// Make `fn()` the warm-up: it runs once, before the snapshot that every
+/// evaluation begins from, in place of the built-in conversation. It may log
+/// and must send no results.
+#[macro_export]
+macro_rules! register_warm_up {
+    ($ready:path) => {
+        #[no_mangle]
+        pub extern "C" fn merit_warm_up() {
+            $ready()
+        }
+    };
+}
+
 /// Make `fn(&Group, &mut Output)` the reward of groups. The status is 0:
 /// `invalid` and `error` speak of one member.
 #[macro_export]

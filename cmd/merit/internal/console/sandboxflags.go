@@ -11,6 +11,7 @@ func SandboxFlags(cmd *cobra.Command, cfg *sandbox.Config) {
 	f := cmd.Flags()
 	*cfg = sandbox.DefaultConfig()
 	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
+	f.Uint64Var(&cfg.StartFuel, "start-fuel", cfg.StartFuel, "what the start of a script may use: its imports and its warm-up")
 	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")
 	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "last resort against a module that fuel does not stop in time")
 	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh, shared or process")

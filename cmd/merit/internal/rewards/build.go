@@ -122,7 +122,7 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 		if err := dec.Decode(&m); err != nil {
 			return m, &fault.Error{
 				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is no manifest", Err: err,
-				Hint: "a manifest has name, version, description and step_index (assistant or message)",
+				Hint: "a manifest has name, version, description, step_index (assistant or message) and warm_up (conversation, own or off)",
 			}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

@@ -42,6 +42,7 @@ type inspection struct {
 	Custom   []string `json:"custom_sections"`
 
 	Manifest json.RawMessage `json:"manifest,omitempty"` // what the module says about itself
+	WarmUp   sandbox.WarmUp  `json:"warm_up,omitempty"`  // what runs once, before the snapshot
 
 	Functions       int `json:"functions"`
 	CodeBytes       int `json:"code_bytes"`
@@ -98,7 +99,15 @@ func inspect(path string) (*inspection, error) {
 			x.Manifest = c.Content
 		}
 	}
+	x.WarmUp = found.Manifest.WarmUp
 	return x, nil
+}
+
+// warmUps are the kinds of warm-up as people are shown them.
+var warmUps = map[sandbox.WarmUp]string{
+	sandbox.WarmUpConversation: "conversation: two evaluations of a built-in conversation",
+	sandbox.WarmUpOwn:          "own: what the reward brings",
+	sandbox.WarmUpOff:          "off",
 }
 
 // conventions are the calling conventions of modules as people are shown them.
@@ -126,6 +135,9 @@ func (o *inspectOptions) print(x *inspection) error {
 	t.Add("memory", memory)
 	if x.Manifest != nil {
 		t.Add("manifest", ui.Clean(string(x.Manifest)))
+	}
+	if x.WarmUp != "" {
+		t.Add("warm-up", warmUps[x.WarmUp])
 	}
 	list("exports", x.Exports)
 	list("imports", x.Imports)

@@ -41,5 +41,6 @@ func (o *inspectOptions) script(ctx context.Context, path string) error {
 	t.Add("digest", x.Digest)
 	t.Add("abi", x.ABI+"  "+x.Powers[0])
 	t.Add("manifest", ui.Clean(string(manifest)))
+	t.Add("warm-up", warmUps[x.Manifest.WarmUp])
 	return t.Write(o.host.Stdout)
 }

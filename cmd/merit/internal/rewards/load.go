@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -32,7 +33,13 @@ func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string,
 // what its author can do about each.
 func teach(module string, limits sandbox.Limits, err error) error {
 	if sandbox.IsScript(module) {
-		if f := fault.As(err); strings.Contains(err.Error(), "ModuleNotFoundError") {
+		switch f := fault.As(err); {
+		case strings.Contains(err.Error(), "sandbox.start_fuel"):
+			f.Hint += " (--start-fuel)"
+			if isPython(module) {
+				f.Hint += "; from bytecode Python starts on a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
+			}
+		case strings.Contains(err.Error(), "ModuleNotFoundError"):
 			f.Hint = "a reward has the standard library and the pure-Python packages that lie in the folder beside reward.py; C extensions, such as numpy, do not run in the sandbox"
 		}
 		return err
@@ -41,4 +48,10 @@ func teach(module string, limits sandbox.Limits, err error) error {
 		return problems
 	}
 	return err
+}
+
+// isPython reports whether a script, or the one in a folder, is in Python.
+func isPython(module string) bool {
+	_, err := os.Stat(filepath.Join(module, "reward.py"))
+	return err == nil || filepath.Ext(module) == ".py"
 }
