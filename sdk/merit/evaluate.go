@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/sandbox"
 )
 
 // EvaluateOptions say which file is scored and where the results go.
@@ -109,10 +110,13 @@ func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {
 		info := p.Scorer.Info()
 		add(fmt.Sprintf("reward %d", i+1), fmt.Sprintf("%s %s, weight %v", cmp.Or(p.Name, info.Name), info.Digest, p.Weight))
 	}
-	limits := reflect.ValueOf(r.limits)
+	limits := reflect.ValueOf(r.sandbox.Limits)
 	for f := range limits.Type().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		add("sandbox."+name, limits.FieldByIndex(f.Index))
+	}
+	if r.sandbox.Isolation == sandbox.Shared { // the others give the same bytes
+		add("sandbox.isolation", r.sandbox.Isolation)
 	}
 	for _, c := range o.Columns {
 		add("map "+c.Name, c.From)

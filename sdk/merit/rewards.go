@@ -16,7 +16,7 @@ type Rewards struct {
 	Modules []*sandbox.Module // the scorers of the first Parts
 
 	options options
-	limits  sandbox.Limits
+	sandbox sandbox.Config
 	runtime *sandbox.Runtime // nil without modules
 }
 
@@ -27,7 +27,7 @@ func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ..
 }
 
 func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o options) (*Rewards, error) {
-	r := &Rewards{options: o, limits: cfg.Limits}
+	r := &Rewards{options: o, sandbox: cfg}
 	if len(list) > 0 {
 		if err := r.load(ctx, cfg, list); err != nil {
 			return nil, errors.Join(err, r.Close())
