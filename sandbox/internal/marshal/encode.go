@@ -3,8 +3,6 @@
 // fastest. The format is that of CPython's Python/marshal.c; what is written
 // is read by versions 3.4 and later, what is read is version 2, which has no
 // references.
-//
-// It imports the standard library only.
 package marshal
 
 import (

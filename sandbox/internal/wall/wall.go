@@ -3,8 +3,6 @@
 // inherited files or privileges, with limits on memory, files and processor
 // time, behind a filter of system calls where Linux has one. What the process
 // says is not its business.
-//
-// It imports golang.org/x/sys and golang.org/x/net/bpf.
 package wall
 
 import "time"

@@ -1,5 +1,5 @@
-// Package wasmtest builds small WebAssembly modules for tests, valid ones and broken ones. It imports only the standard library and
-// is imported by tests only.
+// Package wasmtest builds small WebAssembly modules for tests, valid ones and broken ones.
+// Only tests import it.
 //
 // Code and types are strings of bytes, so that bodies are written with the plus sign:
 //

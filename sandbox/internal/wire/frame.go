@@ -2,8 +2,6 @@
 // with a length, and inside them requests and answers in a compact binary
 // form. Both ends hold what they read to be hostile: every length is checked
 // against what is there before anything is allocated.
-//
-// It imports core/rl and core/reward.
 package wire
 
 import (
