@@ -141,13 +141,12 @@ func answerBytes(l limits.Limits, members int) int {
 // read reads an answer. A worker is believed no more than a guest: what it
 // says goes through a collector as well.
 func (m *Module) read(frame wire.Frame, members []*rl.Trajectory) ([]reward.Evaluation, uint64, *result.Verdict) {
-	strange := result.Infrastructure(wire.ErrMessage)
 	if frame.Kind != wire.Result {
-		return nil, 0, strange
+		return nil, 0, result.Infrastructure(wire.ErrMessage)
 	}
 	answer, err := wire.ParseAnswer(frame.Payload)
 	if err != nil || len(answer.Evaluations) != len(members) {
-		return nil, 0, strange
+		return nil, 0, result.Infrastructure(wire.ErrMessage)
 	}
 	l := m.fleet.options.Limits
 	l.OutputKiB *= 4
@@ -159,7 +158,7 @@ func (m *Module) read(frame wire.Frame, members []*rl.Trajectory) ([]reward.Eval
 		c.Speak(i)
 		ended := e.Outcome == reward.Scored || e.Outcome == reward.Invalid
 		if err := c.Take(&e.Result); err != nil || e.Result.IsScoreValid != (e.Outcome == reward.Scored) || !ended && !c.Bare(i) {
-			return nil, 0, strange
+			return nil, 0, result.Infrastructure(wire.ErrMessage)
 		}
 		e.Log, e.Reason = log, text.Escape(e.Reason)
 		e.Result.Reason = text.Escape(e.Result.Reason)
