@@ -45,6 +45,9 @@ const (
 	SplitTest       = "test"       // the final table only
 )
 
+// Splits returns the three, in the order of a run.
+func Splits() []string { return []string{SplitTrain, SplitValidation, SplitTest} }
+
 // Reporter is told how far a run is. Its methods are called from one
 // goroutine at a time and must return quickly.
 type Reporter interface {

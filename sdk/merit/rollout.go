@@ -3,8 +3,10 @@ package merit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
@@ -18,6 +20,9 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
+// RolloutProgress is what a reporter is told to be collecting in a rollout.
+const RolloutProgress = "rollout"
+
 // RolloutOptions say who plays what.
 type RolloutOptions struct {
 	// Policy plays, if it is set.
@@ -25,7 +30,8 @@ type RolloutOptions struct {
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
 	// checkpoints folder of one. Without it the untrained policy plays.
 	Checkpoint string
-	// Greedy takes the likeliest action instead of sampling.
+	// Greedy lets the embedded network take the likeliest action instead of
+	// sampling.
 	Greedy bool
 	// Split is train (the default), validation or test.
 	Split string
@@ -55,6 +61,11 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	if o.Split == "" {
 		o.Split = train.SplitTrain
 	}
+	if !slices.Contains(train.Splits(), o.Split) {
+		return nil, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, What: fmt.Sprintf("%q is not a split", o.Split), Hint: "use train, validation or test",
+		}
+	}
 	if o.Groups <= 0 {
 		o.Groups = s.Config.Rollout.Groups
 	}
@@ -78,7 +89,7 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 			Groups: min(cfg.Groups, o.Groups-first), Prefix: o.Split + "-",
 		}
 		groups, _, err := collector.Collect(ctx, plan, func(p rollout.Progress) {
-			s.options.progress.Collecting("rollout", first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
+			s.options.progress.Collecting(RolloutProgress, first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
 		})
 		if err != nil {
 			return nil, err

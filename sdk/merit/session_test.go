@@ -129,6 +129,8 @@ func TestRolloutWithOwnPolicy(t *testing.T) {
 	full := errors.New("no room")
 	_, err := open(t, small()).Rollout(t.Context(), merit.RolloutOptions{}, func(*rl.Trajectory) error { return full })
 	require.ErrorIs(t, err, full)
+	_, err = open(t, small()).Rollout(t.Context(), merit.RolloutOptions{Split: "tset"}, nil)
+	require.EqualError(t, err, `"tset" is not a split`)
 }
 
 // right is a policy that always walks right.

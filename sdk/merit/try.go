@@ -60,7 +60,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 			return nil // a problem of the configuration already
 		}
 	}
-	if err := s.openEnvironment(ctx, o, train.SplitTrain, train.SplitValidation, train.SplitTest); err != nil {
+	if err := s.openEnvironment(ctx, o, train.Splits()...); err != nil {
 		return err
 	}
 	if len(s.Config.Policy.Validate()) > 0 {

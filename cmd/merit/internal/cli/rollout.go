@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,11 +46,14 @@ writes one trajectory a line.`,
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
 	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz; - is stdout")
-	console.Values(cmd, "split", train.SplitTrain, train.SplitValidation, train.SplitTest)
+	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }
 
 func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
+	if !slices.Contains(train.Splits(), o.play.Split) {
+		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
+	}
 	dir := ""
 	if o.play.Checkpoint != "" {
 		var err error
@@ -62,7 +66,10 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	progress := newTrainProgress(o.host, 0)
+	if o.play.Groups <= 0 {
+		o.play.Groups = cfg.Rollout.Groups
+	}
+	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Groups*cfg.Rollout.Members)
 	defer progress.close()
 	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -65,7 +66,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	progress := newTrainProgress(o.host, cfg.Train.Iterations)
+	progress := newProgress(o.host, train.SplitTrain, "iterations", cfg.Train.Iterations)
 	defer progress.close()
 	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 	"github.com/merit-rl/merit/core/train"
 )
 
-// trainProgress shows a run: a bar over the iterations, then one for each
-// final evaluation, and a line for each evaluation that is finished.
-type trainProgress struct {
+// sessionProgress shows what a session does: a bar over the iterations of a
+// run, then one for each final evaluation, and a line for each evaluation that
+// is finished; for a rollout, a bar over its episodes.
+type sessionProgress struct {
 	host  *console.Host
 	bar   *ui.Progress
 	what  string // that the bar shows
@@ -20,14 +21,16 @@ type trainProgress struct {
 	note  string
 }
 
-func newTrainProgress(h *console.Host, iterations int) *trainProgress {
-	return &trainProgress{host: h, bar: h.Progress(train.SplitTrain, "iterations", int64(iterations)), what: train.SplitTrain}
+// newProgress shows work of total units; what is a split or the name of an
+// evaluation or rollout.
+func newProgress(h *console.Host, what, unit string, total int) *sessionProgress {
+	return &sessionProgress{host: h, bar: h.Progress(what, unit, int64(total)), what: what}
 }
 
-func (p *trainProgress) close() { p.bar.Close() }
+func (p *sessionProgress) close() { p.bar.Close() }
 
 // Collecting shows evaluations, whose episodes take longer than an iteration.
-func (p *trainProgress) Collecting(what string, done, total int) {
+func (p *sessionProgress) Collecting(what string, done, total int) {
 	switch what {
 	case train.SplitTrain:
 		p.bar.Set(int64(p.done), p.note)
@@ -43,7 +46,7 @@ func (p *trainProgress) Collecting(what string, done, total int) {
 }
 
 // Evaluated prints a line.
-func (p *trainProgress) Evaluated(what string, s run.Score) {
+func (p *sessionProgress) Evaluated(what string, s run.Score) {
 	if what == train.SplitValidation {
 		what = fmt.Sprintf("iteration %d", p.begun)
 	}
@@ -52,7 +55,7 @@ func (p *trainProgress) Evaluated(what string, s run.Score) {
 }
 
 // Iterated moves the bar.
-func (p *trainProgress) Iterated(it run.Iteration, _ int) {
+func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	p.done, p.begun = it.Iteration, it.Iteration+1
 	p.note = ""
 	if it.Rollout != nil {
