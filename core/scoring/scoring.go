@@ -89,6 +89,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 		}
 	}
 	summary.Skipped, summary.WithoutGroundTruth = reader.bad, reader.truth.without
+	summary.Skipped.First = append([]jsonl.BadLine{}, reader.bad.First...) // a list in JSON, too, if empty
 	if summary.Trajectories == 0 {
 		none := &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: in.Name(), What: "there are no trajectories", Hint: "give one JSON object with messages a line"}
 		return nil, errors.Join(reader.bad.Err(in.Name()), none)

@@ -37,7 +37,7 @@ type Target struct {
 func (t Target) part() string { return t.Path + ".part" }
 
 // Unfinished is the error of a pass that stopped with results that Resume can
-// go on from.
+// go on from, or that was not begun because an earlier one has left some.
 type Unfinished struct {
 	Path    string // of the file that holds them
 	Results int    // how many; 0 if it stopped before it had counted them
@@ -141,7 +141,7 @@ func (j *journal) open(t Target) error {
 		if _, err := j.record(); err != nil {
 			return j.begin(want)
 		}
-		return j.refused("holds results of a pass that was stopped", "resume that pass, or remove the file to begin anew")
+		return &Unfinished{Path: j.path, Err: j.refused("holds results of a pass that was stopped", "resume that pass, or remove the file to begin anew")}
 	}
 	j.end = int64(len(found))
 	return differences(j.path, old.Settings, t.Settings)

@@ -138,6 +138,9 @@ func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 			Boundary: fault.CLI, Kind: fault.Interrupted, What: fmt.Sprintf("interrupted; %s are kept in %s", results, kept.Path), Hint: again,
 		}
 	}
+	if errors.Is(err, fault.Of(fault.Storage, fault.Refused)) { // results were there before
+		return withFlag(err, again)
+	}
 	return errors.Join(err, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: kept.Path, What: "keeps " + results, Hint: again})
 }
 

@@ -156,7 +156,7 @@ func trajectoryFiles(path string) ([]string, error) {
 	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
 		found, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
 		for _, f := range found {
-			if !strings.HasPrefix(filepath.Base(f), "metrics.") {
+			if !strings.HasPrefix(filepath.Base(f), "metrics.") && filepath.Ext(f) != ".part" {
 				files = append(files, f)
 			}
 		}
