@@ -64,6 +64,7 @@ func build() (string, error) {
 		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},
 		{"odd.wasm", "./cmd/merit/testdata/rewards/odd", true},
 		{"always.wasm", "./cmd/merit/testdata/rewards/always", true},
+		{"refuses.wasm", "./cmd/merit/testdata/rewards/refuses", true},
 	} {
 		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, b.out), b.pkg)
 		if b.wasm {

@@ -67,8 +67,13 @@ func (o *validateOptions) report(t *merit.Trial) error {
 	for _, r := range m.Rewards {
 		table.Add("reward", fmt.Sprintf("%s × %g", r.Name, r.Weight), r.Digest)
 	}
-	for _, note := range t.Notes {
-		table.Add("note", ui.Clean(note))
+	if err := table.Write(o.host.Stdout); err != nil {
+		return err
 	}
-	return table.Write(o.host.Stdout)
+	for _, note := range t.Notes {
+		if _, err := fmt.Fprintf(o.host.Stdout, "note: %s\n", ui.Clean(note)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
