@@ -33,17 +33,15 @@ func Shared(t testing.TB, elem ...string) string {
 	}
 	path := filepath.Join(append([]string{dir}, elem...)...)
 	if _, err := os.Stat(path); err != nil {
-		missing(t, "shared data "+filepath.Join(elem...)+" is not beside the repository; set MERIT_SHARED to its folder")
+		Aside(t, "shared data "+filepath.Join(elem...)+" is not beside the repository; set MERIT_SHARED to its folder")
 	}
 	return path
 }
 
-// trials are how a compiler shows that it has the library and the linker for
-// WebAssembly, which many installations lack: it must build an empty program.
-var trials = map[string][]string{
-	"rustc":   {"--target", "wasm32-unknown-unknown", "--crate-type", "cdylib", "-o", "trial.wasm", "-"},
-	"clang":   {"--target=wasm32", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c", "-"},
-	"clang++": {"--target=wasm32", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c++", "-"},
+// FirstLine is the first line of text that is not empty.
+func FirstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line)
 }
 
 // Tool returns the path of a program, found by the first of names that is
@@ -57,44 +55,54 @@ func Tool(t testing.TB, hint string, names ...string) string {
 		if err != nil {
 			continue
 		}
-		trial := trials[filepath.Base(name)]
-		if trial == nil {
+		lines := trials(filepath.Base(name))
+		if lines == nil {
 			return path
 		}
-		cmd := exec.Command(path, trial...)
-		cmd.Dir = t.TempDir()
-		text, err := cmd.CombinedOutput()
-		if err == nil {
-			return path
+		for i, line := range lines {
+			said := try(t, path, line)
+			if said == nil {
+				return path
+			}
+			if i == 0 {
+				why = path + " does not build for WebAssembly (" + said.Error() + ")"
+			}
 		}
-		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		why = path + " does not build for WebAssembly (" + first + ")"
 	}
-	missing(t, why+"; "+hint)
+	Aside(t, why+"; "+hint)
 	return ""
 }
 
 // Command asks for a program in a version that a trial succeeds with: the
-// command line must exit with 0. Hint says how to get it.
-func Command(t testing.TB, hint string, line ...string) {
+// command line must exit with 0. It returns the path. Hint says how to get it.
+func Command(t testing.TB, hint string, line ...string) string {
 	t.Helper()
 	path := Tool(t, hint, line[0])
 	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
-		first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-		missing(t, path+" is too old or incomplete ("+first+"); "+hint)
+		Aside(t, path+" is too old or incomplete ("+FirstLine(string(text))+"); "+hint)
 	}
+	return path
+}
+
+// Python returns the path of a Python that can test what authors write.
+func Python(t testing.TB) string {
+	t.Helper()
+	return Command(t, "install Python 3.9 or later", "python3", "-c",
+		"import dataclasses, json, marshal, sys, unittest; sys.version_info >= (3, 9) or sys.exit(sys.version)")
 }
 
 // File returns path if it exists. Hint says how to get it.
 func File(t testing.TB, hint, path string) string {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
-		missing(t, filepath.Base(path)+" is missing; "+hint)
+		Aside(t, filepath.Base(path)+" is missing; "+hint)
 	}
 	return path
 }
 
-func missing(t testing.TB, what string) {
+// Aside lets a test stand aside for what is missing, for a need that only the
+// test can judge.
+func Aside(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv(Full) == "1" {
 		t.Fatal("needed with " + Full + "=1: " + what)

@@ -220,7 +220,7 @@ func BenchmarkLoadChanged(b *testing.B) {
 // with the conversation at hand, and with JSON on both sides as a program
 // outside of Python needs it. The interpreter takes its own time.
 func BenchmarkPythonInProcess(b *testing.B) {
-	python := testneeds.Tool(b, "install Python 3", "python3")
+	python := testneeds.Python(b)
 	cmd := exec.Command(python, "-B", filepath.Join(benchDir, "inprocess.py"), filepath.Join(benchDir, "conversation.json"))
 	sdk := filepath.Join(testneeds.Root(), "sdk", "python")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+sdk+string(os.PathListSeparator)+filepath.Join(sdk, "examples"))

@@ -12,7 +12,7 @@ import (
 
 // Promise: merit_reward works natively, for the tests of authors.
 func TestNatively(t *testing.T) {
-	python := testneeds.Tool(t, "install Python 3.9 or later", "python3")
+	python := testneeds.Python(t)
 	cmd := exec.Command(python, "-B", "-m", "unittest", "discover", "-s", "tests")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python"))
 	text, err := cmd.CombinedOutput()
@@ -21,7 +21,7 @@ func TestNatively(t *testing.T) {
 
 // Promise: python -m merit_reward scores a file as the sandbox would.
 func TestNativeCommand(t *testing.T) {
-	python := testneeds.Tool(t, "install Python 3.9 or later", "python3")
+	python := testneeds.Python(t)
 	data := filepath.Join(t.TempDir(), "data.jsonl")
 	require.NoError(t, os.WriteFile(data, []byte(`{"id": "a", "messages": [{"role": "assistant", "content": "A: 4"}], "ground_truth": "4"}`+"\n"), 0o600))
 	cmd := exec.Command(python, "-B", "-m", "merit_reward", filepath.Join("examples", "answer.py"), data)

@@ -15,7 +15,7 @@ const document = `{"text":"příklad 🙂","big":123456789012345678901234567890,
 
 // Promise: CPython reads what is written.
 func TestCPythonReads(t *testing.T) {
-	python := testneeds.Tool(t, "install Python 3.9 or later", "python3")
+	python := testneeds.Python(t)
 	var e marshal.Encoder
 	e.Reset()
 	e.List(4)
@@ -37,7 +37,7 @@ func TestCPythonReads(t *testing.T) {
 
 // Promise: what CPython writes in version 2 is read.
 func TestCPythonWrites(t *testing.T) {
-	python := testneeds.Tool(t, "install Python 3.9 or later", "python3")
+	python := testneeds.Python(t)
 	out, err := exec.Command(python, "-c", `import marshal, sys; sys.stdout.buffer.write(marshal.dumps(
 		{"a": [1, -2, 1 << 40, -(1 << 40), 1 << 100, 0.5, None, True, "ž", (3,)]}, 2))`).Output()
 	require.NoError(t, err)

@@ -25,7 +25,11 @@ func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 	}
 	defer os.RemoveAll(scratch)
 	made := filepath.Join(scratch, "reward.wasm")
-	for _, c := range l.Commands(folder, made) {
+	commands, err := l.Commands(ctx, folder, made)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range commands {
 		if err := l.run(ctx, c); err != nil {
 			return nil, err
 		}
@@ -49,6 +53,12 @@ func (l Language) run(ctx context.Context, c Command) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if line := l.lack(output); err != nil && line != "" {
+		return &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Missing, Where: program, What: "cannot build rewards in " + l.Title + " on this machine: " + line,
+			Hint: l.Needs[c.Args[0]],
+		}
+	}
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: c.Dir, What: "does not build (" + err.Error() + "):\n" + string(bytes.TrimSpace(output)),
@@ -56,6 +66,19 @@ func (l Language) run(ctx context.Context, c Command) error {
 		}
 	}
 	return nil
+}
+
+// lack returns the line in which a program says that it is incomplete, or "".
+func (l Language) lack(output []byte) string {
+	if l.Lacks == nil {
+		return ""
+	}
+	for line := range bytes.Lines(output) {
+		if l.Lacks.Match(line) {
+			return string(bytes.TrimSpace(line))
+		}
+	}
+	return ""
 }
 
 // lookUp finds a program as its users would: on PATH, or where npm puts the

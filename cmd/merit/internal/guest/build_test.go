@@ -18,8 +18,8 @@ func TestBuildFindsLocalTools(t *testing.T) {
 	t.Setenv("PATH", "/usr/bin:/bin")
 	lang, err := guest.Find("assemblyscript")
 	require.NoError(t, err)
-	lang.Commands = func(folder, out string) []guest.Command {
-		return []guest.Command{{Dir: folder, Args: []string{"merit-test-compiler", out}}}
+	lang.Commands = func(_ context.Context, folder, out string) ([]guest.Command, error) {
+		return []guest.Command{{Dir: folder, Args: []string{"merit-test-compiler", out}}}, nil
 	}
 	lang.Needs = map[string]string{"merit-test-compiler": "write it"}
 	project := t.TempDir()

@@ -4,10 +4,12 @@
 package guest
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -20,11 +22,14 @@ type Language struct {
 	// Detect reports whether folder holds a reward in this language.
 	Detect func(folder fs.FS) bool
 	// Script is the file that is run as it is, for languages that are not
-	// built; their Commands are nil.
+	// built; their Commands and Lacks are nil.
 	Script string
 	// Commands returns what builds the reward in folder into the file out;
-	// both paths are absolute.
-	Commands func(folder, out string) []Command
+	// both paths are absolute. The error says what is missing for it.
+	Commands func(ctx context.Context, folder, out string) ([]Command, error)
+	// Lacks matches what a program of Commands says if it is incomplete: then
+	// the source is not to blame.
+	Lacks *regexp.Regexp
 	// Needs lists the programs that Commands starts, each with how to get it.
 	Needs map[string]string
 	// Test is the command that tests the function as such, without Merit, in

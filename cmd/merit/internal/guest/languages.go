@@ -1,7 +1,9 @@
 package guest
 
 import (
+	"context"
 	"path/filepath"
+	"regexp"
 
 	"github.com/merit-rl/merit/sdk"
 	sdkpython "github.com/merit-rl/merit/sdk/python"
@@ -13,11 +15,10 @@ func Languages() []Language {
 	return []Language{golang(), rust(), c(), cpp(), assemblyScript(), python(), javaScript()}
 }
 
-// Debian names the packages that hold a toolchain.
+// How to get a toolchain.
 const (
-	debianC    = "on Debian: apt-get install clang lld"
-	debianRust = "on Debian: apt-get install rustc libstd-rust-dev-wasm32 lld; with rustup: rustup target add wasm32-unknown-unknown"
-	npmAS      = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
+	debianC = "on Debian: apt-get install clang lld"
+	npmAS   = "install Node.js, then, in the folder of the reward: npm install assemblyscript@0.28.20"
 )
 
 func golang() Language {
@@ -26,13 +27,14 @@ func golang() Language {
 		Title:  "Go",
 		Detect: has("*.go"),
 		Needs:  map[string]string{"go": "install Go 1.26 or later from https://go.dev/dl"},
-		Commands: func(folder, out string) []Command {
+		Commands: func(_ context.Context, folder, out string) ([]Command, error) {
 			return []Command{{
 				Dir:  folder,
 				Env:  []string{"GOOS=wasip1", "GOARCH=wasm"},
 				Args: []string{"go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "."},
-			}}
+			}}, nil
 		},
+		Lacks:    regexp.MustCompile(`unsupported GOOS/GOARCH|c-shared not supported|requires go >=|toolchain not available`),
 		Test:     []string{"go", "test"},
 		Template: "go",
 		SDK:      []Copy{{sdk.Files, "reward", "vendor/github.com/merit-rl/merit/sdk/reward"}},
@@ -45,45 +47,22 @@ func golang() Language {
 	}
 }
 
-// rust builds with a plain rustc, which needs no network.
-func rust() Language {
-	common := []string{"--edition", "2021", "--target", "wasm32-unknown-unknown", "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
-	return Language{
-		Name:   "rust",
-		Title:  "Rust",
-		Detect: has("src/lib.rs"),
-		Needs:  map[string]string{"rustc": debianRust},
-		Commands: func(folder, out string) []Command {
-			lib := filepath.Join(filepath.Dir(out), "libmerit_reward.rlib")
-			sdk := append(append([]string{"rustc"}, common...), "--crate-type", "rlib", "--crate-name", "merit_reward", "-o", lib, "merit-reward/src/lib.rs")
-			reward := append(append([]string{"rustc"}, common...), "-C", "lto", "-C", "strip=symbols", "--crate-type", "cdylib",
-				"--extern", "merit_reward="+lib, "-o", out, "src/lib.rs")
-			return []Command{{Dir: folder, Args: sdk}, {Dir: folder, Args: reward}}
-		},
-		Template: "rust",
-		SDK:      []Copy{{sdk.Files, "rust/Cargo.toml", "merit-reward"}, {sdk.Files, "rust/src", "merit-reward/src"}},
-		Export: func(name string) string {
-			if name == "merit_evaluate_group" {
-				return `use merit_reward::register_group and write register_group!(rank);`
-			}
-			return `use merit_reward::register, write register!(score); and set crate-type = ["cdylib"]`
-		},
-	}
-}
-
 // clang returns the command that builds the files that match pattern without
 // a C library.
-func clang(compiler, pattern string, flags ...string) func(folder, out string) []Command {
-	return func(folder, out string) []Command {
+func clang(compiler, pattern string, flags ...string) func(ctx context.Context, folder, out string) ([]Command, error) {
+	return func(_ context.Context, folder, out string) ([]Command, error) {
 		args := append([]string{compiler, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-nostdlib", "-I."}, flags...)
 		args = append(args, "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out)
 		sources, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
 		for _, s := range sources {
 			args = append(args, filepath.Base(s))
 		}
-		return []Command{{Dir: folder, Args: args}}
+		return []Command{{Dir: folder, Args: args}}, nil
 	}
 }
+
+// clangLacks is what a clang without linker, or built without WebAssembly, says.
+var clangLacks = regexp.MustCompile(`wasm-ld.*(doesn't exist|not found|No such file)|invalid linker name|No available targets|unable to create target|unknown target triple`)
 
 func exportC(name string) string {
 	if name == "merit_evaluate_group" {
@@ -94,7 +73,7 @@ func exportC(name string) string {
 
 func c() Language {
 	return Language{
-		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"),
+		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"), Lacks: clangLacks,
 		Template: "c", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
@@ -102,7 +81,7 @@ func c() Language {
 func cpp() Language {
 	return Language{
 		Name: "cpp", Title: "C++", Detect: has("*.cpp", "*.cc"), Needs: map[string]string{"clang++": debianC},
-		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"),
+		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"), Lacks: clangLacks,
 		Template: "cpp", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
@@ -113,9 +92,10 @@ func assemblyScript() Language {
 		Title:  "AssemblyScript",
 		Detect: has("reward.ts"),
 		Needs:  map[string]string{"asc": npmAS},
-		Commands: func(folder, out string) []Command {
-			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}
+		Commands: func(_ context.Context, folder, out string) ([]Command, error) {
+			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}, nil
 		},
+		Lacks:    regexp.MustCompile(`node.*(No such file|not found)`),
 		Template: "assemblyscript",
 		SDK:      []Copy{{sdk.Files, "assemblyscript/assembly", "merit-reward"}},
 		Export: func(name string) string {

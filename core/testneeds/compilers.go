@@ -1,0 +1,76 @@
+package testneeds
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// rustTargets are the targets of rustc that rewards are built for. The last
+// two are one, by its new name and its old one: no rustc of today knows the old
+// one, and none of yesterday the new one.
+var rustTargets = []string{"wasm32-unknown-unknown", "wasm32-wasip1", "wasm32-wasi"}
+
+// trials are how a compiler shows that it has the library and the linker for
+// WebAssembly, which many installations lack: one of these command lines must
+// build an empty program.
+func trials(compiler string) (lines [][]string) {
+	switch compiler {
+	case "rustc":
+		for _, target := range rustTargets {
+			lines = append(lines, rustTrial(target))
+		}
+	case "clang":
+		lines = [][]string{{"--target=wasm32", "-mbulk-memory", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c", "-"}}
+	case "clang++":
+		lines = [][]string{{"--target=wasm32", "-mbulk-memory", "-std=c++17", "-nostdlib", "-Wl,--no-entry", "-o", "trial.wasm", "-x", "c++", "-"}}
+	case "asc":
+		lines = [][]string{{"trial.ts", "--runtime", "incremental", "--exportStart", "_initialize", "-o", "trial.wasm"}}
+	}
+	return lines
+}
+
+func rustTrial(target string) []string {
+	return []string{"--edition", "2021", "--target", target, "-C", "panic=abort", "--crate-type", "cdylib", "-o", "trial.wasm", "-"}
+}
+
+// try runs a command line in a folder with an empty source. The error is the
+// first line of what the program said.
+func try(t testing.TB, program string, args []string) error {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(cmd.Dir, "trial.ts"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := cmd.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if said := FirstLine(string(text)); said != "" {
+		return errors.New(said)
+	}
+	return err
+}
+
+// RustTarget returns the first of targets that a rustc builds for. Hint says
+// how to get it.
+func RustTarget(t testing.TB, hint, rustc string, targets ...string) string {
+	t.Helper()
+	var why error
+	for _, target := range targets {
+		said := try(t, rustc, rustTrial(target))
+		if said == nil {
+			return target
+		}
+		if why == nil {
+			why = said
+		}
+	}
+	Aside(t, fmt.Sprintf("%s does not build for %s (%s); %s", rustc, strings.Join(targets, " or "), why, hint))
+	return ""
+}
