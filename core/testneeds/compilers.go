@@ -1,6 +1,7 @@
 package testneeds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -51,10 +52,7 @@ func try(t testing.TB, program string, args []string) error {
 	if err == nil {
 		return nil
 	}
-	if said := FirstLine(string(text)); said != "" {
-		return errors.New(said)
-	}
-	return err
+	return errors.New(cmp.Or(FirstLine(string(text)), err.Error()))
 }
 
 // RustTarget returns the first of targets that a rustc builds for. Hint says

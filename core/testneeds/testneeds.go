@@ -5,6 +5,7 @@
 package testneeds
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,7 +80,7 @@ func Command(t testing.TB, hint string, line ...string) string {
 	t.Helper()
 	path := Tool(t, hint, line[0])
 	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
-		Aside(t, path+" is too old or incomplete ("+FirstLine(string(text))+"); "+hint)
+		Aside(t, path+" is too old or incomplete ("+cmp.Or(FirstLine(string(text)), err.Error())+"); "+hint)
 	}
 	return path
 }
