@@ -86,10 +86,11 @@ func Sample() ([]*rl.Trajectory, error) {
 
 func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 	f := fixtureFile{path: path}
+	var bad jsonl.Bad
 	for {
-		t, err := in.NextTrajectory()
+		t, err := in.NextGood(&bad)
 		if errors.Is(err, io.EOF) {
-			return f, nil
+			return f, bad.Err(path)
 		} else if err != nil {
 			return f, err
 		}
