@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sandbox/fuel"
 )
 
@@ -117,7 +117,7 @@ func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error)
 		c = c.WithCompilationCache(p.cache)
 	}
 	p.runtime = wazero.NewRuntimeWithConfig(ctx, config(c))
-	p.compiled, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, runtime.GOMAXPROCS(0)), wasm)
+	p.compiled, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, processors.Count()), wasm)
 	return err
 }
 

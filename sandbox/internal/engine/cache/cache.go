@@ -12,11 +12,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sort"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/merit-rl/merit/core/processors"
 )
 
 // Cache keeps programs and states on disk, one folder for each, named by what
@@ -178,7 +179,7 @@ func digests(path string) ([][sha256.Size]byte, error) {
 	}
 	parts := make([][sha256.Size]byte, info.Size()/sealPart+1)
 	var work errgroup.Group
-	work.SetLimit(runtime.GOMAXPROCS(0))
+	work.SetLimit(processors.Count())
 	for i := range parts {
 		work.Go(func() error {
 			h := sha256.New()
