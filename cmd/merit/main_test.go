@@ -37,7 +37,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/corridor, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -59,6 +59,7 @@ func build() (string, error) {
 		wasm     bool
 	}{
 		{"plugins/sokoban", "./plugins/sokoban", false},
+		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"gsm8k.wasm", "./examples/gsm8k", true},
 		{"sokoban.wasm", "./examples/sokoban/reward", true},
 		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},
