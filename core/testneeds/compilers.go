@@ -39,8 +39,8 @@ func rustTrial(target string) []string {
 	return []string{"--edition", "2021", "--target", target, "-C", "panic=abort", "--crate-type", "cdylib", "-o", "trial.wasm", "-"}
 }
 
-// try runs a command line in a folder with an empty source. The error is the
-// first line of what the program said.
+// try runs a command line in a folder with an empty source. The error is
+// what the program said.
 func try(t testing.TB, program string, args []string) error {
 	t.Helper()
 	cmd := exec.Command(program, args...)
@@ -52,7 +52,7 @@ func try(t testing.TB, program string, args []string) error {
 	if err == nil {
 		return nil
 	}
-	return errors.New(cmp.Or(FirstLine(string(text)), err.Error()))
+	return errors.New(cmp.Or(Said(string(text)), err.Error()))
 }
 
 // RustTarget returns the first of targets that a rustc builds for. Hint says

@@ -39,10 +39,16 @@ func Shared(t testing.TB, elem ...string) string {
 	return path
 }
 
-// FirstLine is the first line of text that is not empty.
-func FirstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(line)
+// Said is the line in which a program says what is wrong: the first that
+// speaks of an error, else the first.
+func Said(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(lines[0])
 }
 
 // Tool returns the path of a program, found by the first of names that is
@@ -80,7 +86,7 @@ func Command(t testing.TB, hint string, line ...string) string {
 	t.Helper()
 	path := Tool(t, hint, line[0])
 	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
-		Aside(t, path+" is too old or incomplete ("+cmp.Or(FirstLine(string(text)), err.Error())+"); "+hint)
+		Aside(t, path+" is too old or incomplete ("+cmp.Or(Said(string(text)), err.Error())+"); "+hint)
 	}
 	return path
 }
@@ -89,7 +95,7 @@ func Command(t testing.TB, hint string, line ...string) string {
 func Python(t testing.TB) string {
 	t.Helper()
 	return Command(t, "install Python 3.9 or later", "python3", "-c",
-		"import dataclasses, json, marshal, sys, unittest; sys.version_info >= (3, 9) or sys.exit(sys.version)")
+		"import sys; sys.version_info >= (3, 9) or sys.exit(sys.version)\nimport dataclasses, json, marshal, unittest")
 }
 
 // File returns path if it exists. Hint says how to get it.

@@ -59,6 +59,8 @@ func toolchains() []toolchain {
 			src, group := source("c", program, ".c")
 			if program == "answer" {
 				src = "sdk/c/examples/answer.cpp"
+			} else if program == trial {
+				src = filepath.Join(scratch, "trial.cpp")
 			}
 			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", cppHeaders}
 			return clang("clang++", scratch, out, src, group, compile, "-mexec-model=reactor")
@@ -118,8 +120,27 @@ func (c toolchain) find(t testing.TB, made string) compiler {
 	path := testneeds.Tool(t, c.hint, c.names...)
 	text, err := exec.Command(path, "--version").Output()
 	require.NoError(t, err)
-	version := testneeds.FirstLine(string(text))
-	return compiler{path, version, made == "" || version == made}
+	version, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	tool := compiler{path, version, made == "" || version == made}
+	if c.language == "cpp" {
+		c.try(t, tool)
+	}
+	return tool
+}
+
+// trial is a program that asks for the libraries of C and C++.
+const trial = "trial"
+
+// try lets the test stand aside if the libraries for a guest in C++ are not
+// there.
+func (c toolchain) try(t testing.TB, tool compiler) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "trial.cpp"), []byte("#include <string>\nstd::string *f() { return new std::string(\"f\"); }\n"), 0o600))
+	for _, args := range c.commands(trial, dir, filepath.Join(dir, "trial.wasm")) {
+		if text, err := command(nil, c.fit(t, tool, args)...); err != nil {
+			testneeds.Aside(t, fmt.Sprintf("%s does not build C++ for WebAssembly (%s); %s", tool.path, testneeds.Said(text), c.hint))
+		}
+	}
 }
 
 // fit changes a command to what a compiler needs: targets and folders have
@@ -155,7 +176,7 @@ func (c toolchain) build(t testing.TB, tool compiler, program string) []byte {
 		args = c.fit(t, tool, args)
 		text, err := command(nil, args...)
 		if err != nil && !tool.pinned {
-			testneeds.Aside(t, fmt.Sprintf("%s (%s) does not build this guest: %s; %s", tool.path, tool.version, testneeds.FirstLine(text), c.hint))
+			testneeds.Aside(t, fmt.Sprintf("%s (%s) does not build this guest: %s; %s", tool.path, tool.version, testneeds.Said(text), c.hint))
 		}
 		require.NoError(t, err, "%s\n%s", strings.Join(args, " "), text)
 	}
