@@ -44,6 +44,10 @@ func Open(path string, stdin io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
 	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "name a file"}
+	}
 	r, err := NewReader(path, f)
 	if err != nil {
 		f.Close()

@@ -135,4 +135,6 @@ func TestMissingFile(t *testing.T) {
 	_, err := jsonl.Open(path, os.Stdin)
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Missing))
 	require.ErrorContains(t, err, path)
+	_, err = jsonl.Open(filepath.Dir(path), os.Stdin)
+	require.ErrorContains(t, err, "is a folder")
 }

@@ -46,7 +46,7 @@ The bytes are the same at any parallelism. Columns that Merit does not know
 reach the reward as metadata (in Python as keyword arguments).
 
 The results appear whole or not at all. A pass that is stopped keeps what is
-finished in a file beside them, and --resume goes on from there.
+finished in a file beside them (.part), and --resume goes on from there.
 
 The exit code is 9 if any trajectory has no score; a module that is refused
 writes nothing. Lines that cannot be used are an error (4) that lists them, and
