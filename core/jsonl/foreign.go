@@ -85,7 +85,7 @@ func known(first []byte) (format, hint string) {
 		return "", ""
 	case bytes.IndexByte(first, '\t') >= 0:
 		return "TSV, by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
-	case bytes.IndexAny(first, ",;") >= 0:
+	case bytes.ContainsAny(first, ",;"):
 		return "CSV, by its first line", strings.Replace(byPandas, "READER", "csv", 1)
 	}
 	return "", ""

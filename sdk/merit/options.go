@@ -23,9 +23,15 @@ type options struct {
 }
 
 func newOptions(list []Option) options {
-	o := options{log: slog.New(slog.DiscardHandler), progress: train.Quiet{}, getenv: os.Getenv}
+	o := options{getenv: os.Getenv}
 	for _, apply := range list {
 		apply(&o)
+	}
+	if o.log == nil {
+		o.log = slog.New(slog.DiscardHandler)
+	}
+	if o.progress == nil {
+		o.progress = train.Quiet{}
 	}
 	return o
 }
@@ -47,10 +53,11 @@ func WithScorer(s reward.Scorer, weight float64) Option {
 	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
 }
 
-// WithLogger writes what happens to log. The default is nowhere.
+// WithLogger writes what happens to log; nil, the default, is nowhere.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }
 
-// WithProgress tells r how far training, rollouts and evaluations are.
+// WithProgress tells r how far training, rollouts and evaluations are; nil, the
+// default, is nobody.
 func WithProgress(r train.Reporter) Option { return func(o *options) { o.progress = r } }
 
 // WithVariables looks up environment variables (MERIT_PLUGINS, MERIT_CACHE,
