@@ -39,7 +39,7 @@ func teach(module string, limits sandbox.Limits, err error) error {
 			if isPython(module) {
 				f.Hint += "; from bytecode Python starts on a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
 			}
-		case strings.Contains(err.Error(), "ModuleNotFoundError"):
+		case strings.Contains(err.Error(), "ModuleNotFoundError"), strings.Contains(err.Error(), "ImportError: cannot import name"):
 			f.Hint = "a reward has the standard library and the pure-Python packages that lie in the folder beside reward.py; C extensions, such as numpy, do not run in the sandbox"
 		}
 		return err
