@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -38,6 +39,9 @@ func advise(err error) {
 		if missing := new(interpreter.Missing); errors.As(problem, &missing) {
 			f.Hint = "run: merit " + missing.Interpreter.Name + " install"
 			continue
+		}
+		if incomplete := guest.Incomplete(""); errors.As(problem, &incomplete) {
+			continue // its hint says what to install
 		}
 		for _, a := range advice {
 			if a.boundary != f.Boundary || a.kind != "" && a.kind != f.Kind || a.where != nil && !a.where.MatchString(f.Where) {

@@ -44,7 +44,7 @@ func (l Language) Build(ctx context.Context, folder string) ([]byte, error) {
 func (l Language) run(ctx context.Context, c Command) error {
 	program, err := lookUp(c.Args[0], c.Dir)
 	if err != nil {
-		return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, What: c.Args[0] + " is not installed; it builds rewards in " + l.Title, Hint: l.Needs[c.Args[0]]}
+		return incomplete("", c.Args[0]+" is not installed; it builds rewards in "+l.Title, l.Needs[c.Args[0]])
 	}
 	cmd := exec.CommandContext(ctx, program, c.Args[1:]...)
 	cmd.Dir = c.Dir
@@ -54,10 +54,7 @@ func (l Language) run(ctx context.Context, c Command) error {
 		return context.Cause(ctx)
 	}
 	if line := l.lack(output); err != nil && line != "" {
-		return &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Missing, Where: program, What: "cannot build rewards in " + l.Title + " on this machine: " + line,
-			Hint: l.Needs[c.Args[0]],
-		}
+		return incomplete(program, "cannot build rewards in "+l.Title+" on this machine: "+line, l.Needs[c.Args[0]])
 	}
 	if err != nil {
 		return &fault.Error{
@@ -66,6 +63,17 @@ func (l Language) run(ctx context.Context, c Command) error {
 		}
 	}
 	return nil
+}
+
+// Incomplete says that a program which builds rewards is not there, or not able
+// to build for WebAssembly.
+type Incomplete string
+
+// Error says which, and what it lacks.
+func (i Incomplete) Error() string { return string(i) }
+
+func incomplete(where, what, hint string) error {
+	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, Where: where, Err: Incomplete(what), Hint: hint}
 }
 
 // lack returns the line in which a program says that it is incomplete, or "".

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sdk"
 )
 
@@ -69,7 +68,7 @@ func rustTarget(ctx context.Context, folder string) (string, error) {
 	if ctx.Err() != nil {
 		return "", err
 	} else if err != nil {
-		return "", &fault.Error{Boundary: fault.Sandbox, Kind: fault.Missing, Where: rustc, What: "does not run:\n" + version, Hint: "make rustc --version work; " + debianRust}
+		return "", incomplete(rustc, "does not run:\n"+version, "make rustc --version work; "+debianRust)
 	}
 	for _, target := range rustTargets {
 		dir, err := ask("--print", "target-libdir", "--target", target)
@@ -80,8 +79,5 @@ func rustTarget(ctx context.Context, folder string) (string, error) {
 			return target, nil
 		}
 	}
-	return "", &fault.Error{
-		Boundary: fault.Sandbox, Kind: fault.Missing, Where: rustc,
-		What: version + " has no standard library for WebAssembly (" + strings.Join(rustTargets, ", ") + ")", Hint: debianRust,
-	}
+	return "", incomplete(rustc, version+" has no standard library for WebAssembly ("+strings.Join(rustTargets, ", ")+")", debianRust)
 }
