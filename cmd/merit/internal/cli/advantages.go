@@ -142,15 +142,14 @@ func (o *advantagesOptions) report(s advantage.Stats) error {
 	case o.host.Global.JSON:
 		return o.host.PrintJSON(s)
 	}
-	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	var t ui.Table
 	t.Add("rows", fmt.Sprintf("%d", s.Rows))
 	t.Add("trajectories", fmt.Sprintf("%d", s.Trajectories))
 	t.Add("groups", fmt.Sprintf("%d", s.Groups))
 	t.Add("anchor groups", fmt.Sprintf("%d", s.AnchorGroups))
 	t.Add("mean anchor-group size", fmt.Sprintf("%.2f", s.MeanAnchorGroup))
-	t.Add("steps alone with their anchor", percent(s.SingletonShare))
-	t.Add("steps with a step advantage", percent(s.StepAdvantageShare))
-	t.Add("groups without variance", percent(s.ZeroVarianceShare))
+	t.Add("steps alone with their anchor", ui.Percent(s.SingletonShare))
+	t.Add("steps with a step advantage", ui.Percent(s.StepAdvantageShare))
+	t.Add("groups without variance", ui.Percent(s.ZeroVarianceShare))
 	return t.Write(w)
 }

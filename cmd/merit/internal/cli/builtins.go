@@ -5,17 +5,18 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 )
 
 // verbs lists every verb of the command: the one place where they meet.
 func verbs(h *console.Host) []*cobra.Command {
 	return append([]*cobra.Command{
-		newTrainCmd(h),
+		runs.NewTrainCmd(h),
 		newEvalCmd(h),
 		newAdvantagesCmd(h),
-		newRolloutCmd(h),
-		newValidateCmd(h),
-		newSchemaCmd(h),
+		runs.NewRolloutCmd(h),
+		runs.NewValidateCmd(h),
+		runs.NewSchemaCmd(h),
 		newViewCmd(h),
 		newCompareCmd(h),
 		rewards.NewCmd(h),

@@ -125,7 +125,7 @@ func (o *compareOptions) print(runs []*compared, keys []string) error {
 	t := ui.Table{Head: []string{"run", "untrained", "trained", "95 %", "return", "length", "p", "iterations", "steps", "seconds"}}
 	for _, r := range runs {
 		s := r.Summary
-		t.Add(r.Run, percent(s.Baseline.Success), percent(s.Trained.Success),
+		t.Add(r.Run, ui.Percent(s.Baseline.Success), ui.Percent(s.Trained.Success),
 			fmt.Sprintf("[%.1f, %.1f]", 100*s.Trained.SuccessInterval[0], 100*s.Trained.SuccessInterval[1]),
 			fmt.Sprintf("%.3f", s.Trained.Return), fmt.Sprintf("%.1f", s.Trained.Length), fmt.Sprintf("%.2g", s.PValue),
 			strconv.Itoa(s.Iterations), fmt.Sprint(s.EnvSteps), fmt.Sprintf("%.0f", s.Time.Training))

@@ -1,5 +1,6 @@
-// Package cli holds the verbs of the merit command: one verb, one file, each
-// an options struct with a run method. Nothing imports it but main.
+// Package cli is the merit command: its root, the list of its verbs, and those
+// verbs that read files and need no configuration. One verb is one file, an
+// options struct with a run method. Nothing imports it but main.
 package cli
 
 import (

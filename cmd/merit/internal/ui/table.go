@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -51,6 +52,9 @@ func (t *Table) Write(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// Percent shows a share.
+func Percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func (t *Table) numeric(column int) bool {
 	found := false

@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"errors"
@@ -17,7 +17,8 @@ type validateOptions struct {
 	source source
 }
 
-func newValidateCmd(h *console.Host) *cobra.Command {
+// NewValidateCmd is the verb validate.
+func NewValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "validate",

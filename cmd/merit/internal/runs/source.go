@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"path/filepath"

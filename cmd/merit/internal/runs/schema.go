@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"fmt"
@@ -9,7 +9,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-func newSchemaCmd(h *console.Host) *cobra.Command {
+// NewSchemaCmd is the verb schema.
+func NewSchemaCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of a configuration, for editors",

@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"errors"
@@ -27,7 +27,8 @@ type rolloutOptions struct {
 	out    string
 }
 
-func newRolloutCmd(h *console.Host) *cobra.Command {
+// NewRolloutCmd is the verb rollout.
+func NewRolloutCmd(h *console.Host) *cobra.Command {
 	o := &rolloutOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "rollout",

@@ -1,4 +1,4 @@
-package cli
+package runs
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func (p *sessionProgress) Evaluated(what string, s run.Score) {
 		what = fmt.Sprintf("iteration %d", p.begun)
 	}
 	p.bar.Line(fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what,
-		percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
+		ui.Percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
 }
 
 // Iterated moves the bar.
@@ -59,7 +59,7 @@ func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	p.done, p.begun = it.Iteration, it.Iteration+1
 	p.note = ""
 	if it.Rollout != nil {
-		p.note = fmt.Sprintf("success %s  return %.2f", percent(it.Rollout.Success), it.Rollout.Return)
+		p.note = fmt.Sprintf("success %s  return %.2f", ui.Percent(it.Rollout.Success), it.Rollout.Return)
 	}
 	if it.Update != nil {
 		p.note += fmt.Sprintf("  KL %.3f  entropy %.2f", it.Update.KL, it.Update.Entropy)

@@ -1,4 +1,6 @@
-package cli
+// Package runs holds the verbs that a configuration stands behind: train,
+// rollout, validate and schema.
+package runs
 
 import (
 	"errors"
@@ -23,7 +25,8 @@ type trainOptions struct {
 	overwrite bool
 }
 
-func newTrainCmd(h *console.Host) *cobra.Command {
+// NewTrainCmd is the verb train.
+func NewTrainCmd(h *console.Host) *cobra.Command {
 	o := &trainOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "train",
@@ -106,11 +109,11 @@ func (o *trainOptions) report(s *run.Summary) error {
 	}
 	shares := func(i run.Interval) string { return fmt.Sprintf("[%.1f, %.1f]", 100*i[0], 100*i[1]) }
 	numbers := func(i run.Interval) string { return fmt.Sprintf("[%.2f, %.2f]", i[0], i[1]) }
-	row("success", percent(s.Baseline.Success), percent(s.Trained.Success), func(x run.Score) string { return shares(x.SuccessInterval) })
+	row("success", ui.Percent(s.Baseline.Success), ui.Percent(s.Trained.Success), func(x run.Score) string { return shares(x.SuccessInterval) })
 	row("return", fmt.Sprintf("%.3f", s.Baseline.Return), fmt.Sprintf("%.3f", s.Trained.Return), func(x run.Score) string { return numbers(x.ReturnInterval) })
 	row("length", fmt.Sprintf("%.1f", s.Baseline.Length), fmt.Sprintf("%.1f", s.Trained.Length), func(x run.Score) string { return numbers(x.LengthInterval) })
 	if b, a := s.Baseline.Greedy, s.Trained.Greedy; b != nil && a != nil {
-		t.Add("greedy success", percent(b.Success), shares(b.SuccessInterval), percent(a.Success), shares(a.SuccessInterval))
+		t.Add("greedy success", ui.Percent(b.Success), shares(b.SuccessInterval), ui.Percent(a.Success), shares(a.SuccessInterval))
 	}
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
@@ -129,6 +132,3 @@ func stopText(r run.StopReason) string {
 	}
 	return "all done"
 }
-
-// percent shows a share.
-func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
