@@ -1,5 +1,5 @@
 // Package js holds the JavaScript modules that the sandbox gives to rewards in
-// JavaScript, as files. It imports nothing.
+// JavaScript, as files.
 package js
 
 import _ "embed" // the modules

@@ -65,7 +65,7 @@ func (e *Engine) Preload(ctx context.Context, m Module, o fuel.Options) error {
 
 // Detach readies the engine for a process that soon can open nothing and may
 // not map more than some bytes: what memories need of the system is open, the
-// cache is let go of, and memories beyond that are copied.
+// cache is given up, and memories beyond that are copied.
 func (e *Engine) Detach(mostMapped int64) {
 	e.space.New(memory.PageBytes).Free()
 	e.cache, e.space.Most = nil, mostMapped

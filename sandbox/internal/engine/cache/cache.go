@@ -1,4 +1,4 @@
-// Package cache keeps what is dear to make on disk, sealed, so that nobody
+// Package cache keeps on disk what takes long to make, sealed, so that nobody
 // else's bytes are ever run.
 package cache
 

@@ -23,7 +23,7 @@ type Linear interface {
 	Restore() (size uint32, err error)
 	// Denied reports whether a growth was refused since Forget.
 	Denied() bool
-	// Forget forgets that.
+	// Forget ends what Denied reports.
 	Forget()
 }
 
