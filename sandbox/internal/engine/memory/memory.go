@@ -79,7 +79,7 @@ func clearPieces(b []byte) {
 type copied struct {
 	sized
 	buf   []byte
-	Image *Image
+	image *Image
 }
 
 func newCopied(limit uint64) *copied { return &copied{sized: sized{limit: limit}} }
@@ -99,20 +99,20 @@ func (c *copied) Reallocate(size uint64) []byte {
 }
 
 // Free implements experimental.LinearMemory.
-func (c *copied) Free() { c.buf, c.Image = nil, nil }
+func (c *copied) Free() { c.buf, c.image = nil, nil }
 
 // Bytes implements Linear.
 func (c *copied) Bytes() []byte { return c.buf }
 
 // Adopt implements Linear.
 func (c *copied) Adopt(i *Image) error {
-	c.Image = i
+	c.image = i
 	return nil
 }
 
 // Restore implements Linear.
 func (c *copied) Restore() (uint32, error) {
-	n := copyPieces(c.buf, c.Image.Data)
+	n := copyPieces(c.buf, c.image.Data)
 	clearPieces(c.buf[n:])
 	return uint32(n), nil
 }

@@ -41,7 +41,7 @@ type mapped struct {
 	sized
 	buf     []byte // the whole reservation
 	size    uint64
-	Image   *Image
+	image   *Image
 	regions [64]region
 	rounds  int
 	release func() // says that the reservation is given up
@@ -68,7 +68,7 @@ func (m *mapped) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *mapped) Free() {
 	_ = unix.Munmap(m.buf)
-	m.Image, m.buf = nil, nil
+	m.image, m.buf = nil, nil
 	m.release()
 }
 
@@ -83,13 +83,13 @@ func (m *mapped) Adopt(i *Image) error {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	m.Image = i
+	m.image = i
 	return nil
 }
 
 // Restore implements Linear.
 func (m *mapped) Restore() (uint32, error) {
-	kept := uint64(m.Image.Size())
+	kept := uint64(m.image.Size())
 	if m.size > kept {
 		if err := unix.Madvise(m.buf[kept:m.size], unix.MADV_DONTNEED); err != nil {
 			return 0, fmt.Errorf("restore: %w", err)
@@ -117,7 +117,7 @@ func (m *mapped) Restore() (uint32, error) {
 // copyBack copies every private page from the image and counts them.
 func (m *mapped) copyBack() (dirty int, err error) {
 	base := uintptr(unsafe.Pointer(&m.buf[0]))
-	end := base + uintptr(m.Image.Size())
+	end := base + uintptr(m.image.Size())
 	for from := base; from < end; {
 		n, next, err := pages().private(from, end, m.regions[:])
 		if err != nil {
@@ -125,7 +125,7 @@ func (m *mapped) copyBack() (dirty int, err error) {
 		}
 		for _, r := range m.regions[:n] {
 			lo, hi := uintptr(r.start)-base, uintptr(r.end)-base
-			copyPieces(m.buf[lo:hi], m.Image.Data[lo:hi])
+			copyPieces(m.buf[lo:hi], m.image.Data[lo:hi])
 			dirty += int(hi-lo) / 4096
 		}
 		from = next
