@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,6 +67,7 @@ func TestWhatIsAbsentSaysSo(t *testing.T) {
 		"asyncio.run(asyncio.to_thread(print))":                                        threads,
 		"asyncio.run(asyncio.open_connection('example.com', 80))":                      network,
 		"asyncio.run(asyncio.create_subprocess_exec('ls'))":                            processes,
+		"import ctypes; ctypes.sizeof(ctypes.c_int * 2)":                               "a reward has no native code",
 		"import ctypes; ctypes.cdll.LoadLibrary('libc.so.6')":                          "a reward has no native code",
 		"async def ever(): await asyncio.Event().wait()\n  asyncio.run(ever())":        "nothing outside of the sandbox can wake it",
 	} {
@@ -130,6 +132,26 @@ async def reward(messages):
 	again := m.Evaluate(context.Background(), small())
 	require.Equal(t, first.Fuel, again.Fuel)
 	require.Equal(t, first.Result, again.Result)
+}
+
+// Promise: a task that nobody waited for ends with its evaluation: neither
+// those of the warm-up nor those of earlier evaluations are there, even where
+// the interpreter is used again as it is.
+func TestTasksEndWithTheirEvaluation(t *testing.T) {
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Shared} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Isolation, c.CacheDir = 1, isolation, cacheDir(t) })
+		m, err := loadScript(t, r, "reward.py", `
+import asyncio
+
+async def reward(messages):
+    asyncio.create_task(asyncio.sleep(1000))
+    return len(asyncio.all_tasks())
+`)
+		require.NoError(t, err)
+		for range 2 {
+			require.Equal(t, 2.0, m.Evaluate(context.Background(), small()).Result.Score, "itself and the one it began")
+		}
+	}
 }
 
 // Promise: a reward that is no coroutine may run one, and one that only is

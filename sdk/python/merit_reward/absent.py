@@ -43,8 +43,8 @@ class _StandIn(type):
             raise AttributeError(f"{cls.path} has no attribute {name!r}")
         return _stand_in(cls.path, name, cls.why)
 
-    def __mul__(cls, _length: int):  # type: ignore[no-untyped-def]
-        return cls
+    def __mul__(cls, length: int):  # type: ignore[no-untyped-def]
+        return _stand_in(cls.__module__, f"{cls.__name__}_Array_{length}", cls.why)
 
     def __getitem__(cls, _parameters):  # type: ignore[no-untyped-def]
         return cls

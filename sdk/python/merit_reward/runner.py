@@ -85,11 +85,21 @@ class Reward:
 
 
 def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
-    """An async reward as a function: each call has an event loop of its own."""
+    """An async reward as a function: as with asyncio.run, no task outlives its call."""
     import asyncio
 
     loop = asyncio.new_event_loop()
-    return lambda **arguments: loop.run_until_complete(func(**arguments))
+
+    def call(**arguments: "Any") -> "Any":
+        try:
+            return loop.run_until_complete(func(**arguments))
+        finally:
+            if left := asyncio.all_tasks(loop):
+                for task in left:
+                    task.cancel()
+                loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+
+    return call
 
 
 def prepare(module: "Any") -> "dict[str, str]":
