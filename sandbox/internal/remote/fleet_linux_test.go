@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/source"
+	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 // oneProcess is a fleet of one worker with a module.
 func oneProcess(t *testing.T) (*fleet, *Module) {
 	b, err := New(context.Background(), Options{Options: local.Options{Workers: 1, Limits: limits.Limits{
-		Fuel: 1e9, MemoryMiB: 64, TableEntries: 10_000, ModuleMiB: 32, InputMiB: 8, OutputKiB: 1024, LogKiB: 64, Steps: 1000, CallDepth: 10_000, WallClock: 10 * time.Second,
+		Fuel: 1e9, MemoryMiB: 64, TableEntries: 10_000, ModuleMiB: 32, InputMiB: 8, OutputKiB: 1024, LogKiB: 64, Steps: 1000, CallDepth: 10_000, WallClock: 10 * time.Second, StartWallClock: time.Minute,
 	}}, WorkerMiB: 2048}, argument)
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
@@ -85,4 +86,25 @@ func TestWorkersHaveLimits(t *testing.T) {
 	} {
 		require.Regexp(t, regexp.MustCompile(`(?m)^Max `+name+` +`+want+` +`+want+` `), string(text))
 	}
+}
+
+// Promise: where every evaluation starts an instance, the host waits for the
+// start as well: a warm-up that takes longer than an evaluation may is no
+// timeout.
+func TestPatienceCoversTheStart(t *testing.T) {
+	f, m := oneProcess(t)
+	require.Less(t, m.patience(), f.options.StartWallClock)
+	module := wt.Module{
+		Memory: &wt.Memory{Export: "memory", Size: wt.Size{Min: 1}},
+		Tables: []wt.Table{{Size: wt.Size{Min: 1}}},
+		Funcs: []wt.Func{
+			{Export: "merit_abi_1"},
+			{Export: "merit_alloc", Params: wt.I32, Results: wt.I32, Body: wt.I32Const(8)},
+			{Export: "merit_evaluate", Params: wt.I32 + wt.I32, Results: wt.I32, Body: wt.I32Const(0)},
+			{Body: wt.I32Const(0) + wt.RefNull(wt.FuncRef) + wt.TableSet(0)},
+		},
+	}
+	fresh, err := (&Backend{f}).Load(context.Background(), source.Module("fresh", module.Bytes()))
+	require.NoError(t, err)
+	require.Greater(t, fresh.patience(), f.options.StartWallClock+f.options.WallClock)
 }

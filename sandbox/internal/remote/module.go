@@ -23,6 +23,7 @@ type Module struct {
 	profile  profile.Detached // nil for a script
 	info     reward.Info
 	manifest abi.Manifest
+	fresh    bool // the worker starts an instance for every evaluation
 }
 
 // Info is what reward.Scorer says of it.
@@ -37,7 +38,8 @@ func (m *Module) Cached() bool { return false }
 // PeakMemory is 0: it is not known on this side.
 func (m *Module) PeakMemory() int { return 0 }
 
-// Fresh is false: that the worker may have to is not known on this side.
+// Fresh is false: whatever the worker does inside, the mode in force is that of
+// worker processes.
 func (m *Module) Fresh() bool { return false }
 
 // Close has the workers forget the module.
@@ -86,14 +88,23 @@ func (m *Module) try(ctx context.Context, members []*rl.Trajectory, input []byte
 	if input, err = m.encode(l, members, input); err != nil {
 		return nil, 0, result.BadInput(err)
 	}
-	o := &m.fleet.options
-	frame, v := l.ask(ctx, o.WallClock+latePatience, answerBytes(o.Limits, len(members)), wire.Evaluate,
+	frame, v := l.ask(ctx, m.patience(), answerBytes(m.fleet.options.Limits, len(members)), wire.Evaluate,
 		func(b []byte) []byte { return wire.AppendRequest(b, m.number, members, input) })
 	if v == nil {
 		results, fuel, v = m.read(frame, members)
 	}
 	broken = v != nil
 	return results, fuel, v
+}
+
+// patience is how long the answer to an evaluation may take: until the worker's
+// own watchdog has ended it, and the start before it if there is one.
+func (m *Module) patience() time.Duration {
+	o := &m.fleet.options
+	if m.fresh {
+		return o.WallClock + max(o.WallClock, o.StartWallClock) + latePatience
+	}
+	return o.WallClock + latePatience
 }
 
 // encode returns input, or the members as the worker reads them.

@@ -121,6 +121,8 @@ type loaded struct {
 	Manifest abi.Manifest `json:"manifest"`
 	// GroundTruth is of reward.Info.
 	GroundTruth reward.Use `json:"ground_truth"`
+	// Fresh says that every evaluation has a new instance.
+	Fresh bool `json:"fresh"`
 }
 
 // refused is a refusal on its way through the pipe.
@@ -152,7 +154,7 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 			return source.Refusal(s.Name, fmt.Sprintf("its worker says %q of it", name), "report it: worker and host should be one program", nil)
 		}
 	}
-	m.manifest = said.Manifest
+	m.manifest, m.fresh = said.Manifest, said.Fresh
 	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
 	if said.Manifest.Name != "" {
 		m.info.Name = said.Manifest.Name

@@ -166,7 +166,9 @@ func (s *server) load(q question) error {
 	}
 	s.modules[m.Number] = module
 	info := module.Info()
-	return s.answerJSON(wire.Loaded, q.Seq, loaded{ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth})
+	return s.answerJSON(wire.Loaded, q.Seq, loaded{
+		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Fresh: module.Fresh(),
+	})
 }
 
 // source is a module as it came through the pipe, whose buffer is used again.
