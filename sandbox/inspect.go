@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -114,8 +113,8 @@ func gateHint(wasm []byte, p fuel.Problem) string {
 		return "make it smaller, or raise " + settings[p.Limit] + " if you trust it"
 	case p.Limit != "":
 		return "make it smaller: this limit protects the compiler and cannot be raised"
-	case p.Kind == fuel.Malformed && !bytes.HasPrefix(wasm, []byte("\x00asm")):
-		return "this is not a WebAssembly file: give the module that a compiler makes of the source, or a script"
+	case local.NotCore(wasm) != "":
+		return local.NotCore(wasm)
 	case p.Kind == fuel.Malformed:
 		return "the file may be damaged or cut short: build it again"
 	case p.Kind == fuel.BadImport:

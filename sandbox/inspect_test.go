@@ -29,6 +29,7 @@ func TestInspectIsWhatLoadDecides(t *testing.T) {
 		{"no memory exported", guest{change: func(m *wt.Module) { m.Memory.Export = "" }}.wasm(), "flat-1", false, []string{"memory"}},
 		{"an import of another signature", guest{change: func(m *wt.Module) { m.Imports = append(m.Imports, wt.Import{Module: "merit_v1", Name: "set_score"}) }}.wasm(), "flat-1", false, []string{"set_score"}},
 		{"an import that nobody offers", guest{change: func(m *wt.Module) { m.Imports = append(m.Imports, wt.Import{Module: "net", Name: "dial"}) }}.wasm(), "", true, []string{"dial"}},
+		{"a component", []byte("\x00asm\x0d\x00\x01\x00"), "", true, []string{"component"}},
 		{"a script", []byte("def reward(messages): ..."), "", true, []string{"not a WebAssembly module"}},
 	} {
 		path := filepath.Join(t.TempDir(), "reward.wasm")
@@ -40,6 +41,9 @@ func TestInspectIsWhatLoadDecides(t *testing.T) {
 		for i, p := range x.Problems {
 			require.Contains(t, p.What, c.problems[i], c.name)
 			require.NotEmpty(t, p.Hint, c.name)
+			if c.name == "a component" {
+				require.Contains(t, p.Hint, "build a core module")
+			}
 		}
 		_, err = newRuntime(t, smallFuel).LoadFile(context.Background(), path)
 		if c.name == "one that never starts" {

@@ -92,13 +92,22 @@ func (m *Module) refused(err error) error {
 	return source.Refusal(m.info.Name, "the module cannot be compiled", "report it: a valid module should compile", err)
 }
 
-// gateHint says what else the bytes may be.
+// gateHint says what can be done about a module that the gate refused.
 func gateHint(wasm []byte) string {
-	switch {
-	case len(wasm) >= 8 && string(wasm[:4]) == "\x00asm" && wasm[4] == 0x0d:
-		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
-	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
-		return "this is not a WebAssembly file: give the module that a compiler makes of the source"
+	if hint := NotCore(wasm); hint != "" {
+		return hint
 	}
 	return "build without the features named above, or raise the limits named above if you trust the module"
+}
+
+// NotCore says what to do with bytes that are something else than a core
+// module, or "" if they look like one.
+func NotCore(wasm []byte) string {
+	switch {
+	case len(wasm) < 4 || string(wasm[:4]) != "\x00asm":
+		return "this is not a WebAssembly file: give the module that a compiler makes of the source, or a script"
+	case len(wasm) >= 8 && wasm[4] == 0x0d:
+		return "this is a component: build a core module (wasm32-unknown-unknown or wasm32-wasip1), or extract it"
+	}
+	return ""
 }
