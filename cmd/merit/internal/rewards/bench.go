@@ -101,7 +101,7 @@ func (o *benchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Traje
 	}
 	var times []time.Duration
 	began := o.host.Now()
-	for at := began; at.Sub(began) < o.duration; {
+	for at := began; len(times) == 0 || at.Sub(began) < o.duration; {
 		one()
 		if ctx.Err() != nil {
 			return m, context.Cause(ctx)
