@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -67,6 +68,37 @@ func TestWarmUp(t *testing.T) {
 	}
 }
 
+// Promise: evaluations begin from what a warm-up of the reward's own has left,
+// memory that it took included, with the same fuel in every isolation.
+func TestOwnWarmUps(t *testing.T) {
+	grown := guest{
+		evaluate: add(1) + wt.MemorySize + wt.Code("\xac") + wt.GlobalGet(0) + wt.I64Add + wt.Code("\xb9") + wt.Call(setScore) + scored, // i64.extend_i32_s
+		change:   withBody("merit_warm_up", add(10)+wt.I32Const(3)+wt.MemoryGrow+wt.Drop),
+	}
+	for what, change := range map[string]func(*wt.Module){
+		"restored": func(*wt.Module) {},
+		"always fresh": func(m *wt.Module) {
+			m.Tables = []wt.Table{{Size: wt.Size{Min: 1}}}
+			m.Funcs = append(m.Funcs, wt.Func{Body: wt.I32Const(0) + wt.RefNull(wt.FuncRef) + wt.TableSet(0)})
+		},
+	} {
+		m := grown.module()
+		change(&m)
+		require.Equal(t, 4.0+3+10+1, scoresOf(t, func(r *sandbox.Runtime) *sandbox.Module { return load(t, r, m.Bytes()) }), what)
+	}
+	for name, text := range map[string]string{
+		"reward.py": "import merit\nn = 0\n@merit.warm_up\ndef ready():\n  global n\n  n = 10\ndef reward(messages):\n  global n\n  n += 1\n  return n\n",
+		"reward.js": "let n = 0;\nexport function warmUp() { n = 10; }\nexport default () => ++n;\n",
+	} {
+		require.Equal(t, 11.0, scoresOf(t, func(r *sandbox.Runtime) *sandbox.Module {
+			m, err := loadScript(t, r, name, text)
+			require.NoError(t, err)
+			require.Equal(t, sandbox.WarmUpOwn, m.Manifest().WarmUp)
+			return m
+		}), name)
+	}
+}
+
 // Promise: a warm-up of the reward's own may use what a start may, so that an
 // expensive first call is paid once.
 func TestWarmUpPaysForTheFirstCall(t *testing.T) {
@@ -117,6 +149,7 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 		want     string
 	}{
 		"endless":      {own(wt.Loop(wt.Br(0))), sandbox.Manifest{}, "sandbox.start_fuel: 1000000000"},
+		"error":        {own(wt.I32Const(0) + wt.I32Const(8) + wt.Call(fail)), sandbox.Manifest{}, "no table"},
 		"trap":         {own(wt.Unreachable), sandbox.Manifest{}, "unreachable"},
 		"score":        {own(score(1)), sandbox.Manifest{}, "a start and a warm-up send none"},
 		"step":         {own(wt.I32Const(0) + wt.F64Const(1) + wt.Call(step)), sandbox.Manifest{}, "a start and a warm-up send none"},
@@ -128,9 +161,13 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 			m.Funcs = append(m.Funcs, wt.Func{Export: "merit_warm_up", Params: wt.I32})
 		}, sandbox.Manifest{}, "its export merit_warm_up is (i32) -> (), not () -> ()"},
 	} {
-		wasm, err := sandbox.WithManifest(guest{change: c.change}.wasm(), c.manifest)
+		wasm, err := sandbox.WithManifest(guest{change: c.change, data: "no table"}.wasm(), c.manifest)
 		require.NoError(t, err)
 		_, err = newRuntime(t, few).Load(context.Background(), name, wasm)
 		require.ErrorContains(t, err, c.want, name)
 	}
+	endlessStart := guest{change: withBody("_initialize", wt.Loop(wt.Br(0)))}.wasm()
+	_, err := newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 50*time.Millisecond }).Load(context.Background(), "slow", endlessStart)
+	require.ErrorContains(t, err, "longer than sandbox.wall_clock")
+	require.Contains(t, fault.As(err).Hint, "raise sandbox.wall_clock")
 }

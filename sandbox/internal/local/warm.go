@@ -59,6 +59,8 @@ func (w *worker) notStarted(stop *engine.Stop) error {
 		u.hint = less + ", or raise sandbox.start_wall_clock"
 	case stop.Kind == engine.OutOfFuel:
 		u.hint = "its initialisation needs more than an evaluation may use: do less there, bring a warm-up (merit_warm_up), or raise sandbox.fuel"
+	case stop.Kind == engine.TimedOut:
+		u.hint = "its initialisation takes too long: do less there, bring a warm-up (merit_warm_up), or raise sandbox.wall_clock"
 	case denied:
 		u.hint = "import less, or raise sandbox.memory_mib"
 	}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -136,11 +137,14 @@ func (c *Collector) SetReason(text []byte) error {
 }
 
 // SetError is the author's own error; in a group, before a member is spoken
-// of, it is all members'.
+// of, it is all members'. A start or a warm-up ends with it.
 func (c *Collector) SetError(text []byte) error {
 	s, err := c.take(text)
 	if err != nil {
 		return err
+	}
+	if len(c.members) == 0 {
+		return &Verdict{reward.GuestError, cmp.Or(s, noMessage)}
 	}
 	for i := range c.members {
 		if c.current < 0 || c.current == i {

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"cmp"
+
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/abi"
@@ -38,15 +40,13 @@ func (c *Collector) invalid(status int32) {
 	}
 }
 
+const noMessage = "the reward returned an error without a message"
+
 // Evaluation builds the result of one member.
 func (c *Collector) Evaluation(i int, log string) reward.Evaluation {
 	m := &c.members[i]
 	if m.failed {
-		reason := m.fail
-		if reason == "" {
-			reason = "the reward returned an error without a message"
-		}
-		return reward.Evaluation{Outcome: reward.GuestError, Reason: reason, Log: log}
+		return reward.Evaluation{Outcome: reward.GuestError, Reason: cmp.Or(m.fail, noMessage), Log: log}
 	}
 	e := reward.Evaluation{Outcome: reward.Scored, Log: log, Result: rl.EvaluateResult{
 		Score: m.score, IsScoreValid: true, Reason: m.reason,
