@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -77,7 +78,8 @@ type Config struct {
 	// memories, each as large as it may grow, native code and the compiler.
 	WorkerMiB int `yaml:"worker_mib" json:"worker_mib"`
 	// CacheDir keeps compiled modules: native code, so it must be writable by
-	// this user only. Empty means no cache on disk.
+	// this user only. Empty means no cache on disk; one that cannot be written
+	// is gone without.
 	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
 	// CacheMiB bounds what CacheDir takes on the disk, interpreters included where
 	// they lie in it; what was not used for longest goes first.
@@ -89,6 +91,9 @@ type Config struct {
 	// 100 times slower, and never more than 2,000 nested calls. It is meant for
 	// checks and for processors without a compiler.
 	Interpreter bool `yaml:"interpreter" json:"interpreter"`
+	// Logger is told what a user should know and no error says: that CacheDir
+	// cannot be written, which costs time only. Nil is nobody.
+	Logger *slog.Logger `yaml:"-" json:"-"`
 }
 
 // DefaultConfig returns the limits for rewards that nobody has vouched for,
@@ -163,6 +168,6 @@ func (c Config) options() local.Options {
 	}
 	return local.Options{
 		Limits: limits.Limits(c.Limits), Isolation: local.Isolation(c.Isolation), Workers: c.Workers,
-		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter,
+		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter, Logger: c.Logger,
 	}
 }

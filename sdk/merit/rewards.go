@@ -41,6 +41,7 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 	if cfg.CacheDir == "" {
 		cfg.CacheDir = CacheFolder(r.options.getenv)
 	}
+	cfg.Logger = r.options.log
 	if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
 		return err
 	}

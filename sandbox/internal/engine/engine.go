@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"sync"
 
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
@@ -13,6 +15,9 @@ type Options struct {
 	CacheDir    string // empty: no cache on disk
 	CacheBytes  int64
 	Interpreter bool
+	// Warn is told once why nothing can be read from the cache or kept in it;
+	// nil is nobody.
+	Warn func(error)
 	// Imports are the host functions beside those of WASI and env.abort.
 	Imports []Import
 }
@@ -21,23 +26,37 @@ type Options struct {
 type Engine struct {
 	options   Options
 	cache     *cache.Cache
+	warned    sync.Once
 	watch     *watchdog
 	preloaded map[string]*Program
 	space     memory.Space
 }
 
-// New returns an engine. The error says why the cache cannot be used.
+// New returns an engine. A cache that cannot be opened is gone without; the
+// error, cache.ErrUntrusted, is that others could have written to it.
 func New(o Options) (*Engine, error) {
 	e := &Engine{options: o, watch: newWatchdog()}
 	e.options.Imports = append(append([]Import{}, systemImports()...), o.Imports...)
 	if o.CacheDir != "" && !o.Interpreter {
 		c, err := cache.Open(o.CacheDir, o.CacheBytes)
-		if err != nil {
+		switch {
+		case errors.Is(err, cache.ErrUntrusted):
+			e.watch.close()
 			return nil, err
+		case err != nil:
+			e.uncached(err)
+		default:
+			e.cache = c
 		}
-		e.cache = c
 	}
 	return e, nil
+}
+
+// uncached says why the cache is of no use, which costs time only.
+func (e *Engine) uncached(err error) {
+	if err != nil && e.options.Warn != nil {
+		e.warned.Do(func() { e.options.Warn(err) })
+	}
 }
 
 // Close ends the engine's goroutine and frees what was preloaded. Programs are
@@ -75,7 +94,7 @@ func (e *Engine) Detach(mostMapped int64) {
 // of the program: what host functions gave to a guest is part of a state.
 func (e *Engine) Keep(name string, content []byte) {
 	if e.cache != nil {
-		e.cache.Keep(name, content)
+		e.uncached(e.cache.Keep(name, content))
 	}
 }
 

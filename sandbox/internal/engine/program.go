@@ -89,18 +89,37 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 
 // build compiles what the meter wrote, and files it if there is a cache.
 func (p *Program) build(ctx context.Context) error {
-	dir := ""
+	var unkept error
 	if p.engine.cache != nil {
-		dir = p.engine.cache.Scratch()
-		defer os.RemoveAll(dir)
+		unkept = p.buildInto(ctx)
 	}
+	if p.compiled == nil {
+		// Without a folder: wazero does not say whether it was the module or
+		// the disk that it could not use.
+		p.Close(ctx)
+		if err := p.open(ctx, p.meta.Wasm, ""); err != nil {
+			return err
+		}
+	}
+	p.engine.uncached(unkept)
+	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
+}
+
+// buildInto compiles into a folder and files that. After an error the program
+// may be compiled all the same.
+func (p *Program) buildInto(ctx context.Context) error {
+	dir, err := p.engine.cache.Scratch()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
 	if err := p.open(ctx, p.meta.Wasm, dir); err != nil {
 		return err
 	}
-	if dir != "" && p.file(ctx, dir) == nil {
-		p.engine.cache.Put(p.key, dir)
+	if err := p.file(ctx, dir); err != nil {
+		return err
 	}
-	return link(ctx, p.runtime, p.engine.options.Imports, p.meta.Info)
+	return p.engine.cache.Put(p.key, dir)
 }
 
 // open compiles a module in a runtime of its own, with a folder for wazero's

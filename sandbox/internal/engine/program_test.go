@@ -71,6 +71,42 @@ func TestProgramFromCache(t *testing.T) {
 	require.ErrorIs(t, err, wrong)
 }
 
+// Promise: a cache that cannot be opened or written costs time only: programs
+// are the same, and one warning says why.
+func TestProgramWithoutItsCache(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, place := range map[string]struct {
+		folder string
+		harm   func() error
+	}{
+		"no folder":      {filepath.Join(file, "cache"), func() error { return nil }},
+		"a file":         {file, func() error { return nil }},
+		"gone meanwhile": {filepath.Join(dir, "cache"), func() error { return os.RemoveAll(filepath.Join(dir, "cache")) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var warnings []error
+			e, err := New(Options{CacheDir: place.folder, CacheBytes: 1 << 30, Warn: func(err error) { warnings = append(warnings, err) }})
+			require.NoError(t, err)
+			defer e.Close()
+			require.NoError(t, place.harm())
+			for range 2 {
+				p, err := e.Compile(t.Context(), adder(), fuel.Options{}, anything)
+				require.NoError(t, err)
+				result, used := run(t, p)
+				require.EqualValues(t, 42, result)
+				require.EqualValues(t, 6, used)
+				e.Keep("state", []byte("content"))
+				require.Nil(t, e.Recall("state"))
+				p.Close(t.Context())
+			}
+			require.Len(t, warnings, 1)
+			require.ErrorContains(t, warnings[0], dir)
+		})
+	}
+}
+
 // Promise: if wazero does not take the native code from the cache, the empty
 // skeleton is never run in its place.
 func TestSkeletonNeverRuns(t *testing.T) {
@@ -101,10 +137,11 @@ func TestSkeletonNeverRuns(t *testing.T) {
 			code, err := codeFile(dir)
 			require.NoError(t, err)
 			harm(t, dir, code)
-			scratch := e.cache.Scratch()
+			scratch, err := e.cache.Scratch()
+			require.NoError(t, err)
 			require.NoError(t, os.Remove(scratch))
 			require.NoError(t, os.Rename(dir, scratch))
-			e.cache.Put(key, scratch) // sealed as if it were good
+			require.NoError(t, e.cache.Put(key, scratch)) // sealed as if it were good
 			for _, cached := range []bool{false, true} {
 				p, err := e.Compile(t.Context(), adder(), fuel.Options{}, anything)
 				require.NoError(t, err)

@@ -5,6 +5,7 @@ package local
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -35,6 +36,14 @@ type Options struct {
 	CacheMiB       int
 	InterpreterDir string
 	Interpreter    bool
+	Logger         *slog.Logger `json:"-"` // of this process
+}
+
+// warn says that the cache is of no use.
+func (o Options) warn(err error) {
+	if o.Logger != nil {
+		o.Logger.Warn("compiled modules are not kept: the cache cannot be used", "folder", o.CacheDir, "error", err)
+	}
 }
 
 // cacheBytes is what the cache folder may still take where the interpreters lie
@@ -55,18 +64,20 @@ type Backend struct {
 	tokens  chan struct{}   // one for every evaluation that runs
 }
 
-// New returns a backend. The error is a *fault.Error: the cache folder cannot
-// be trusted.
+// New returns a backend. A cache folder that cannot be written is gone without,
+// and the logger is told. The error is a *fault.Error: the folder cannot be
+// trusted.
 func New(o Options, languages source.Languages) (*Backend, error) {
 	b := &Backend{options: o, theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers)}
 	var err error
 	b.engine, err = engine.New(engine.Options{
-		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Imports: append(result.Imports(), b.theirs...),
+		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Warn: o.warn,
+		Imports: append(result.Imports(), b.theirs...),
 	})
 	if err != nil {
 		return nil, &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: "sandbox.cache_dir", Err: err,
-			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to, or leave sandbox.cache_dir empty",
+			What: "the folder for compiled modules cannot be trusted", Hint: "choose a folder that only you can write to",
 		}
 	}
 	return b, nil

@@ -59,7 +59,7 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	cfg := sandbox.DefaultConfig()
-	cfg.CacheDir = merit.CacheFolder(h.Env)
+	cfg.CacheDir, cfg.Logger = merit.CacheFolder(h.Env), h.Logger()
 	runtime, err := sandbox.New(cmd.Context(), cfg)
 	if err != nil {
 		return err

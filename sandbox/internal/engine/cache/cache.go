@@ -37,20 +37,24 @@ const (
 	keyName      = "key"
 )
 
-// Open makes or checks the folder.
+// ErrUntrusted says that somebody else may have written what lies in the folder.
+var ErrUntrusted = errors.New("module cache")
+
+// Open makes or checks the folder. The error is ErrUntrusted, or what keeps it
+// from being used.
 func Open(dir string, limit int64) (*Cache, error) {
 	c := &Cache{dir: filepath.Join(dir, cacheVersion), limit: limit}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("module cache: %w", err)
+		return nil, err
 	}
 	for _, d := range []string{dir, c.dir} {
 		if err := private(d); err != nil {
-			return nil, fmt.Errorf("module cache: %w", err)
+			return nil, err
 		}
 	}
 	key, err := c.loadKey()
 	if err != nil {
-		return nil, fmt.Errorf("module cache: %w", err)
+		return nil, err
 	}
 	c.key = key
 	return c, nil
@@ -106,30 +110,33 @@ func (c *Cache) Find(name string) (dir string, ok bool) {
 	return dir, true
 }
 
-// Scratch makes a folder for a new entry, or returns "" if it cannot.
-func (c *Cache) Scratch() string {
-	dir, err := os.MkdirTemp(c.dir, "new-entry-")
-	if err != nil {
-		return ""
-	}
-	return dir
-}
+// Scratch makes a folder for a new entry.
+func (c *Cache) Scratch() (string, error) { return os.MkdirTemp(c.dir, "new-entry-") }
 
 // Put seals a scratch folder and puts it in the place of the entry, for which
-// it makes room before. What goes wrong costs time only: the entry will not be
-// there, nor will one that is larger than the cache.
-func (c *Cache) Put(name, scratch string) {
+// it makes room before. An entry that is larger than the cache is not kept. An
+// error costs time only: the entry will not be there.
+func (c *Cache) Put(name, scratch string) error {
 	entry := filepath.Join(c.dir, name)
 	sum, err := c.sum(scratch, name)
-	if err != nil || os.WriteFile(filepath.Join(scratch, sealName), sum, 0o600) != nil {
-		return
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(scratch, sealName), sum, 0o600); err != nil {
+		return err
 	}
 	_ = os.RemoveAll(entry)
-	if size := Size(scratch); size <= c.limit {
-		c.evict(size)
-		_ = os.Rename(scratch, entry)
-		c.evict(0) // another process may have found the same room
+	size := Size(scratch)
+	if size > c.limit {
+		return nil
 	}
+	c.evict(size)
+	err = os.Rename(scratch, entry)
+	c.evict(0) // another process may have found the same room
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process has just put it there
+	}
+	return err
 }
 
 func (c *Cache) sound(entry, name string) bool {

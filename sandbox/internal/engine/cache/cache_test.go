@@ -27,10 +27,12 @@ func use(t *testing.T, c *Cache, name, content string) (hit bool) {
 		require.Equal(t, content, string(got))
 		return true
 	}
-	sub := filepath.Join(c.Scratch(), "wazero-x")
+	scratch, err := c.Scratch()
+	require.NoError(t, err)
+	sub := filepath.Join(scratch, "wazero-x")
 	require.NoError(t, os.Mkdir(sub, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(sub, "code"), []byte(content), 0o600))
-	c.Put(name, filepath.Dir(sub))
+	require.NoError(t, c.Put(name, filepath.Dir(sub)))
 	require.NoError(t, os.RemoveAll(filepath.Dir(sub)))
 	return false
 }
@@ -86,6 +88,7 @@ func TestCacheFolder(t *testing.T) {
 	require.Equal(t, one.key, two.key)
 	require.NoError(t, os.Chmod(dir, 0o777))
 	_, err = Open(dir, 1)
+	require.ErrorIs(t, err, ErrUntrusted)
 	require.ErrorContains(t, err, "others may write")
 	require.NoError(t, os.Chmod(dir, 0o700))
 	require.NoError(t, os.Truncate(filepath.Join(one.dir, keyName), 3))

@@ -11,17 +11,21 @@ import (
 const contentFile = "content"
 
 // Keep puts content into the cache under a name, for recall by the same build
-// of the program.
-func (c *Cache) Keep(name string, content []byte) {
+// of the program. An error costs time only: it will not be there.
+func (c *Cache) Keep(name string, content []byte) error {
 	key, ok := keptKey(name)
 	if !ok {
-		return
+		return nil
 	}
-	dir := c.Scratch()
+	dir, err := c.Scratch()
+	if err != nil {
+		return err
+	}
 	defer os.RemoveAll(dir)
-	if dir != "" && os.WriteFile(filepath.Join(dir, contentFile), content, 0o600) == nil {
-		c.Put(key, dir)
+	if err := os.WriteFile(filepath.Join(dir, contentFile), content, 0o600); err != nil {
+		return err
 	}
+	return c.Put(key, dir)
 }
 
 // Recall returns what was kept under a name, or nil.

@@ -16,13 +16,13 @@ func private(path string) error {
 		return err
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is neither a file nor a folder", path)
+		return fmt.Errorf("%w: %s is neither a file nor a folder", ErrUntrusted, path)
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("others may write to %s (mode %v): use a folder of your own, or chmod go-w", path, info.Mode().Perm())
+		return fmt.Errorf("%w: others may write to %s (mode %v): use a folder of your own, or chmod go-w", ErrUntrusted, path, info.Mode().Perm())
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to another user (%d)", path, stat.Uid)
+		return fmt.Errorf("%w: %s belongs to another user (%d)", ErrUntrusted, path, stat.Uid)
 	}
 	return nil
 }
