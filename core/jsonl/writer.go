@@ -28,13 +28,18 @@ type Writer struct {
 }
 
 // Create opens the file at path for writing; "-" is stdout. Devices and pipes
-// are written as they are. What is at path stays until Close replaces it.
+// are written as they are; a folder is refused. What is at path stays until
+// Close replaces it.
 // Errors of the Writer are of fault.Storage: Exhausted where a disk is full.
 func Create(path string, stdout io.Writer) (*Writer, error) {
 	if path == "-" {
 		return newWriter("", stdout, nil, nil), nil
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a folder", Hint: "name a file in it"}
+	case err == nil && !info.Mode().IsRegular():
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, CannotWrite(err)

@@ -80,6 +80,8 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 	case left != o.limit || left <= 0:
 	case o.failed && o.chosen > 0:
 		_, err = fmt.Fprintf(o.host.Stderr, "none of %d trajectories failed\n", o.chosen)
+	case o.id == "":
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "there are no trajectories", Hint: "give a run directory or a file of trajectories"}
 	default:
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see what there is"}
 	}
