@@ -45,7 +45,7 @@ func ReadSummary(dir string) (*Summary, error) {
 func ReadConfig(dir string) ([]byte, error) { return readFile(filepath.Join(dir, ConfigFile), maxJSON) }
 
 // ReadMetrics reads the iterations of the run in dir. A last line that a kill
-// cut short is left out.
+// cut short is omitted.
 func ReadMetrics(dir string) ([]Iteration, error) {
 	path := filepath.Join(dir, MetricsFile)
 	data, err := readFile(path, maxMetrics)

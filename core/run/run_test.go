@@ -121,6 +121,45 @@ func TestNothingIsLeftOfARunThatNeverBegan(t *testing.T) {
 	require.Len(t, files, 1)
 }
 
+// Promise: files of somebody else that have the names of a run's are not
+// replaced unasked, and what a run does not write is never removed.
+func TestFilesOfOthersAreNotReplaced(t *testing.T) {
+	path := t.TempDir()
+	mine := filepath.Join(path, run.Checkpoints, "mine.pt")
+	require.NoError(t, os.Mkdir(filepath.Dir(mine), 0o755))
+	for _, file := range []string{filepath.Join(path, run.ConfigFile), mine} {
+		require.NoError(t, os.WriteFile(file, []byte("# by hand\n"), 0o644))
+	}
+	o := options()
+	for _, o.Resume = range []bool{false, true} {
+		_, err := run.Start(path, o)
+		require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
+		require.ErrorContains(t, err, "holds no run, but files that a run would replace: config.yaml")
+		require.NoFileExists(t, filepath.Join(path, run.LockFile))
+	}
+	o.Resume, o.Overwrite = false, true
+	d := start(t, path, o)
+	require.NoError(t, d.Record(run.Iteration{}))
+	require.NoError(t, d.Close())
+	require.FileExists(t, mine)
+	config, err := run.ReadConfig(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(config), "by hand")
+}
+
+// Promise: a run that was killed while it began stands in nobody's way.
+func TestKilledWhileItBegan(t *testing.T) {
+	path := t.TempDir()
+	for _, file := range []string{run.LockFile, run.ConfigFile, run.MetricsFile} {
+		require.NoError(t, os.WriteFile(filepath.Join(path, file), nil, 0o644))
+	}
+	d := start(t, path, options())
+	require.NoError(t, d.Record(run.Iteration{}))
+	require.NoError(t, d.Close())
+	_, err := run.ReadManifest(path)
+	require.NoError(t, err)
+}
+
 // Promise: provenance is what ran. A later session is added to the manifest
 // with the iteration at which it took over and with what it changed, the first
 // one's entry stays, and config.yaml is what the run goes on with.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -42,7 +43,7 @@ func Start(path string, o Options) (*Dir, error) {
 	if made {
 		d.made = append(d.made, lock.Name())
 	}
-	if err := d.open(); err != nil {
+	if err := d.open(made); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -60,7 +61,9 @@ func missing(path string) (dirs []string) {
 }
 
 // open looks whether the directory holds a run, and opens it if it is to go on.
-func (d *Dir) open() error {
+// A directory whose lock is new never held one: files of a run's names are then
+// somebody else's, such as a config.yaml that was written by hand.
+func (d *Dir) open(newLock bool) error {
 	d.removeLeftovers()
 	before, err := ReadManifest(d.path)
 	holds := !errors.Is(err, fault.Of(fault.Storage, fault.Missing))
@@ -79,8 +82,39 @@ func (d *Dir) open() error {
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
 			Hint: "go on with it by --resume, replace it by --overwrite, or choose another directory with --out",
 		}
+	case !holds && newLock && !d.options.Overwrite:
+		files, err := d.replaced()
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		return &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path,
+			What: "holds no run, but files that a run would replace: " + strings.Join(files, ", "),
+			Hint: "choose another directory with --out, or replace them by --overwrite",
+		}
 	}
 	return nil
+}
+
+// replaced lists what a new run replaces of what is there.
+func (d *Dir) replaced() (files []string, err error) {
+	files = []string{
+		ManifestFile, MetricsFile, StartsFile, SummaryFile, ReportFile, ConfigFile,
+		filepath.Join(Checkpoints, Last), filepath.Join(Checkpoints, Best),
+	}
+	inside, err := os.ReadDir(d.file(Trajectories))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, storageError(d.file(Trajectories), "cannot be read", err)
+	}
+	for _, f := range inside {
+		if strings.HasSuffix(f.Name(), ".jsonl.zst") {
+			files = append(files, filepath.Join(Trajectories, f.Name()))
+		}
+	}
+	return slices.DeleteFunc(files, func(f string) bool {
+		_, err := os.Lstat(d.file(f))
+		return errors.Is(err, os.ErrNotExist)
+	}), nil
 }
 
 // begin makes the directory that of the run, if it is not yet. It empties it
@@ -90,17 +124,9 @@ func (d *Dir) begin() error {
 	if d.metrics != nil {
 		return nil
 	}
-	files := []string{ManifestFile, MetricsFile, StartsFile, SummaryFile, ReportFile, ConfigFile}
-	for _, sub := range []string{Checkpoints, Trajectories} {
-		inside, err := os.ReadDir(d.file(sub))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return storageError(d.file(sub), "cannot be read", err)
-		}
-		for _, f := range inside {
-			if sub == Checkpoints || strings.HasSuffix(f.Name(), ".jsonl.zst") {
-				files = append(files, filepath.Join(sub, f.Name()))
-			}
-		}
+	files, err := d.replaced()
+	if err != nil {
+		return err
 	}
 	for _, f := range files {
 		if err := os.Remove(d.file(f)); err != nil && !errors.Is(err, os.ErrNotExist) {
