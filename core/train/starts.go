@@ -56,10 +56,14 @@ func (l *loop) overlap(test []episode) (run.Starts, error) {
 		if err != nil {
 			return s, err
 		}
+		seen := met[line.Split]
+		if seen == nil {
+			continue // nobody knows what it means, so it counts as missing
+		}
 		lines++
 		for _, start := range line.Starts {
 			if wanted[start] {
-				met[line.Split][start] = true
+				seen[start] = true
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -94,17 +95,28 @@ func TestStartsThatWereSeen(t *testing.T) {
 	require.Equal(t, s, resumed.Starts)
 }
 
-// Promise: a run from before starts were kept goes on, and claims nothing
-// about them.
+// Promise: a run from before starts were kept, and one whose file says of what
+// nobody knows, goes on and claims nothing about them.
 func TestStartsThatWereNotKept(t *testing.T) {
-	path := t.TempDir()
-	short := settings()
-	short.Train.Iterations = 4
-	_, err := trainIn(t.Context(), t, path, short, deps(), false)
-	require.NoError(t, err)
-	require.NoError(t, os.Remove(filepath.Join(path, run.StartsFile)))
-	summary, err := trainIn(t.Context(), t, path, settings(), deps(), true)
-	require.NoError(t, err)
-	require.Nil(t, summary.Starts.InTraining)
-	require.Contains(t, summary.Starts.String(), "was not kept")
+	for name, spoil := range map[string]func(file string) error{
+		"none": os.Remove,
+		"of another split": func(file string) error {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			return os.WriteFile(file, bytes.ReplaceAll(text, []byte(`"train"`), []byte(`"other"`)), 0o644)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			short := settings()
+			short.Train.Iterations = 4
+			_, err := trainIn(t.Context(), t, path, short, deps(), false)
+			require.NoError(t, err)
+			require.NoError(t, spoil(filepath.Join(path, run.StartsFile)))
+			summary, err := trainIn(t.Context(), t, path, settings(), deps(), true)
+			require.NoError(t, err)
+			require.Nil(t, summary.Starts.InTraining)
+			require.Contains(t, summary.Starts.String(), "was not kept")
+		})
+	}
 }
