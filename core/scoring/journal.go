@@ -134,11 +134,7 @@ func (j *journal) unreadable(err error) error {
 // cut ends the file at end: what follows is not of use.
 func (j *journal) cut(end int64) error {
 	j.earlier, j.end = nil, end
-	if err := j.file.Truncate(end); err != nil {
-		return jsonl.CannotWrite(err)
-	}
-	_, err := j.file.Seek(end, io.SeekStart)
-	return jsonl.CannotWrite(err)
+	return jsonl.CannotWrite(j.file.Truncate(end))
 }
 
 func (j *journal) add(x item, result []byte) error {
@@ -155,8 +151,10 @@ func (j *journal) add(x item, result []byte) error {
 	return j.flush()
 }
 
+// flush writes the records at the end of the file: again from there if a
+// write before it failed half way.
 func (j *journal) flush() error {
-	n, err := j.file.Write(j.buffer)
+	n, err := j.file.WriteAt(j.buffer, j.end)
 	if err != nil {
 		return jsonl.CannotWrite(err)
 	}
