@@ -80,31 +80,32 @@ func renamed(line []byte, columns []Column) ([]byte, error) {
 	out := []byte{'{'}
 	for _, m := range Members(nil, line) {
 		key := string(Text(line[m.KeyStart:m.KeyEnd]))
-		name, kept := key, true
+		var names []string // several fields may take one column
+		replaced := false
 		for _, c := range columns {
-			switch {
-			case c.From == key:
-				name, kept = c.Name, true
+			if c.From == key {
+				names = append(names, c.Name)
 				found[key] = true
-			case strings.EqualFold(c.Name, key) && name == key:
-				kept = false
 			}
+			replaced = replaced || strings.EqualFold(c.Name, key)
 		}
-		if !kept {
-			continue
+		if len(names) == 0 && !replaced {
+			names = []string{key}
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		for _, name := range names {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			quoted, err := json.Marshal(name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(append(append(out, quoted...), ':'), line[m.ValueStart:m.End]...)
 		}
-		quoted, err := json.Marshal(name)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, quoted...), ':'), line[m.ValueStart:m.End]...)
 	}
 	for _, c := range columns {
 		if !found[c.From] {
-			return nil, invalid("map another column, or leave the line out", "there is no column %q for %s; the columns are: %s",
+			return nil, invalid("map another column, or omit the line", "there is no column %q for %s; the columns are: %s",
 				c.From, c.Name, strings.Join(Line{Text: line}.Columns(), ", "))
 		}
 	}
@@ -122,7 +123,7 @@ func keepColumns(t *rl.Trajectory, line []byte) error {
 		}
 		key, value := string(name), bytes.Clone(line[m.ValueStart:m.End])
 		if old, ok := t.Metadata[key]; ok && !sameJSON(old, value) {
-			return invalid("leave one of them out", "%s is given twice, as a column or in metadata, with different values", key)
+			return invalid("omit one of them", "%s is given twice, as a column or in metadata, with different values", key)
 		}
 		if t.Metadata == nil {
 			t.Metadata = map[string]json.RawMessage{}

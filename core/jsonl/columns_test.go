@@ -147,3 +147,11 @@ func BenchmarkTrajectory(b *testing.B) {
 		})
 	}
 }
+
+// Promise: two fields that take one column both get it.
+func TestColumnForTwoFields(t *testing.T) {
+	got, err := decode(t, `{`+talk+`,"answer":"4","id":"x"}`, "ground_truth=answer", "id=answer")
+	require.NoError(t, err)
+	require.Equal(t, "4", got.ID)
+	require.JSONEq(t, `"4"`, string(got.GroundTruth))
+}
