@@ -68,8 +68,11 @@ func (l *loop) restore(c *run.Checkpoint) error {
 	if l.cursor.Outcomes == nil {
 		l.cursor.Outcomes = map[string]int{}
 	}
-	if l.cursor.Stop == run.StopIterations && l.cursor.Iteration < l.s.Train.Iterations {
+	switch reached := l.cursor.Iteration >= l.s.Train.Iterations; {
+	case !reached && l.cursor.Stop == run.StopIterations:
 		l.cursor.Stop = "" // the user asks for more iterations than before
+	case reached && l.cursor.Stop == "":
+		l.cursor.Stop = run.StopIterations // or for fewer
 	}
 	l.deps.Log.Info("resuming", "iteration", l.cursor.Iteration, "run", l.dir.Path())
 	return nil

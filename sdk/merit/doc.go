@@ -11,8 +11,10 @@
 //
 // # What a program decides
 //
-// What Open starts ends with Close; nothing of the process is changed. A program that computes with rewards on every processor and must
-// react within milliseconds calls processors.Spare of core/processors. With
+// What Open starts ends with Close; nothing of the process is changed. Compiled
+// modules are kept in CacheFolder, unless the configuration or $MERIT_CACHE
+// says otherwise. A program that computes with rewards on every processor and
+// must react within milliseconds calls processors.Spare of core/processors. With
 // sandbox.isolation: process, the program starts itself as a worker, and begins
 // its main with
 //

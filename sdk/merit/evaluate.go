@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
@@ -40,8 +40,8 @@ type EvaluateOptions struct {
 	// not have; nil logs it.
 	Warn func(error)
 
-	Stdin  io.Reader
-	Stdout io.Writer
+	Stdin  io.Reader // os.Stdin if nil
+	Stdout io.Writer // os.Stdout if nil
 }
 
 // Evaluate scores every trajectory of a file, in bounded memory. Trajectories
@@ -50,7 +50,13 @@ type EvaluateOptions struct {
 // *scoring.Unfinished.
 func (r *Rewards) Evaluate(ctx context.Context, o EvaluateOptions) (*scoring.Summary, error) {
 	if o.Resume && (o.Out == "" || o.Out == "-") {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, What: "only results that go to a file can be resumed", Hint: "name the file"}
+		return nil, misuse("only results that go to a file can be resumed", "name the file")
+	}
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.Stdout == nil {
+		o.Stdout = os.Stdout
 	}
 	in, err := jsonl.Open(o.Data, o.Stdin)
 	if err != nil {

@@ -18,15 +18,15 @@ func LoadConfig(path string, overrides ...string) (*Config, error) {
 	return load(path, overrides, (*Config).Validate)
 }
 
-// LoadSettings is LoadConfig for a program that brings an environment or a
-// scorer of its own: the file may lack both.
-func LoadSettings(path string, overrides ...string) (*Config, error) {
+// LoadPartial is LoadConfig for a program that brings an environment or a
+// scorer of its own: the file may lack both. Open says what is still missing.
+func LoadPartial(path string, overrides ...string) (*Config, error) {
 	return load(path, overrides, func(c *Config) []error { return c.problems(false, false) })
 }
 
-// LoadRun reads the configuration of the run in dir, as LoadConfig does.
+// LoadRun reads the configuration of the run in dir, as LoadPartial does.
 func LoadRun(dir string, overrides ...string) (*Config, error) {
-	return LoadSettings(filepath.Join(dir, run.ConfigFile), overrides...)
+	return LoadPartial(filepath.Join(dir, run.ConfigFile), overrides...)
 }
 
 // ParseConfig is LoadConfig for text that came from source; paths in it are

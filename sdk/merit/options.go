@@ -48,7 +48,7 @@ func WithEnvironment(open OpenEnv) Option { return func(o *options) { o.open = o
 
 // WithScorer adds a scorer of this process to the configuration's rewards,
 // which may then be empty. A scorer that runs outside the sandbox is trusted:
-// it must be deterministic and safe for concurrent use.
+// it must be deterministic and safe for concurrent use. Weight is finite.
 func WithScorer(s reward.Scorer, weight float64) Option {
 	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
 }

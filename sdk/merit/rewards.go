@@ -3,6 +3,8 @@ package merit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
@@ -27,6 +29,9 @@ func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ..
 }
 
 func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o options) (*Rewards, error) {
+	if err := checkScorers(o.scorers); err != nil {
+		return nil, err
+	}
 	r := &Rewards{options: o, sandbox: cfg}
 	if len(list) > 0 {
 		if err := r.load(ctx, cfg, list); err != nil {
@@ -35,6 +40,21 @@ func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o optio
 	}
 	r.Parts = append(r.Parts, o.scorers...)
 	return r, nil
+}
+
+// checkScorers looks at what a program adds, as Config.Validate does at what a
+// file names.
+func checkScorers(scorers []reward.Weighted) error {
+	var problems []error
+	for i, s := range scorers {
+		switch {
+		case s.Scorer == nil:
+			problems = append(problems, misuse(fmt.Sprintf("scorer %d of the program is nil", i+1), "give WithScorer a scorer"))
+		case math.IsNaN(s.Weight) || math.IsInf(s.Weight, 0):
+			problems = append(problems, misuse(fmt.Sprintf("the weight of scorer %s is %v", s.Scorer.Info().Name, s.Weight), "give WithScorer a finite weight"))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (err error) {

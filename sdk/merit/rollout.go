@@ -25,7 +25,8 @@ const RolloutProgress = "rollout"
 
 // RolloutOptions say who plays what.
 type RolloutOptions struct {
-	// Policy plays, if it is set.
+	// Policy plays, if it is set. Checkpoint and Greedy are for the embedded
+	// network, and an error with it.
 	Policy policy.Policy
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
 	// checkpoints folder of one. Without it the untrained policy plays.
@@ -62,9 +63,10 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		o.Split = train.SplitTrain
 	}
 	if !slices.Contains(train.Splits(), o.Split) {
-		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, What: fmt.Sprintf("%q is not a split", o.Split), Hint: "use train, validation or test",
-		}
+		return nil, misuse(fmt.Sprintf("%q is not a split", o.Split), "use train, validation or test")
+	}
+	if o.Policy != nil && (o.Checkpoint != "" || o.Greedy) {
+		return nil, misuse("a policy of the program plays, and a checkpoint or greedy was asked for", "set RolloutOptions.Policy alone, or omit it")
 	}
 	if o.Groups <= 0 {
 		o.Groups = s.Config.Rollout.Groups

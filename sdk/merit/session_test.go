@@ -54,7 +54,7 @@ func TestOpenSaysEverything(t *testing.T) {
 
 	_, err = merit.LoadConfig("testdata/bad/empty.yaml")
 	require.Error(t, err)
-	cfg, err = merit.LoadSettings("testdata/bad/empty.yaml")
+	cfg, err = merit.LoadPartial("testdata/bad/empty.yaml")
 	require.NoError(t, err)
 	open(t, cfg)
 }
@@ -82,6 +82,53 @@ func TestInProcessRunResumes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []run.Plugin{{Name: "corridor", Version: "1"}}, m.Plugins)
 	require.Equal(t, "arrived", m.Rewards[0].Name)
+}
+
+// Promise: config.yaml says what ran. Fewer iterations than a run has done end
+// it where it stands, and a directory that lost its configuration is refused.
+func TestResumeContradictsNothing(t *testing.T) {
+	dir := t.TempDir()
+	train := func(iterations int) error {
+		cfg := small()
+		cfg.Train.Iterations, cfg.Train.EvaluateEvery, cfg.Train.CheckpointEvery = iterations, 5, 1
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err := open(t, cfg, merit.WithProgress(&stopAfter{iterations: 3, stop: cancel})).Train(ctx, merit.TrainOptions{Dir: dir, Resume: true})
+		return err
+	}
+	require.ErrorIs(t, train(9), fault.Of("", fault.Interrupted))
+	require.NoError(t, train(1))
+	require.Len(t, metrics(t, dir), 1+3)
+	summary, err := run.ReadSummary(dir)
+	require.NoError(t, err)
+	require.Equal(t, 3, summary.Iterations)
+	cfg, err := merit.LoadRun(dir)
+	require.NoError(t, err)
+	require.Equal(t, 3, cfg.Train.Iterations)
+	require.NoError(t, train(4))
+	require.Len(t, metrics(t, dir), 1+4)
+	require.NoError(t, os.Remove(filepath.Join(dir, run.ConfigFile)))
+	require.ErrorIs(t, train(5), fault.Of("", fault.Missing))
+}
+
+// Promise: options that contradict each other are an error with a hint, not a
+// guess and not a panic.
+func TestContradictoryOptions(t *testing.T) {
+	s := open(t, small())
+	_, noDir := s.Train(t.Context(), merit.TrainOptions{})
+	_, both := s.Train(t.Context(), merit.TrainOptions{Dir: t.TempDir(), Resume: true, Overwrite: true})
+	_, players := s.Rollout(t.Context(), merit.RolloutOptions{Policy: right{}, Greedy: true}, nil)
+	_, scorers := merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor), merit.WithScorer(nil, 1), merit.WithScorer(arrived{}, math.NaN()))
+	for err, want := range map[error]string{
+		noDir:   "a run needs a directory",
+		both:    "a run is either resumed or replaced",
+		players: "a policy of the program plays, and a checkpoint or greedy was asked for",
+		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN",
+	} {
+		require.EqualError(t, err, want)
+		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
+		require.NotEmpty(t, fault.As(err).Hint)
+	}
 }
 
 type stopAfter struct {

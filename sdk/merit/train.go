@@ -20,7 +20,8 @@ type TrainOptions struct {
 	// Dir is the run directory. It is made if it does not exist.
 	Dir string
 	// Resume goes on with the run in Dir; the configuration may differ in what
-	// does not change the run's bytes, and in train.iterations.
+	// does not change the run's bytes, and in train.iterations. Fewer of them
+	// than the run has done end it where it stands.
 	Resume bool
 	// Overwrite replaces the run in Dir.
 	Overwrite bool
@@ -30,15 +31,25 @@ type TrainOptions struct {
 // there. When ctx ends it returns soon, with a fault of kind Interrupted; the
 // run can be resumed and ends with the same bytes as one that was not stopped.
 func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summary, err error) {
+	switch {
+	case o.Dir == "":
+		return nil, misuse("a run needs a directory", "name it in TrainOptions.Dir")
+	case o.Resume && o.Overwrite:
+		return nil, misuse("a run is either resumed or replaced", "set one of Resume and Overwrite")
+	}
 	options := run.Options{Manifest: s.Manifest(), Resume: o.Resume, Overwrite: o.Overwrite}
 	options.Manifest.Started = time.Now().UTC()
 	options.Manifest.Host, _ = os.Hostname() // unknown stays empty
+	cfg := s.Config
 	if o.Resume {
-		if options.Changes, err = s.Config.resumed(o.Dir); err != nil {
+		if cfg, err = cfg.reaching(o.Dir); err != nil {
+			return nil, err
+		}
+		if options.Changes, err = cfg.resumed(o.Dir); err != nil {
 			return nil, err
 		}
 	}
-	if options.Config, err = s.Config.Marshal(o.Dir); err != nil {
+	if options.Config, err = cfg.Marshal(o.Dir); err != nil {
 		return nil, err
 	}
 	dir, err := run.Start(o.Dir, options)
@@ -50,18 +61,18 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 			err = closed
 		}
 	}()
-	return train.Run(ctx, s.Config.Settings(), train.Deps{
+	return train.Run(ctx, cfg.Settings(), train.Deps{
 		OpenEnv: s.OpenEnv, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 
-// resumed holds c to the configuration of the run in dir and returns what it
-// changes. A run that was stopped before it wrote its own begins with c.
+// resumed holds c to the run in dir and returns what it changes of its
+// configuration. A run that was stopped before it began does so with c.
 func (c *Config) resumed(dir string) (changes []run.Change, err error) {
-	began, err := LoadRun(dir)
-	if errors.Is(err, fault.Of("", fault.Missing)) && began == nil {
+	if _, err := run.ReadManifest(dir); errors.Is(err, fault.Of("", fault.Missing)) {
 		return nil, nil
 	}
+	began, err := LoadRun(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +80,26 @@ func (c *Config) resumed(dir string) (changes []run.Change, err error) {
 		changes = append(changes, run.Change{Key: d.Key, Before: fmt.Sprint(d.A), Now: fmt.Sprint(d.B)})
 	}
 	return changes, began.CheckResume(c)
+}
+
+// reaching returns c with as many iterations as the run in dir has done, if it
+// asks for fewer: its configuration says what ran.
+func (c *Config) reaching(dir string) (*Config, error) {
+	last, err := run.ReadCheckpoint(dir, run.Last)
+	if errors.Is(err, fault.Of("", fault.Missing)) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	longer := *c
+	longer.Train.Iterations = max(c.Train.Iterations, last.Cursor.Iteration)
+	return &longer, nil
+}
+
+// misuse is a mistake in what a program asks for.
+func misuse(what, hint string) error {
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, What: what, Hint: hint}
 }
 
 // DefaultDir names a new run directory after the time.
