@@ -6,7 +6,7 @@
 # make soak   a million evaluations, one in twenty hostile, in each isolation
 GO      ?= go
 BIN     := bin
-PLUGINS := $(notdir $(wildcard plugins/sokoban))
+PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
 REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm
 OUT     ?= runs/quickstart
 # Without cgo the binaries are static: they run on any Linux of the

@@ -16,7 +16,7 @@ func Ratio(a, b string) float64 {
 // matcher compares texts with one text b.
 type matcher struct {
 	b        []rune
-	where    map[rune][]int32 // positions in b, ascending; popular code points left out
+	where    map[rune][]int32 // positions in b, ascending; without popular code points
 	count    map[rune]int32   // of every code point of b
 	old, cur []int32          // length of the match that ends at position j−1 of b
 }

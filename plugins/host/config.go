@@ -1,4 +1,3 @@
-// Package host runs environments that live in plug-in processes.
 package host
 
 import (

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sort"
 	"strconv"
@@ -45,12 +46,13 @@ type compared struct {
 
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	var runs []*compared
+	var problems []error
 	for _, dir := range args {
 		c, err := readCompared(dir)
-		if err != nil {
-			return err
-		}
-		runs = append(runs, c)
+		runs, problems = append(runs, c), append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
 	}
 	keys := differing(runs)
 	for _, r := range runs {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,18 +79,17 @@ func (o *pluginsListOptions) find(cmd *cobra.Command, args []string) ([]host.Fou
 		return host.Discover(cmd.Context(), folders...)
 	}
 	var all []host.Found
+	var problems []error
 	for _, a := range args {
 		path, err := host.Find(a, folders...)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			var found host.Found
+			found, err = host.Inspect(cmd.Context(), path)
+			all = append(all, found)
 		}
-		found, err := host.Inspect(cmd.Context(), path)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found)
+		problems = append(problems, err)
 	}
-	return all, nil
+	return all, errors.Join(problems...)
 }
 
 // details prints the options of each plug-in with their defaults.

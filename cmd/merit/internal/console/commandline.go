@@ -25,9 +25,9 @@ func CommandLine(cmd *cobra.Command, more string) string {
 			case v:
 				words = append(words, "--"+f.Name)
 			case "":
-				words = append(words, "--"+f.Name, quote(v))
+				words = append(words, "--"+f.Name, Quote(v))
 			default:
-				words = append(words, "--"+f.Name+"="+quote(v))
+				words = append(words, "--"+f.Name+"="+Quote(v))
 			}
 		}
 	})
@@ -37,7 +37,8 @@ func CommandLine(cmd *cobra.Command, more string) string {
 // plain are words that no shell reads in a special way.
 var plain = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-func quote(word string) string {
+// Quote returns word as a shell reads it whole.
+func Quote(word string) string {
 	if plain.MatchString(word) {
 		return word
 	}

@@ -87,7 +87,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 // advise gives the command that goes on with a run that was stopped.
 func (o *trainOptions) advise(err error) error {
 	if _, none := run.ReadManifest(o.out); none == nil && errors.Is(err, fault.Of("", fault.Interrupted)) {
-		fault.As(err).Hint = "go on with: merit train --resume --out " + o.out
+		fault.As(err).Hint = "go on with: merit train --resume --out " + console.Quote(o.out)
 	}
 	return err
 }

@@ -3,7 +3,8 @@ package ui
 // Style colours text for terminals. The zero value writes plain text.
 type Style struct{ On bool }
 
-// Bold, Dim and the colours wrap s in one ANSI sequence when colours are on.
+// Bold wraps x in one ANSI sequence when colours are on, and so do Dim and the
+// colours.
 func (s Style) Bold(x string) string   { return s.wrap("1", x) }
 func (s Style) Dim(x string) string    { return s.wrap("2", x) }
 func (s Style) Red(x string) string    { return s.wrap("31", x) }

@@ -17,7 +17,7 @@ package loss
 // because 0·∞ is not a number, and so low that its probability is 0.
 const Masked = -1e9
 
-// Coefficients weigh the terms. A term with coefficient 0 is left out.
+// Coefficients weigh the terms. A term with coefficient 0 is omitted.
 type Coefficients struct {
 	Entropy float64
 	KL      float64
