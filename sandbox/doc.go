@@ -19,10 +19,10 @@
 // with their host. What they say is checked like what a guest says. A worker
 // that dies is one outcome, infrastructure or out_of_memory, for the evaluation
 // that it held; it is replaced, after a pause that grows with crashes in a row.
-// Results and fuel are those of snapshot mode. It costs about 50 µs an evaluation, and every worker
-// compiles a module for itself, since there is no cache on disk behind the wall;
-// only the interpreters, which are known by their digests, are taken from it
-// before the wall goes up.
+// Results and fuel are those of snapshot mode. It costs about 50 µs an
+// evaluation, and every worker compiles a module for itself, since there is no
+// cache on disk behind the wall; only the interpreters, which are known by their
+// digests, are taken from it before the wall goes up.
 //
 // A program that offers it calls WorkerMain first in main if IsWorker(os.Args).
 //

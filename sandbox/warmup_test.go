@@ -136,6 +136,10 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 		{"e.js", "export async function warmUp() {}\nexport default () => 1;\n", "warmUp is async", ""},
 		{"f.js", "export const merit = { warm_up: 'own' };\nexport default () => 1;\n", "exports no function warmUp", ""},
 		{"g.js", "export const merit = { warm_up: 'off' };\nexport function warmUp() {}\nexport default () => 1;\n", "keep one of the two", ""},
+		{"i.js", "export const merit = 5;\nexport default () => 1;\n", "export const merit is 5, not an object", ""},
+		{"j.js", "export const merit = { warm_up: 5 };\nexport default () => 1;\n", "merit says warm_up: 5, which is no text", ""},
+		{"k.js", "export const warmUp = 5;\nexport default () => 1;\n", "the module exports warmUp, which is no function", ""},
+		{"l.py", "__merit__ = 'exact'\ndef reward(messages): return 1\n", "__merit__ is 'exact', not a dict", ""},
 		{"h.py", "__merit__ = {'warm_up': 'twice'}\ndef reward(messages): return 1\n", `warm_up "twice" is neither`, ""},
 	} {
 		_, err := loadScript(t, newRuntime(t, few), c.name, c.text)

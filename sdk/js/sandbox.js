@@ -30,7 +30,7 @@ export function boot(module) {
 // warm runs the module's own warm-up, and returns what the module says about
 // itself, with the kind of its warm-up if it brings one.
 function warm(module) {
-  const about = { ...module.merit };
+  const about = said(module.merit ?? {});
   if (module.warmUp === undefined) {
     if (about.warm_up === "own") throw new Error("merit says warm_up: \"own\", but the module exports no function warmUp");
     return about;
@@ -38,10 +38,20 @@ function warm(module) {
   if (about.warm_up !== undefined && about.warm_up !== "own") {
     throw new Error(`merit says warm_up: ${show(about.warm_up)}, but the module exports warmUp; keep one of the two`);
   }
+  if (typeof module.warmUp !== "function") throw new TypeError("the module exports warmUp, which is no function");
   if (typeof module.warmUp()?.then === "function") {
     throw new TypeError("warmUp is async: there is nothing outside of the sandbox to wait for");
   }
   return { ...about, warm_up: "own" };
+}
+
+// said checks what the module says about itself.
+function said(about) {
+  if (typeof about !== "object") throw new TypeError(`export const merit is ${show(about)}, not an object such as { name: "exact" }`);
+  for (const [key, value] of Object.entries(about)) {
+    if (typeof value !== "string") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
+  }
+  return about;
 }
 
 function answer(evaluate, request) {

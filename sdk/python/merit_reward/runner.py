@@ -104,7 +104,10 @@ def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
 
 def prepare(module: "Any") -> "dict[str, str]":
     """Runs the reward's own warm-up; returns what the module says about itself, the kind of warm-up included."""
-    said = {str(k): str(v) for k, v in getattr(module, "__merit__", {}).items()}
+    about = getattr(module, "__merit__", {})
+    if not isinstance(about, dict):
+        raise TypeError(f"__merit__ is {about!r}, not a dict such as {{'name': 'exact'}}")
+    said = {str(k): str(v) for k, v in about.items()}
     own = {n: f for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and hasattr(f, "_merit_warm_up")}
     if len(own) > 1:
         raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")
