@@ -98,8 +98,9 @@
 // merit_alloc(size i32) -> ptr i32 (8-aligned, valid until the next
 // merit_alloc), and merit_evaluate(ptr i32, len i32) -> status i32,
 // merit_evaluate_group(ptr i32, len i32) -> status i32, or both;
-// _initialize() is called first if it is exported. Statuses: 0 scored, 1
-// invalid, 2 error.
+// _initialize() is called first if it is exported, and after it, once and
+// instead of evaluations of a built-in conversation, merit_warm_up() if that is.
+// Statuses: 0 scored, 1 invalid, 2 error.
 //
 // From the import module merit_v1, all optional: set_score(f64),
 // step(index i32, base_reward f64),
@@ -110,5 +111,6 @@
 // warning, 3 error), and during merit_evaluate_group member(index i32): the
 // calls after it speak of that member. step_metric and step_reason follow the
 // step() that they speak of. In a group, status 0 means that every member
-// got a score or, by reason() without one, is invalid.
+// got a score or, by reason() without one, is invalid. While the module starts
+// and warms up it may log; error() refuses it, and any other call does as well.
 package abi
