@@ -106,9 +106,11 @@ func interrupted(dir *run.Dir, l *loop) error {
 		Boundary: fault.CLI, Kind: fault.Interrupted, Where: dir.Path(),
 		What: "stopped before the run began; nothing was written", Hint: "start it again, with --resume or without",
 	}
+	if dir.Begun() {
+		e.What, e.Hint = "stopped before the run went on; the last checkpoint is kept", "go on with it by --resume"
+	}
 	if l != nil && dir.Begun() {
 		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)
-		e.Hint = "go on with it by --resume"
 	}
 	return e
 }

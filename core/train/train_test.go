@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
@@ -262,4 +263,21 @@ func TestSkipZero(t *testing.T) {
 	for _, it := range metrics[1:] {
 		require.LessOrEqual(t, it.Update.Minibatches, 2*(1+it.Rollout.Steps/16))
 	}
+}
+
+// Promise: a run that is stopped while it is resumed is not said to be lost.
+func TestStoppedBeforeItWentOn(t *testing.T) {
+	path := t.TempDir()
+	_, err := trainIn(t.Context(), t, path, settings(), deps(), false)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	d := deps()
+	d.OpenEnv = func(ctx context.Context, _ string, _ int) (env.Env, error) {
+		stop()
+		return nil, ctx.Err()
+	}
+	_, err = trainIn(ctx, t, path, settings(), d, true)
+	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
+	require.ErrorContains(t, err, "the last checkpoint is kept")
+	require.Contains(t, fault.As(err).Hint, "go on")
 }

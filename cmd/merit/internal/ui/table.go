@@ -1,6 +1,5 @@
 // Package ui is how the merit command speaks: aligned tables, progress,
-// problems with their hints, colours. It decides nothing and imports core/fault
-// and terminal libraries only.
+// problems with their hints, colours. It decides nothing.
 package ui
 
 import (
