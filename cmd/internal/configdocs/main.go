@@ -112,6 +112,9 @@ func fields(comments map[string]string, full string, body *ast.StructType) {
 			last = strings.Join(strings.Fields(word.ReplaceAllStringFunc(text, func(w string) string { return cmp.Or(inYAML[w], w) })), " ")
 		}
 		for _, name := range field.Names {
+			if inYAML[name.Name] == "-" {
+				continue
+			}
 			if text != "" || slices.Contains(word.FindAllString(last, -1), inYAML[name.Name]) {
 				comments[full+"."+name.Name] = last
 			}

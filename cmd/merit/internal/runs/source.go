@@ -76,6 +76,10 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 		}
 	}
 	cfg, err := merit.LoadConfig(path, s.overrides(f)...)
+	if problem := fault.As(err); s.path == "" && problem != nil && problem.Kind == fault.Missing && cfg == nil {
+		problem.Where, problem.What, problem.Hint = dir, "holds no run", "name the directory of a run, or begin one with -c"
+		return nil, err
+	}
 	if problem := fault.As(err); cfg == nil && problem != nil {
 		problem.Hint = "name a file with -c; examples/sokoban/train.yaml is a complete one"
 	}
