@@ -126,6 +126,7 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 		{"e.js", "export async function warmUp() {}\nexport default () => 1;\n", "warmUp is async", ""},
 		{"f.js", "export const merit = { warm_up: 'own' };\nexport default () => 1;\n", "exports no function warmUp", ""},
 		{"g.js", "export const merit = { warm_up: 'off' };\nexport function warmUp() {}\nexport default () => 1;\n", "keep one of the two", ""},
+		{"m.py", "for i in range(1000): print('x' * 100)\ndef reward(messages): return 1\n", "sandbox.log_kib", "log less while it starts"},
 		{"i.js", "export const merit = 5;\nexport default () => 1;\n", "export const merit is 5, not an object", ""},
 		{"j.js", "export const merit = { warm_up: 5 };\nexport default () => 1;\n", "merit says warm_up: 5, which is no text", ""},
 		{"k.js", "export const warmUp = 5;\nexport default () => 1;\n", "the module exports warmUp, which is no function", ""},
@@ -159,6 +160,14 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 		require.NoError(t, err)
 		_, err = newRuntime(t, few).Load(context.Background(), name, wasm)
 		require.ErrorContains(t, err, c.want, name)
+	}
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
+		wasm := guest{change: own(wt.Loop(wt.Br(0)))}.wasm()
+		_, err := newRuntime(t, func(c *sandbox.Config) {
+			c.StartFuel, c.WallClock, c.StartWallClock, c.Isolation = lasting, 20*time.Millisecond, 100*time.Millisecond, isolation
+		}).Load(context.Background(), "slow", wasm)
+		require.ErrorContains(t, err, "longer than a start may (sandbox.start_wall_clock: 100ms)", isolation)
+		require.Contains(t, fault.As(err).Hint, "raise sandbox.start_wall_clock", isolation)
 	}
 	endlessStart := guest{change: withBody("_initialize", wt.Loop(wt.Br(0)))}.wasm()
 	_, err := newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 50*time.Millisecond }).Load(context.Background(), "slow", endlessStart)

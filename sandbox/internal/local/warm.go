@@ -47,20 +47,23 @@ func (u *unstarted) Error() string { return u.what }
 
 func (w *worker) notStarted(stop *engine.Stop) error {
 	denied := w.instance.MemoryDenied()
-	u := &unstarted{result.Stopped(stop, denied).Reason, "the message comes from the reward itself: correct it there"}
-	long, l := w.module.longStart(), &w.module.backend.options.Limits
+	v := result.Stopped(stop, denied)
+	u := &unstarted{v.Reason, "the message comes from the reward itself: correct it there"}
+	long, budget := w.module.longStart(), w.module.startBudget()
 	const less = "import less and warm up with less"
 	switch {
 	case stop.Kind == engine.OutOfFuel && long:
-		u.what = fmt.Sprintf("its imports and its warm-up used up the fuel of a start (sandbox.start_fuel: %d)", l.StartFuel)
+		u.what = fmt.Sprintf("its imports and its warm-up used up the fuel of a start (sandbox.start_fuel: %d)", budget.Fuel)
 		u.hint = less + ", or raise sandbox.start_fuel"
 	case stop.Kind == engine.TimedOut && long:
-		u.what = fmt.Sprintf("its imports and its warm-up took longer than a start may (sandbox.start_wall_clock: %v)", l.StartWallClock)
+		u.what = fmt.Sprintf("its imports and its warm-up took longer than a start may (sandbox.start_wall_clock: %v)", budget.Wall)
 		u.hint = less + ", or raise sandbox.start_wall_clock"
 	case stop.Kind == engine.OutOfFuel:
 		u.hint = "its initialisation needs more than an evaluation may use: do less there, bring a warm-up (merit_warm_up), or raise sandbox.fuel"
 	case stop.Kind == engine.TimedOut:
 		u.hint = "its initialisation takes too long: do less there, bring a warm-up (merit_warm_up), or raise sandbox.wall_clock"
+	case v.Outcome == reward.OutputLimit:
+		u.hint = "log less while it starts, or raise the limit named above"
 	case denied:
 		u.hint = "import less, or raise sandbox.memory_mib"
 	}
