@@ -52,7 +52,8 @@ type Rollout struct {
 }
 
 // Unscored returns an error if a larger share of the episodes than
-// align.max_unscored has no score.
+// align.max_unscored has no score: one for each rollout.groups that were played
+// together, as training would have said it.
 func (r *Rollout) Unscored() error { return r.unscored }
 
 // Rollout plays groups of episodes, scores them, assigns credit and hands each
@@ -72,7 +73,7 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		o.Groups = s.Config.Rollout.Groups
 	}
 	if o.Policy == nil {
-		if o.Policy, err = s.policy(ctx, o); err != nil {
+		if o.Policy, err = s.policy(o); err != nil {
 			return nil, err
 		}
 	}
@@ -130,20 +131,13 @@ func (r *Rollout) add(t *rl.Trajectory) {
 }
 
 // policy makes the embedded network, untrained or as a checkpoint has it.
-func (s *Session) policy(ctx context.Context, o RolloutOptions) (policy.Policy, error) {
-	e, err := s.OpenEnv(ctx, o.Split, 0)
-	if err != nil {
-		return nil, err
-	}
-	spec := e.Spec()
-	if err := e.Close(); err != nil {
-		return nil, err
-	}
+func (s *Session) policy(o RolloutOptions) (policy.Policy, error) {
 	var p *learn.Policy
+	var err error
 	if o.Checkpoint == "" {
-		p, err = train.Untrained(s.Config.Settings(), spec)
+		p, err = train.Untrained(s.Config.Settings(), s.spec())
 	} else {
-		p, err = s.trained(spec, o.Checkpoint)
+		p, err = s.trained(o.Checkpoint)
 	}
 	switch {
 	case err != nil:
@@ -154,7 +148,7 @@ func (s *Session) policy(ctx context.Context, o RolloutOptions) (policy.Policy, 
 	return p, nil
 }
 
-func (s *Session) trained(spec env.Spec, path string) (*learn.Policy, error) {
+func (s *Session) trained(path string) (*learn.Policy, error) {
 	dir, name, err := SplitCheckpoint(path)
 	if err != nil {
 		return nil, err
@@ -163,7 +157,7 @@ func (s *Session) trained(spec env.Spec, path string) (*learn.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return train.Trained(s.Config.Settings(), spec, checkpoint)
+	return train.Trained(s.Config.Settings(), s.spec(), checkpoint)
 }
 
 // SplitCheckpoint returns the run directory and the checkpoint's name that path

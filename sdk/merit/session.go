@@ -90,6 +90,11 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 	return errors.Join(problems...)
 }
 
+// spec is what a policy needs to know of the environment.
+func (s *Session) spec() env.Spec {
+	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions}
+}
+
 // OpenEnv starts the environment for a split and a worker.
 func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.Env, error) {
 	return s.options.open(ctx, split, worker)

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/merit-rl/merit/core/align"
-	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -66,7 +65,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if len(s.Config.Policy.Validate()) > 0 {
 		return nil // likewise
 	}
-	_, err := train.Untrained(s.Config.Settings(), env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions})
+	_, err := train.Untrained(s.Config.Settings(), s.spec())
 	return err
 }
 
