@@ -147,6 +147,17 @@ func TestFilesOfOthersAreNotReplaced(t *testing.T) {
 	require.NotContains(t, string(config), "by hand")
 }
 
+// Promise: a file is no directory, and stays.
+func TestStartOnAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, []byte("text"), 0o644))
+	_, err := run.Start(path, options())
+	require.EqualError(t, err, path+": is a file, and a run is a directory")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "text", string(text))
+}
+
 // Promise: a run that was killed while it began stands in nobody's way.
 func TestKilledWhileItBegan(t *testing.T) {
 	path := t.TempDir()

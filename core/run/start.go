@@ -28,6 +28,12 @@ type Options struct {
 // the first thing that is written into it: until then a run that is replaced
 // stays as it was, and Close leaves nothing behind.
 func Start(path string, o Options) (*Dir, error) {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a file, and a run is a directory",
+			Hint: "choose another name with --out",
+		}
+	}
 	d := &Dir{path: path, options: o, manifest: o.Manifest}
 	for _, dir := range missing(path) {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {

@@ -69,7 +69,10 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	if o.Policy != nil && (o.Checkpoint != "" || o.Greedy) {
 		return nil, misuse("a policy of the program plays, and a checkpoint or greedy was asked for", "set RolloutOptions.Policy alone, or omit it")
 	}
-	if o.Groups <= 0 {
+	if o.Groups < 0 {
+		return nil, misuse(fmt.Sprintf("%d groups cannot be played", o.Groups), "ask for 1 or more, or 0 for rollout.groups")
+	}
+	if o.Groups == 0 {
 		o.Groups = s.Config.Rollout.Groups
 	}
 	if o.Policy == nil {

@@ -55,6 +55,9 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	if !slices.Contains(train.Splits(), o.play.Split) {
 		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
 	}
+	if o.play.Groups < 0 {
+		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.play.Groups)
+	}
 	dir := ""
 	if o.play.Checkpoint != "" {
 		var err error
@@ -67,7 +70,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	ctx := cmd.Context()
-	if o.play.Groups <= 0 {
+	if o.play.Groups == 0 {
 		o.play.Groups = cfg.Rollout.Groups
 	}
 	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Groups*cfg.Rollout.Members)
