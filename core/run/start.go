@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -169,14 +170,9 @@ func (d *Dir) openFiles() (err error) {
 // interrupted: a dot, the name of one of our files, digits.
 func (d *Dir) removeLeftovers() {
 	for _, pattern := range []string{".*.json[0-9]*", ".*.html[0-9]*", ".*.yaml[0-9]*", Checkpoints + "/.*[0-9]*", Trajectories + "/.*.zst[0-9]*"} {
-		matches, _ := filepath.Glob(filepath.Join(escape(d.path), pattern)) // the pattern is well-formed
+		matches, _ := fs.Glob(os.DirFS(d.path), pattern) // the pattern is well-formed
 		for _, m := range matches {
-			_ = os.Remove(m) // a leftover does no harm
+			_ = os.Remove(d.file(m)) // a leftover does no harm
 		}
 	}
-}
-
-// escape makes a path literal in a glob pattern.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

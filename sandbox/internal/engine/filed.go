@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -112,14 +113,14 @@ func (p *Program) reopen(ctx context.Context, skeleton []byte, dir string) error
 
 // codeFile returns the only file in the only folder that wazero has made.
 func codeFile(dir string) (string, error) {
-	found, err := filepath.Glob(filepath.Join(dir, "wazero-*", "*"))
+	found, err := fs.Glob(os.DirFS(dir), "wazero-*/*")
 	if err == nil && len(found) != 1 {
 		err = errOtherCode
 	}
 	if err != nil {
 		return "", err
 	}
-	return found[0], nil
+	return filepath.Join(dir, found[0]), nil
 }
 
 func statCode(dir string) (os.FileInfo, error) {

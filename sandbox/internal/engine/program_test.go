@@ -46,7 +46,7 @@ func run(t *testing.T, p *Program) (result, used uint64) {
 // Promise: a program from the cache is the same program: what the gate found,
 // results and fuel.
 func TestProgramFromCache(t *testing.T) {
-	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache"), CacheBytes: 1 << 30})
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache [1]*"), CacheBytes: 1 << 30})
 	require.NoError(t, err)
 	defer e.Close()
 	var infos []*fuel.Info

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sort"
@@ -156,10 +157,10 @@ func trajectoryFiles(path string) ([]string, error) {
 	}
 	var files []string
 	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
-		found, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
+		found, _ := fs.Glob(os.DirFS(dir), "*.jsonl*") // the pattern is well-formed
 		for _, f := range found {
-			if !strings.HasPrefix(filepath.Base(f), "metrics.") && filepath.Ext(f) != ".part" {
-				files = append(files, f)
+			if !strings.HasPrefix(f, "metrics.") && filepath.Ext(f) != ".part" {
+				files = append(files, filepath.Join(dir, f))
 			}
 		}
 		if len(files) > 0 {

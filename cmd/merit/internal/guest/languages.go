@@ -2,7 +2,8 @@ package guest
 
 import (
 	"context"
-	"path/filepath"
+	"io/fs"
+	"os"
 	"regexp"
 
 	"github.com/merit-rl/merit/sdk"
@@ -53,11 +54,8 @@ func clang(compiler, pattern string, flags ...string) func(ctx context.Context, 
 	return func(_ context.Context, folder, out string) ([]Command, error) {
 		args := append([]string{compiler, "--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-nostdlib", "-I."}, flags...)
 		args = append(args, "-Wl,--no-entry", "-Wl,--strip-all", "-Wl,--stack-first", "-Wl,-z,stack-size=65536", "-o", out)
-		sources, _ := filepath.Glob(filepath.Join(folder, pattern)) // the pattern is well-formed
-		for _, s := range sources {
-			args = append(args, filepath.Base(s))
-		}
-		return []Command{{Dir: folder, Args: args}}, nil
+		sources, _ := fs.Glob(os.DirFS(folder), pattern) // the pattern is well-formed
+		return []Command{{Dir: folder, Args: append(args, sources...)}}, nil
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
@@ -41,10 +43,10 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 	if data != "" {
 		paths = []string{data}
 	} else {
-		found, _ := filepath.Glob(filepath.Join(folder, "fixtures", "*.jsonl")) // the pattern is well-formed
+		found, _ := fs.Glob(os.DirFS(folder), "fixtures/*.jsonl") // the pattern is well-formed
 		for _, path := range found {
 			if !strings.HasSuffix(path, expectedSuffix) {
-				paths = append(paths, path)
+				paths = append(paths, filepath.Join(folder, path))
 			}
 		}
 	}

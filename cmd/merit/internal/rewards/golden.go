@@ -44,6 +44,9 @@ writes the results there instead: read the difference before you keep it.`,
 
 func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
+	if _, err := os.Stat(target(args)); err != nil {
+		return console.CannotRead(err)
+	}
 	files, err := readFixtures(folderOf(target(args)), "", false)
 	if err != nil {
 		return err
