@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+
+	"github.com/merit-rl/merit/core/fault"
 )
 
 // PrintJSON writes v as one indented JSON document to stdout.
@@ -22,6 +24,10 @@ func (h *Host) Input(path string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, CannotRead(err)
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "name a file"}
 	}
 	return f, nil
 }
