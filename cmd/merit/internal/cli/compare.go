@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type compareOptions struct{ host *console.Host }
@@ -74,6 +75,11 @@ func readCompared(dir string) (*compared, error) {
 	text, err := run.ReadConfig(dir)
 	if err != nil {
 		return nil, err
+	}
+	if c, err := merit.LoadRun(dir); err == nil { // paths in the file are relative to the run
+		if text, err = c.Marshal("."); err != nil {
+			return nil, err
+		}
 	}
 	var config map[string]any
 	if err := yaml.Unmarshal(text, &config); err != nil {
