@@ -78,32 +78,28 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	table, err := o.read()
+	in, err := o.host.Input(o.in)
 	if err != nil {
 		return err
 	}
-	if err := cmd.Context().Err(); err != nil {
-		return err
-	}
-	var result advantage.Result
-	if err := advantage.Estimate(o.cfg, &table.Rows, &result); err != nil {
-		return &fault.Error{
-			Boundary: fault.Data, Kind: fault.Invalid, Where: o.in, What: "no advantages", Err: table.Explain(err),
-			Hint: "correct the rows, or choose another --estimator",
-		}
-	}
+	defer in.Close()
 	out, err := jsonl.Create(o.out, o.host.Stdout)
 	if err != nil {
 		return err
 	}
 	defer out.Drop()
-	if err := table.Write(out, &result); err != nil {
+	name := o.in
+	if name == "-" {
+		name = "stdin"
+	}
+	stats, err := rowio.Estimate(o.cfg, name, in, out)
+	if err = errors.Join(err, cmd.Context().Err()); err != nil {
 		return err
 	}
 	if err := out.Close(); err != nil {
 		return err
 	}
-	return o.report(result.Stats)
+	return o.report(stats)
 }
 
 // check turns each wrong setting into a mistake of the command line.
@@ -115,19 +111,6 @@ func (o *advantagesOptions) check() error {
 		problems = append(problems, &f)
 	}
 	return errors.Join(problems...)
-}
-
-func (o *advantagesOptions) read() (*rowio.Table, error) {
-	in, err := o.host.Input(o.in)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	name := o.in
-	if name == "-" {
-		name = "stdin"
-	}
-	return rowio.Read(name, in)
 }
 
 // report prints what the batch looked like: on stdout, or on stderr where

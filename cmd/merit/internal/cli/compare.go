@@ -1,20 +1,13 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"sort"
 	"strconv"
 
-	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
-	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -36,30 +29,10 @@ func newCompareCmd(h *console.Host) *cobra.Command {
 	}
 }
 
-// compared is one run in a comparison.
-type compared struct {
-	Run     string            `json:"run"`
-	Config  map[string]string `json:"config"` // keys in which the runs differ
-	Summary *run.Summary      `json:"summary"`
-
-	all map[string]string
-}
-
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {
-	var runs []*compared
-	var problems []error
-	for _, dir := range args {
-		c, err := readCompared(dir)
-		runs, problems = append(runs, c), append(problems, err)
-	}
-	if err := errors.Join(problems...); err != nil {
+	runs, keys, err := merit.Compare(args...)
+	if err != nil {
 		return err
-	}
-	keys := differing(runs)
-	for _, r := range runs {
-		for _, key := range keys {
-			r.Config[key] = r.all[key]
-		}
 	}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(runs)
@@ -67,69 +40,7 @@ func (o *compareOptions) run(_ *cobra.Command, args []string) error {
 	return o.print(runs, keys)
 }
 
-func readCompared(dir string) (*compared, error) {
-	summary, err := run.ReadSummary(dir)
-	if err != nil {
-		return nil, err
-	}
-	text, err := run.ReadConfig(dir)
-	if err != nil {
-		return nil, err
-	}
-	if c, err := merit.LoadRun(dir); err == nil { // paths in the file are relative to the run
-		if text, err = c.Marshal("."); err != nil {
-			return nil, err
-		}
-	}
-	var config map[string]any
-	if err := yaml.Unmarshal(text, &config); err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: dir, What: "its configuration cannot be read", Err: err, Hint: "restore the file from a copy"}
-	}
-	c := &compared{Run: dir, Config: map[string]string{}, Summary: summary, all: map[string]string{}}
-	flatten(c.all, "", config)
-	return c, nil
-}
-
-// flatten writes every value under its key path.
-func flatten(into map[string]string, path string, value any) {
-	if section, ok := value.(map[string]any); ok {
-		for key, v := range section {
-			at := key
-			if path != "" {
-				at = path + "." + key
-			}
-			flatten(into, at, v)
-		}
-		return
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		b.WriteString(fmt.Sprint(value))
-	}
-	into[path] = string(bytes.TrimSpace(b.Bytes()))
-}
-
-// differing returns the keys that do not have one value in all runs, sorted.
-func differing(runs []*compared) []string {
-	var keys []string
-	seen := map[string]bool{}
-	for _, r := range runs {
-		for key, value := range r.all {
-			for _, other := range runs {
-				if x, ok := other.all[key]; (!ok || x != value) && !seen[key] {
-					seen[key] = true
-					keys = append(keys, key)
-				}
-			}
-		}
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-func (o *compareOptions) print(runs []*compared, keys []string) error {
+func (o *compareOptions) print(runs []merit.Compared, keys []string) error {
 	t := ui.Table{Head: []string{"run", "untrained", "trained", "95 %", "return", "length", "p", "iterations", "steps", "seconds"}}
 	for _, r := range runs {
 		s := r.Summary
@@ -148,7 +59,7 @@ func (o *compareOptions) print(runs []*compared, keys []string) error {
 	for _, key := range keys {
 		row := []string{key}
 		for _, r := range runs {
-			row = append(row, r.all[key])
+			row = append(row, r.Config[key])
 		}
 		d.Add(row...)
 	}

@@ -1,0 +1,107 @@
+package merit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// Compared is a finished run in a comparison.
+type Compared struct {
+	Run     string            `json:"run"`    // its directory
+	Config  map[string]string `json:"config"` // the keys in which the runs differ, with values as JSON
+	Summary *run.Summary      `json:"summary"`
+}
+
+// Compare reads the finished runs in dirs, and says in which keys of their
+// configurations they differ, sorted. The value of a key that a run does not
+// have is empty. The error joins what is wrong with each run.
+func Compare(dirs ...string) (runs []Compared, keys []string, err error) {
+	configs := make([]map[string]string, len(dirs))
+	var problems []error
+	for i, dir := range dirs {
+		c := Compared{Run: dir, Config: map[string]string{}}
+		if c.Summary, err = run.ReadSummary(dir); err == nil {
+			configs[i], err = flatConfig(dir)
+		}
+		runs, problems = append(runs, c), append(problems, err)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, nil, err
+	}
+	keys = differing(configs)
+	for i, r := range runs {
+		for _, key := range keys {
+			r.Config[key] = configs[i][key]
+		}
+	}
+	return runs, keys, nil
+}
+
+// flatConfig gives every value of a run's configuration under its key path.
+func flatConfig(dir string) (map[string]string, error) {
+	text, err := run.ReadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	if c, err := LoadRun(dir); err == nil { // paths in the file are relative to the run
+		if text, err = c.Marshal("."); err != nil {
+			return nil, err
+		}
+	}
+	var config map[string]any
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ConfigFile),
+			What: "is not a configuration", Err: err, Hint: "restore the file from a copy",
+		}
+	}
+	values := map[string]string{}
+	flatten(values, "", config)
+	return values, nil
+}
+
+func flatten(into map[string]string, path string, value any) {
+	if section, ok := value.(map[string]any); ok {
+		for key, v := range section {
+			at := key
+			if path != "" {
+				at = path + "." + key
+			}
+			flatten(into, at, v)
+		}
+		return
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil { // YAML has numbers that JSON has not
+		b.WriteString(fmt.Sprint(value))
+	}
+	into[path] = string(bytes.TrimSpace(b.Bytes()))
+}
+
+// differing returns the keys that do not have one value in all configurations,
+// sorted.
+func differing(configs []map[string]string) []string {
+	keys := map[string]bool{}
+	for _, config := range configs {
+		for key, value := range config {
+			for _, other := range configs {
+				if x, ok := other[key]; !ok || x != value {
+					keys[key] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(keys))
+}
