@@ -35,18 +35,25 @@ func (p *Problems) Check(ok bool, key string, got any, hint string) {
 
 // Within holds a number to least … most, both allowed. NaN never is.
 func (p *Problems) Within(key string, got, least, most float64) {
+	if got >= least && got <= most {
+		return
+	}
 	span := fmt.Sprintf("use a number from %g to %g", least, most)
-	p.Check(got >= least && got <= most, key, got, strings.ReplaceAll(span, "e+0", "e"))
+	p.Check(false, key, got, strings.ReplaceAll(span, "e+0", "e"))
 }
 
 // Whole holds a whole number to least … most, both allowed.
 func (p *Problems) Whole(key string, got, least, most int) {
-	p.Check(got >= least && got <= most, key, got, fmt.Sprintf("use a whole number from %d to %d", least, most))
+	if got < least || got > most {
+		p.Check(false, key, got, fmt.Sprintf("use a whole number from %d to %d", least, most))
+	}
 }
 
 // AtLeast holds a whole number to least or more.
 func (p *Problems) AtLeast(key string, got, least int) {
-	p.Check(got >= least, key, got, fmt.Sprintf("use a whole number of at least %d", least))
+	if got < least {
+		p.Check(false, key, got, fmt.Sprintf("use a whole number of at least %d", least))
+	}
 }
 
 // useOneOf begins the hint of OneOf.
