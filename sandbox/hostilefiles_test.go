@@ -143,7 +143,8 @@ func TestLinkSwappedIntoAFolder(t *testing.T) {
 		m, err := r.LoadFile(context.Background(), dir)
 		if err != nil {
 			require.Contains(t, []fault.Kind{fault.Refused, fault.Missing}, fault.As(err).Kind, "%v", err)
-			require.NotContains(t, err.Error(), "666")
+			said := strings.ReplaceAll(err.Error(), dir, "") // whose name is random, and may have the number
+			require.NotContains(t, said, "666")
 			refused++
 			return
 		}
