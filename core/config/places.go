@@ -36,7 +36,8 @@ func (p Places) at(path string) position {
 // twice is said once; other errors stay as they are and come last.
 func (p Places) Explain(key string, err error) error {
 	var found []problem
-	seen := map[fault.Error]bool{}
+	type said struct{ what, hint string }
+	seen := map[said]bool{}
 	for _, e := range flatten(err) {
 		f, ok := e.(*fault.Error)
 		if !ok || f.Boundary != fault.Config {
@@ -45,9 +46,9 @@ func (p Places) Explain(key string, err error) error {
 		}
 		placed, at := *f, p.at(join(key, f.Where))
 		placed.Where = at.name(p.source, strings.TrimSuffix(join(key, f.Where), "."))
-		if !seen[placed] {
+		if once := (said{placed.Error(), placed.Hint}); !seen[once] {
 			found = append(found, problem{at.line, &placed})
-			seen[placed] = true
+			seen[once] = true
 		}
 	}
 	return joined(found)

@@ -53,6 +53,8 @@ type Error struct {
 	What     string // one sentence
 	Hint     string // what to do next
 	Err      error  // cause, may be nil
+
+	Allowed []string // the words of which the value must be one, if it must
 }
 
 // Error gives where, what and the cause on one line. The hint is not part of

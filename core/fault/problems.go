@@ -56,24 +56,11 @@ func (p *Problems) AtLeast(key string, got, least int) {
 	}
 }
 
-// useOneOf begins the hint of OneOf.
-const useOneOf = "use one of "
-
-// OneOf holds a word to a closed set.
+// OneOf holds a word to a closed set, which the problem gives as Allowed.
 func (p *Problems) OneOf(key, got string, allowed ...string) {
-	p.Check(slices.Contains(allowed, got), key, got, useOneOf+strings.Join(allowed, ", "))
-}
-
-// Allowed returns the closed set that a problem of OneOf holds its word to, and
-// nil for every other problem.
-func Allowed(problem error) []string {
-	f := As(problem)
-	if f == nil {
-		return nil
+	if slices.Contains(allowed, got) {
+		return
 	}
-	words, ok := strings.CutPrefix(f.Hint, useOneOf)
-	if !ok {
-		return nil
-	}
-	return strings.Split(words, ", ")
+	p.Check(false, key, got, "use one of "+strings.Join(allowed, ", "))
+	As((*p)[len(*p)-1]).Allowed = allowed
 }

@@ -42,5 +42,7 @@ func TestProblems(t *testing.T) {
 	}
 	require.ErrorIs(t, p[0], fault.Of(fault.Config, fault.Invalid))
 	require.ErrorIs(t, p[5], fault.Of(fault.Config, fault.Missing))
+	require.Equal(t, []string{"constant", "linear"}, fault.As(p[3]).Allowed)
+	require.Nil(t, fault.As(p[4]).Allowed)
 	require.ErrorContains(t, errors.Join(p...), "epochs: 0 is not allowed")
 }

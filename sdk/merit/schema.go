@@ -38,8 +38,8 @@ func Words() map[string][]string {
 		before := value.String()
 		value.SetString("\x00")
 		for _, problem := range c.Validate() {
-			if allowed := fault.Allowed(problem); fault.As(problem).Where == path && allowed != nil {
-				words[path] = allowed
+			if f := fault.As(problem); f.Where == path && f.Allowed != nil {
+				words[path] = f.Allowed
 			}
 		}
 		value.SetString(before)

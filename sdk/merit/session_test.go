@@ -227,10 +227,10 @@ func TestPlacesOfVariables(t *testing.T) {
 	getenv := func(values map[string]string) func(string) string {
 		return func(key string) string { return values[key] }
 	}
-	require.Equal(t, "/c", merit.CacheFolder(getenv(map[string]string{"MERIT_CACHE": "/c", "HOME": "/home/me"})))
-	require.Equal(t, "/x/merit", merit.CacheFolder(getenv(map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/home/me"})))
-	require.Equal(t, "/home/me/.cache/merit", merit.CacheFolder(getenv(map[string]string{"XDG_CACHE_HOME": "x", "HOME": "/home/me"})))
-	require.Empty(t, merit.CacheFolder(getenv(map[string]string{"MERIT_CACHE": "off", "HOME": "/home/me"})))
+	require.Equal(t, "/c", merit.CacheFolder(getenv(map[string]string{"MERIT_CACHE": "/c", "HOME": "/h"})))
+	require.Equal(t, "/x/merit", merit.CacheFolder(getenv(map[string]string{"XDG_CACHE_HOME": "/x", "HOME": "/h"})))
+	require.Equal(t, "/h/.cache/merit", merit.CacheFolder(getenv(map[string]string{"XDG_CACHE_HOME": "x", "HOME": "/h"})))
+	require.Empty(t, merit.CacheFolder(getenv(map[string]string{"MERIT_CACHE": "off", "HOME": "/h"})))
 	require.Empty(t, merit.CacheFolder(getenv(nil)))
 	folders := merit.PluginFolders(getenv(map[string]string{"MERIT_PLUGINS": "/a" + string(os.PathListSeparator) + "/b"}))
 	require.Equal(t, []string{"/a", "/b"}, folders[:2])
