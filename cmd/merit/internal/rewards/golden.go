@@ -47,11 +47,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	if _, err := os.Stat(target(args)); err != nil {
 		return console.CannotRead(err)
 	}
-	files, err := readFixtures(folderOf(target(args)), "", false)
-	if err != nil {
-		return err
-	}
-	j, err := Load(ctx, o.host, o.sandbox, target(args))
+	files, j, err := loadToTry(ctx, o.host, o.sandbox, target(args), "", false)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,17 @@ func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string,
 	return merit.LoadRewards(ctx, cfg, []merit.Reward{{Module: module, Weight: 1}}, append(Options(h, cfg.Limits), more...)...)
 }
 
+// loadToTry loads the reward at path and reads what it is tried on, as
+// readFixtures has it.
+func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, path, data string, builtin bool) ([]fixtureFile, *merit.Rewards, error) {
+	files, err := readFixtures(folderOf(path), data, builtin)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := Load(ctx, h, cfg, path)
+	return files, j, err
+}
+
 // teach turns the refusal of a module into everything that is wrong with it and
 // what its author can do about each.
 func teach(module string, limits sandbox.Limits, err error) error {

@@ -40,11 +40,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 
 func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	files, err := readFixtures(folderOf(target(args)), o.data, true)
-	if err != nil {
-		return err
-	}
-	j, err := Load(ctx, o.host, o.sandbox, target(args))
+	files, j, err := loadToTry(ctx, o.host, o.sandbox, target(args), o.data, true)
 	if err != nil {
 		return err
 	}
