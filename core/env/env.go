@@ -5,6 +5,7 @@ package env
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 )
 
@@ -43,6 +44,9 @@ type Spec struct {
 	// System is the text that opens every conversation (rules, legend, how to
 	// answer); empty if there is none.
 	System string
+	// Tools is what an action may call, as OpenAI's JSON list of tools; nil if
+	// there is none.
+	Tools json.RawMessage
 }
 
 // Features returns the number of values in the observation tensor of a slot.

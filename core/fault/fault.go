@@ -22,6 +22,7 @@ const (
 	Plugin  Boundary = "plugin"  // environments and policies in other processes
 	Learner Boundary = "learner" // losses, gradients, parameters
 	Storage Boundary = "storage" // run directories, checkpoints, disks
+	Model   Boundary = "model"   // language models and judges behind an API
 	CLI     Boundary = "cli"     // the command line itself
 )
 
@@ -55,6 +56,7 @@ type Error struct {
 	Err      error  // cause, may be nil
 
 	Allowed []string // the words of which the value must be one, if it must
+	Retry   bool     // the same may succeed later: nothing about it is wrong
 }
 
 // Error gives where, what and the cause on one line. The hint is not part of
@@ -100,4 +102,11 @@ func As(err error) *Error {
 		return e
 	}
 	return nil
+}
+
+// Retryable reports whether the outermost *Error in err's tree says that the
+// same may succeed later.
+func Retryable(err error) bool {
+	e := As(err)
+	return e != nil && e.Retry
 }

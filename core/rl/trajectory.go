@@ -12,6 +12,8 @@ const (
 	StopTruncated   StopReason = "truncated"    // the step limit or the environment cut the episode
 	StopPolicyEnded StopReason = "policy_ended" // the policy said it is done
 	StopPattern     StopReason = "pattern"      // the configured expression matched the output
+	StopContext     StopReason = "context"      // the conversation no longer fits the model
+	StopInvalid     StopReason = "invalid"      // too many answers in a row named no action
 	StopError       StopReason = "error"        // a fault; see Trajectory.Error
 )
 
@@ -94,6 +96,7 @@ type Step struct {
 	LogProb       float64  `json:"log_prob"`         // of the action, nats, at sampling time
 	Entropy       float64  `json:"entropy"`          // of the policy at this observation, nats
 	Value         *float64 `json:"value,omitempty"`  // critic's estimate, if there is one
+	Prompt        *Prompt  `json:"prompt,omitempty"` // what the model was given, if it said so
 	Tokens        []Token  `json:"tokens,omitempty"` // as sampled: never re-tokenise
 	PolicyVersion uint64   `json:"policy_version"`   // learner updates behind the policy that acted
 	Policy        *Sampled `json:"-"`                // what a learner needs to recompute the distribution; nil for steps from files
@@ -143,9 +146,3 @@ const (
 	ActionText   ActionKind = "text"
 	ActionTool   ActionKind = "tool"
 )
-
-// Token is one sampled token of a language model.
-type Token struct {
-	ID      int32   `json:"id"`
-	LogProb float64 `json:"log_prob"`
-}

@@ -146,7 +146,7 @@ func TestStopReasons(t *testing.T) {
 		{"the environment's limit", func(c *Config) { c.MaxSteps = 0 }, stay, rl.StopTruncated, 40},
 		{"pattern", func(c *Config) { c.StopPattern = "FINAL$" }, stay, rl.StopPattern, 1},
 		{"pattern and max_steps", func(c *Config) { c.StopPattern = "FINAL$"; c.MaxSteps = 1 }, stay, rl.StopPattern, 1},
-		{"policy with last words", nil, always(policy.Decision{End: true, Raw: "Done."}), rl.StopPolicyEnded, 1},
+		{"policy with last words", nil, always(policy.Decision{Stop: rl.StopPolicyEnded, Raw: "Done."}), rl.StopPolicyEnded, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func TestStopReasons(t *testing.T) {
 		})
 	}
 	t.Run("policy without a word", func(t *testing.T) {
-		groups, _, err := collect(t, config(nil), &script{}, dice{change: always(policy.Decision{End: true})})
+		groups, _, err := collect(t, config(nil), &script{}, dice{change: always(policy.Decision{Stop: rl.StopPolicyEnded})})
 		require.NoError(t, err)
 		require.Equal(t, rl.StopPolicyEnded, groups[0].Trajectories[0].StopReason)
 		require.Empty(t, groups[0].Trajectories[0].Steps)

@@ -83,7 +83,7 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 		return nil
 	}
 	s.decision = *d
-	if !d.End {
+	if d.Stop == "" {
 		s.phase = acting
 		if s.decision.Action.Kind == "" {
 			s.decision.Action.Kind = w.kind()
@@ -98,7 +98,7 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 			w.logStep(ctx, s, step)
 		}
 	}
-	w.finish(s, rl.StopPolicyEnded)
+	w.finish(s, d.Stop)
 	return nil
 }
 
@@ -118,7 +118,7 @@ func (w *worker) check(d *policy.Decision) string {
 		}
 	}
 	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && w.kind() == rl.ActionChoice
-	if !d.End && choice && (d.Action.Choice < 0 || d.Action.Choice >= len(w.spec.Actions)) {
+	if d.Stop == "" && choice && (d.Action.Choice < 0 || d.Action.Choice >= len(w.spec.Actions)) {
 		return fmt.Sprintf("chose action %d of %d", d.Action.Choice, len(w.spec.Actions))
 	}
 	return ""

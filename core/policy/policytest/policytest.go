@@ -84,7 +84,7 @@ func (s Subject) batchIndependence(t *testing.T) {
 	}
 	slices.Reverse(list)
 	slices.Reverse(alone)
-	stale := slices.Repeat([]policy.Decision{{Raw: "stale", LogProb: 7, Value: 7, HasValue: true, End: true, LogitMax: 7}}, n)
+	stale := slices.Repeat([]policy.Decision{{Raw: "stale", LogProb: 7, Value: 7, HasValue: true, Stop: rl.StopPolicyEnded, LogitMax: 7}}, n)
 	require.NoError(t, s.Policy.Act(context.Background(), list, stale))
 	require.Equal(t, alone, stale)
 }

@@ -308,6 +308,7 @@ type Spec struct {
 	FeatureShape  []uint32               `protobuf:"varint,5,rep,packed,name=feature_shape,json=featureShape,proto3" json:"feature_shape,omitempty"` // empty = text only
 	MaxSteps      uint32                 `protobuf:"varint,6,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`                    // 0 = no limit of its own
 	System        string                 `protobuf:"bytes,7,opt,name=system,proto3" json:"system,omitempty"`
+	Tools         []byte                 `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"` // JSON list of OpenAI tools that an action may call; empty = none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -389,6 +390,13 @@ func (x *Spec) GetSystem() string {
 		return x.System
 	}
 	return ""
+}
+
+func (x *Spec) GetTools() []byte {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
 }
 
 // Batch is one operation for every slot, one column per field. Numbers are
@@ -803,7 +811,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\aoptions\x18\x03 \x01(\fR\aoptions\"i\n" +
 	"\x0eConfigureReply\x12)\n" +
 	"\x04spec\x18\x01 \x01(\v2\x15.merit.plugin.v1.SpecR\x04spec\x12,\n" +
-	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"\xbe\x01\n" +
+	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"\xd4\x01\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
@@ -811,7 +819,8 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\aactions\x18\x04 \x03(\tR\aactions\x12#\n" +
 	"\rfeature_shape\x18\x05 \x03(\rR\ffeatureShape\x12\x1b\n" +
 	"\tmax_steps\x18\x06 \x01(\rR\bmaxSteps\x12\x16\n" +
-	"\x06system\x18\a \x01(\tR\x06system\"\x98\x01\n" +
+	"\x06system\x18\a \x01(\tR\x06system\x12\x14\n" +
+	"\x05tools\x18\b \x01(\fR\x05tools\"\x98\x01\n" +
 	"\x05Batch\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\fR\x02op\x12\x16\n" +

@@ -29,8 +29,9 @@ type Fault struct {
 	Kind     string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`         // "invalid" for a value that stays wrong
 	Where    string                 `protobuf:"bytes,3,opt,name=where,proto3" json:"where,omitempty"`       // of a config fault the key, as in "options.size": the
 	// host puts file and line before it
-	What          string   `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"` // one sentence
-	Hint          string   `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"` // what to do next
+	What          string   `protobuf:"bytes,4,opt,name=what,proto3" json:"what,omitempty"`    // one sentence
+	Hint          string   `protobuf:"bytes,5,opt,name=hint,proto3" json:"hint,omitempty"`    // what to do next
+	Retry         bool     `protobuf:"varint,6,opt,name=retry,proto3" json:"retry,omitempty"` // the same may succeed later
 	Cause         *Fault   `protobuf:"bytes,7,opt,name=cause,proto3" json:"cause,omitempty"`
 	All           []*Fault `protobuf:"bytes,8,rep,name=all,proto3" json:"all,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -102,6 +103,13 @@ func (x *Fault) GetHint() string {
 	return ""
 }
 
+func (x *Fault) GetRetry() bool {
+	if x != nil {
+		return x.Retry
+	}
+	return false
+}
+
 func (x *Fault) GetCause() *Fault {
 	if x != nil {
 		return x.Cause
@@ -120,15 +128,16 @@ var File_merit_plugin_v1_fault_proto protoreflect.FileDescriptor
 
 const file_merit_plugin_v1_fault_proto_rawDesc = "" +
 	"\n" +
-	"\x1bmerit/plugin/v1/fault.proto\x12\x0fmerit.plugin.v1\"\xd3\x01\n" +
+	"\x1bmerit/plugin/v1/fault.proto\x12\x0fmerit.plugin.v1\"\xe3\x01\n" +
 	"\x05Fault\x12\x1a\n" +
 	"\bboundary\x18\x01 \x01(\tR\bboundary\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x14\n" +
 	"\x05where\x18\x03 \x01(\tR\x05where\x12\x12\n" +
 	"\x04what\x18\x04 \x01(\tR\x04what\x12\x12\n" +
-	"\x04hint\x18\x05 \x01(\tR\x04hint\x12,\n" +
+	"\x04hint\x18\x05 \x01(\tR\x04hint\x12\x14\n" +
+	"\x05retry\x18\x06 \x01(\bR\x05retry\x12,\n" +
 	"\x05cause\x18\a \x01(\v2\x16.merit.plugin.v1.FaultR\x05cause\x12(\n" +
-	"\x03all\x18\b \x03(\v2\x16.merit.plugin.v1.FaultR\x03allJ\x04\b\x06\x10\aB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
+	"\x03all\x18\b \x03(\v2\x16.merit.plugin.v1.FaultR\x03allB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_fault_proto_rawDescOnce sync.Once

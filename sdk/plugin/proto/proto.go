@@ -1,5 +1,5 @@
 // Package proto is the gRPC contract between Merit and its plug-ins, one .proto
-// file a noun: environment.proto is the service that an environment serves,
+// file a noun: environment.proto and policy.proto are the services,
 // fault.proto the error that every service answers with. The Go code beside
 // them is generated; sdk/plugin/wire converts it from and to Merit's own types
 // and nothing else should read it.
@@ -9,4 +9,4 @@ package proto
 // pinned in go.mod. The files go by the path of their protobuf package, which is
 // what other languages import.
 //
-//go:generate sh -c "protoc --plugin=protoc-gen-go=$DOLLAR(go tool -n protoc-gen-go) --plugin=protoc-gen-go-grpc=$DOLLAR(go tool -n protoc-gen-go-grpc) -I merit/plugin/v1=. --go_out=. --go_opt=module=github.com/merit-rl/merit/sdk/plugin/proto --go-grpc_out=. --go-grpc_opt=module=github.com/merit-rl/merit/sdk/plugin/proto merit/plugin/v1/environment.proto merit/plugin/v1/fault.proto"
+//go:generate sh -c "protoc --plugin=protoc-gen-go=$DOLLAR(go tool -n protoc-gen-go) --plugin=protoc-gen-go-grpc=$DOLLAR(go tool -n protoc-gen-go-grpc) -I merit/plugin/v1=. --go_out=. --go_opt=module=github.com/merit-rl/merit/sdk/plugin/proto --go-grpc_out=. --go-grpc_opt=module=github.com/merit-rl/merit/sdk/plugin/proto merit/plugin/v1/environment.proto merit/plugin/v1/fault.proto merit/plugin/v1/policy.proto"

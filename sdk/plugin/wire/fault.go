@@ -16,7 +16,7 @@ const (
 
 var boundaries = map[fault.Boundary]bool{
 	fault.Config: true, fault.Data: true, fault.Sandbox: true, fault.Plugin: true,
-	fault.Learner: true, fault.Storage: true, fault.CLI: true,
+	fault.Learner: true, fault.Storage: true, fault.Model: true, fault.CLI: true,
 }
 
 var kinds = map[fault.Kind]bool{
@@ -36,7 +36,7 @@ func encodeFault(err error, depth int) *pb.Fault {
 	if e, ok := err.(*fault.Error); ok {
 		m := &pb.Fault{
 			Boundary: string(e.Boundary), Kind: string(e.Kind), Where: Cut(e.Where, maxFaultText),
-			What: Cut(e.What, maxFaultText), Hint: Cut(e.Hint, maxFaultText),
+			What: Cut(e.What, maxFaultText), Hint: Cut(e.Hint, maxFaultText), Retry: e.Retry,
 		}
 		if e.Err != nil {
 			m.Cause = encodeFault(e.Err, depth-1)
@@ -85,7 +85,7 @@ func decodeFault(m *pb.Fault, depth int) error {
 	}
 	e := &fault.Error{
 		Boundary: fault.Boundary(m.Boundary), Kind: fault.Kind(m.Kind), Where: Clean(m.Where, maxFaultText),
-		What: what, Hint: Clean(m.Hint, maxFaultText),
+		What: what, Hint: Clean(m.Hint, maxFaultText), Retry: m.Retry,
 	}
 	if !boundaries[e.Boundary] {
 		e.Boundary = fault.Plugin

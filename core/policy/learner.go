@@ -1,0 +1,64 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Learner is a policy that learns. Its methods but Act and Version are called
+// one at a time, and never while Act is under way.
+type Learner interface {
+	Policy
+	// Spec says what the policy is; it never changes.
+	Spec() Spec
+	// Learn improves the policy by what became of its decisions. Seed is the
+	// randomness of the update. Every call counts in Version. Until Publish,
+	// either version may act.
+	//
+	// After an error that is fault.Retryable the state of the learner is not
+	// known, and Load comes next; after any other it is as before the call.
+	Learn(ctx context.Context, e *Experience, seed rl.Seed) (Stats, error)
+	// Publish makes the newest version act from here on.
+	Publish(ctx context.Context) error
+	// Save returns the state with which Load puts a learner of the same
+	// configuration, in this process or another, where this one stands. The
+	// state may name weights that an engine keeps, which Name then is part of:
+	// it says at which point of a run they were saved.
+	Save(ctx context.Context, name string) ([]byte, error)
+	// Load puts the learner into a saved state, which acts from here on. Nil
+	// is the state before the first Learn.
+	Load(ctx context.Context, state []byte) error
+	// Close frees what the learner holds. It may be called more than once.
+	Close() error
+}
+
+// Spec describes a policy as configured.
+type Spec struct {
+	Name      string
+	Version   string
+	Learns    bool   // Learn, Publish, Save and Load work
+	Model     string // whose weights act; empty if they have no name
+	Tokenizer string // digest of the tokenizer; empty if there is none
+	Context   int    // tokens that a conversation may have; 0 = not known
+}
+
+// Stats describes an update: means over what was learnt from, weighted. What a
+// learner does not measure is 0.
+type Stats struct {
+	Loss         float64
+	KL           float64 // estimate against the policy that acted, nats
+	Entropy      float64 // nats
+	ClipFraction float64 // share whose gradient the clip removed
+	GradNorm     float64 // before clipping
+	ValueLoss    float64
+	LearningRate float64
+	Minibatches  int // optimiser steps
+
+	// Of learners of language models.
+	Sequences int     // learnt from
+	Tokens    int     // with a gradient
+	Ratio     float64 // mean of learner ÷ sampler probability before the update
+	Drift     float64 // mean |log-probability of the learner − of the sampler| before the update …
+	DriftMax  float64 // … and its largest: of one set of weights both are near 0
+}

@@ -1,0 +1,38 @@
+package rl
+
+// Token is one sampled token of a language model.
+type Token struct {
+	ID      int32   `json:"id"`
+	LogProb float64 `json:"log_prob"` // at sampling time, nats
+}
+
+// Prompt is the tokens that a language model was given before a step, written
+// as what they share with the step before: an episode whose conversation only
+// grows costs O(its tokens), however many steps it has.
+type Prompt struct {
+	// Keep is how many tokens of the sequence so far, the prompt and the sampled
+	// tokens of the step before, the prompt begins with. If it is all of them,
+	// the step goes on with the same sequence.
+	Keep   int     `json:"keep"`
+	Tokens []int32 `json:"tokens"` // of the prompt, behind those
+}
+
+// NewPrompt writes prompt as what it has behind its longest common beginning
+// with before, the sequence so far.
+func NewPrompt(before, prompt []int32) *Prompt {
+	keep := 0
+	for keep < len(before) && keep < len(prompt) && before[keep] == prompt[keep] {
+		keep++
+	}
+	return &Prompt{Keep: keep, Tokens: prompt[keep:]}
+}
+
+// Sequence appends the tokens of the prompt and those sampled behind it to
+// before[:Keep], whose memory it uses.
+func (p *Prompt) Sequence(before []int32, sampled []Token) []int32 {
+	out := append(before[:p.Keep], p.Tokens...)
+	for _, t := range sampled {
+		out = append(out, t.ID)
+	}
+	return out
+}
