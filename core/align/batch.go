@@ -33,8 +33,8 @@ func Join(cfg Config, groups []*rl.Group, evaluations []reward.Evaluation, rule 
 	return b, b.Fill(cfg, groups, evaluations, rule)
 }
 
-// Fill makes b the batch of groups and evaluations and sets Outcome and
-// Evaluation of each trajectory.
+// Fill makes b the batch of groups and evaluations and sets Outcome,
+// Evaluation and Notes of each trajectory.
 //
 // Step outputs are matched by rule, exactly. A step without one has the
 // default reward. If an evaluation has no step outputs at all, the episode
@@ -127,7 +127,7 @@ func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepInde
 			b.Rows.Reward[row], b.Rows.Score[row] = 0, 0
 		}
 	}
-	t.Outcome, t.Evaluation = string(e.Outcome), nil
+	t.Outcome, t.Evaluation, t.Notes = string(e.Outcome), nil, e.Notes
 	if scored || e.Outcome == reward.Invalid {
 		result := e.Result
 		t.Evaluation = &result

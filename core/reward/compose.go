@@ -3,6 +3,7 @@ package reward
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -98,7 +99,7 @@ func (e *Evaluation) settle() {
 // reasons carry the part's name, and each part's own score becomes a metric.
 // One part without a score leaves the whole without one.
 func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
-	var out Evaluation
+	out := Evaluation{Notes: p.notes(parts)}
 	for i, e := range parts {
 		out.Fuel += e.Fuel
 		out.Elapsed += e.Elapsed
@@ -111,6 +112,7 @@ func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
 		}
 	}
 	if len(parts) == 1 && (p.parts[0].Weight == 1 || out.Outcome != "") {
+		parts[0].Notes = out.Notes
 		return parts[0]
 	}
 	if out.Outcome != "" {
@@ -135,11 +137,30 @@ func (p *Pool) compose(t *rl.Trajectory, parts []Evaluation) Evaluation {
 	out.Result.Reason = strings.Join(reasons, "; ")
 	steps, problem := p.composeSteps(t, parts)
 	if problem != "" {
-		return Evaluation{Outcome: Unaligned, Reason: problem, Fuel: out.Fuel, Elapsed: out.Elapsed, Log: out.Log}
+		return Evaluation{Outcome: Unaligned, Reason: problem, Fuel: out.Fuel, Elapsed: out.Elapsed, Log: out.Log, Notes: out.Notes}
 	}
 	out.Result.StepOutputs = steps
 	out.settle()
 	return out
+}
+
+// notes returns the notes of all parts by the parts' names, nil if there are
+// none.
+func (p *Pool) notes(parts []Evaluation) map[string]json.RawMessage {
+	var all map[string]json.RawMessage
+	for i, e := range parts {
+		for key, note := range e.Notes {
+			if all == nil {
+				all = map[string]json.RawMessage{}
+			}
+			name := p.parts[i].Name
+			if key != "" {
+				name += "/" + key
+			}
+			all[name] = note
+		}
+	}
+	return all
 }
 
 func prefixed(name string, metrics rl.Metrics) rl.Metrics {

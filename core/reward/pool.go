@@ -31,13 +31,13 @@ type Pool struct {
 }
 
 // NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor. Parts of one name are told apart by a number: exact, exact#2. A
+// processor, or as many as a part that waits can use. Parts of one name are told apart by a number: exact, exact#2. A
 // pool of no parts scores 0, for training on the environment's own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
-	if parallel <= 0 {
-		parallel = processors.Count()
-	}
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
+	if parallel <= 0 {
+		p.parallel = processors.Count()
+	}
 	seen := map[string]int{}
 	for i := range p.parts {
 		part := &p.parts[i]
@@ -50,6 +50,9 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 		}
 		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
 			p.groups = true
+		}
+		if parallel <= 0 {
+			p.parallel = max(p.parallel, info.InFlight)
 		}
 		p.scorers = append(p.scorers, part.Scorer)
 	}

@@ -2,9 +2,11 @@ package reward_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -255,6 +257,53 @@ func TestAFailedPartIsNotZero(t *testing.T) {
 			require.Equal(t, c.reason, got.Reason)
 			require.False(t, got.Result.IsScoreValid)
 		})
+	}
+}
+
+// Promise: what parts want kept with a trajectory is there by the parts' names,
+// with a score and without, alone and composed.
+func TestNotesAreKept(t *testing.T) {
+	noted := func(outcome reward.Outcome) reward.Evaluation {
+		e := scored(1)
+		e.Outcome, e.Notes = outcome, map[string]json.RawMessage{"": []byte(`{"answer":"b"}`), "second": []byte(`2`)}
+		return e
+	}
+	for _, outcome := range []reward.Outcome{reward.Scored, reward.ABIViolation} {
+		want := map[string]json.RawMessage{"taste": []byte(`{"answer":"b"}`), "taste/second": []byte(`2`)}
+		require.Equal(t, want, evaluate(t, named("taste", noted(outcome))).Notes)
+		got := evaluate(t, named("exact", scored(1)), named("taste", noted(outcome)))
+		require.Equal(t, outcome, got.Outcome)
+		require.Equal(t, want, got.Notes)
+	}
+	require.Nil(t, evaluate(t, named("exact", scored(1)), named("style", scored(1))).Notes)
+}
+
+// Promise: a reward that waits for another machine is asked about as many
+// units at one time as it says, unless the caller bounds them.
+func TestPoolInFlight(t *testing.T) {
+	const many = 12
+	for _, c := range []struct{ parallel, want int }{{0, many}, {2, 2}} {
+		var mu sync.Mutex
+		now, most, all := 0, 0, make(chan struct{})
+		r := part{info: reward.Info{Name: "slow", InFlight: many}, evaluate: func(*rl.Trajectory) reward.Evaluation {
+			mu.Lock()
+			if now, most = now+1, max(most, now+1); now == c.want && most == now {
+				select {
+				case <-all:
+				default:
+					close(all)
+				}
+			}
+			mu.Unlock()
+			<-all // nobody goes on before as many wait
+			mu.Lock()
+			defer mu.Unlock()
+			now--
+			return scored(1)
+		}}
+		_, err := reward.NewPool([]reward.Weighted{{Scorer: r, Weight: 1}}, c.parallel).Evaluate(t.Context(), groupsOf(2*many, 1), nil)
+		require.NoError(t, err)
+		require.Equal(t, c.want, most)
 	}
 }
 

@@ -6,6 +6,7 @@ package reward
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -24,7 +25,7 @@ const (
 	OutOfFuel      Outcome = "out_of_fuel"   // the deterministic budget is used up
 	OutOfMemory    Outcome = "out_of_memory" // memory limit
 	OutputLimit    Outcome = "output_limit"  // results or log larger than allowed
-	ABIViolation   Outcome = "abi_violation" // the guest broke the calling contract
+	ABIViolation   Outcome = "abi_violation" // the guest broke the calling contract, or a judge's answer cannot be used
 	Unaligned      Outcome = "unaligned"     // a step that does not exist, twice, or not finite
 	Timeout        Outcome = "timeout"       // wall clock: not deterministic
 	Infrastructure Outcome = "infrastructure"
@@ -41,8 +42,12 @@ type Evaluation struct {
 	Result  rl.EvaluateResult // meaningful if Outcome is Scored or Invalid
 	Reason  string            // why there is no score; guest text is capped and escaped
 	Log     string            // the guest's log, capped and escaped
-	Fuel    uint64            // deterministic cost; 0 where not metered
-	Elapsed time.Duration     // wall clock, for reports only
+	// Notes are JSON that is kept with the trajectory, scored or not, such as a
+	// judge's own words. A scorer's stand under ""; a Pool puts the part's name
+	// there.
+	Notes   map[string]json.RawMessage
+	Fuel    uint64        // deterministic cost; 0 where not metered
+	Elapsed time.Duration // wall clock, for reports only
 }
 
 // Info identifies a scorer in manifests.
@@ -53,6 +58,9 @@ type Info struct {
 	StepIndexing StepIndexing `json:"step_index"`
 	Group        bool         `json:"group"` // compares the members of a group
 	GroundTruth  Use          `json:"-"`
+	// InFlight is how many evaluations it can have under way at one time where
+	// it waits for another machine; 0 if it computes here.
+	InFlight int `json:"-"`
 }
 
 // Use says whether a reward looks at a part of a trajectory, as far as that is

@@ -37,6 +37,9 @@ type Trajectory struct {
 	Error      string          `json:"error,omitempty"`
 	Outcome    string          `json:"outcome,omitempty"` // reward.Outcome once evaluated
 	Evaluation *EvaluateResult `json:"evaluation,omitempty"`
+	// Notes are what rewards keep with the trajectory beside their results, by
+	// the reward's name: a judge's own words. They are there without a score too.
+	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
 }
 
 // Observation returns the messages that step i saw: a prefix of t.Messages

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -17,11 +18,13 @@ type Result struct {
 	Metrics     rl.Metrics      `json:"metrics"`
 	Reason      string          `json:"reason"`
 	Fuel        uint64          `json:"fuel"`
+
+	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
 }
 
 // NewResult says what e means for t.
 func NewResult(t *rl.Trajectory, e reward.Evaluation) Result {
-	r := Result{ID: t.ID, Outcome: e.Outcome, StepOutputs: []rl.StepOutput{}, Reason: e.Reason, Fuel: e.Fuel}
+	r := Result{ID: t.ID, Outcome: e.Outcome, StepOutputs: []rl.StepOutput{}, Reason: e.Reason, Fuel: e.Fuel, Notes: e.Notes}
 	if e.Outcome == reward.Scored {
 		r.Score, r.Reason = &e.Result.Score, e.Result.Reason
 		r.Metrics = e.Result.Metrics
