@@ -34,6 +34,7 @@ var table = []row{
 	{"core/reward", []string{"core/rl", "core/fault", "core/processors"}, "the interface a scoring pool needs"},
 	{"core/advantage", []string{"core/fault"}, "estimators are slice functions; core/fault has the words for a wrong setting"},
 	{"core/advantage/rowio", []string{"core/advantage", "core/fault", "core/jsonl"}, "the estimators' rows as files"},
+	{"core/judge", []string{"core/rl", "core/fault", "core/reward"}, "a reward that asks a language model, through an interface of its own: knows no server"},
 	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
 	{"core/credit", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/advantage"}, "score → align → estimate → write, once for training, evaluation and rollouts"},
 	{"core/rollout", []string{"core/rl", "core/fault", "core/processors", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},

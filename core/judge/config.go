@@ -1,0 +1,118 @@
+package judge
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Mode is how many trajectories the judge sees at one time.
+type Mode = string
+
+// The closed set of modes.
+const (
+	Ruler       Mode = "ruler"       // a whole group, scored relative to each other
+	Independent Mode = "independent" // each on its own
+)
+
+// Config says how a language model judges.
+type Config struct {
+	// Mode is ruler (one question for a whole group; the scores are relative to
+	// each other) or independent (one for each trajectory).
+	Mode Mode `yaml:"mode" json:"mode"`
+	// Rubric is what a good trajectory is, in words; empty means RULER's four
+	// rules.
+	Rubric string `yaml:"rubric" json:"rubric"`
+	// RubricFile is a file with the rubric, relative to the configuration file,
+	// in the place of rubric.
+	RubricFile string `yaml:"rubric_file" json:"rubric_file"`
+	// Explain asks for a sentence before each score. It becomes the reason.
+	Explain bool `yaml:"explain" json:"explain"`
+	// MaxExplanation bounds an explanation, in characters, for servers that
+	// enforce maxLength; 0 leaves it to the model.
+	MaxExplanation int `yaml:"max_explanation" json:"max_explanation"`
+	// Seed decides the order in which members are shown, and the sampling.
+	Seed uint64 `yaml:"seed" json:"seed"`
+	// Temperature of the sampling; 0 takes the likeliest answer.
+	Temperature float64 `yaml:"temperature" json:"temperature"`
+	// MaxTokens bounds an answer.
+	MaxTokens int `yaml:"max_tokens" json:"max_tokens"`
+	// MaxChars bounds a question, in bytes; a longer one leaves its members
+	// without a score.
+	MaxChars int `yaml:"max_chars" json:"max_chars"`
+	// Timeout is how long one question may take, with all that the client tries
+	// again.
+	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	// Cache is a folder in which answers are kept from run to run; without one
+	// they are kept in memory.
+	Cache string `yaml:"cache" json:"cache"`
+}
+
+// DefaultRubric is RULER's: the four rules of OpenPipe ART (Apache-2.0),
+// src/art/rewards/ruler.py.
+const DefaultRubric = `- A trajectory that achieves its goal should always get a significantly higher score than a trajectory that does not achieve its goal.
+- A trajectory that achieves its goal more efficiently (eg. by avoiding unproductive detours) should get a higher score than a trajectory that achieves its goal less efficiently.
+- If one trajectory is only slightly better than another, the difference in scores should be small. If it is significantly better, the difference in scores should be large.
+- You may give some partial credit for a trajectory that makes progress towards its goal but does not complete it.`
+
+// DefaultConfig ranks whole groups by RULER's rubric.
+func DefaultConfig() Config {
+	return Config{Mode: Ruler, Explain: true, Seed: 1, MaxTokens: 4096, MaxChars: 400_000, Timeout: 5 * time.Minute}
+}
+
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c Config) Validate() []error {
+	var p fault.Problems
+	p.OneOf("mode", c.Mode, Ruler, Independent)
+	if c.RubricFile != "" {
+		if c.Rubric != "" {
+			p.Invalid("rubric_file", "there are two rubrics, a text and a file", "keep one of rubric and rubric_file")
+		} else if info, err := os.Stat(c.RubricFile); err != nil {
+			p.Missing("rubric_file", fmt.Sprintf("there is no file %s", c.RubricFile), "write it, or correct the path")
+		} else if info.IsDir() {
+			p.Invalid("rubric_file", c.RubricFile+" is a folder", "name a file of text")
+		}
+	}
+	p.Check(len(c.Rubric) <= maxRubric, "rubric", fmt.Sprintf("a text of %d bytes", len(c.Rubric)), fmt.Sprintf("use at most %d bytes", maxRubric))
+	p.Within("temperature", c.Temperature, 0, 2)
+	p.Whole("max_explanation", c.MaxExplanation, 0, 100_000)
+	p.Whole("max_tokens", c.MaxTokens, 1, 1<<20)
+	p.Whole("max_chars", c.MaxChars, 1000, 1<<26)
+	p.Check(c.Timeout > 0, "timeout", c.Timeout, "use a duration above 0, such as 2m")
+	return p
+}
+
+// maxRubric bounds a rubric in bytes.
+const maxRubric = 64 << 10
+
+// rubric returns the rules in force.
+func (c Config) rubric() (string, error) {
+	text := c.Rubric
+	if c.RubricFile != "" {
+		f, err := os.Open(c.RubricFile)
+		if err != nil {
+			return "", rubricError(c.RubricFile, "cannot be read", err)
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, maxRubric+1))
+		if err != nil {
+			return "", rubricError(c.RubricFile, "cannot be read", err)
+		}
+		if text = string(data); len(text) > maxRubric || !utf8.ValidString(text) || strings.TrimSpace(text) == "" {
+			return "", rubricError(c.RubricFile, fmt.Sprintf("is no rubric: it must be UTF-8 text, not empty, of at most %d bytes", maxRubric), nil)
+		}
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		text = DefaultRubric
+	}
+	return text, nil
+}
+
+func rubricError(path, what string, err error) error {
+	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: what, Err: err, Hint: "name a file of text in rubric_file"}
+}

@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Model is the language model behind a judge. It is safe for concurrent use.
+// Its errors are *fault.Error of the boundary fault.Model; it has tried again
+// what was worth it.
+type Model interface {
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// Question is one request. Equal questions are equal bytes of JSON.
+type Question struct {
+	Messages    []rl.Message    `json:"messages"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema that the answer must fit
+	Seed        int64           `json:"seed"`   // 0 … 2³¹−1
+	Temperature float64         `json:"temperature"`
+	MaxTokens   int             `json:"max_tokens"`
+}
+
+// Answer is what a model said.
+type Answer struct {
+	Text string `json:"text"`
+	// JSON is the document that the client found in Text, if it looked for one
+	// in more places than all of Text.
+	JSON  json.RawMessage `json:"json,omitempty"`
+	Cut   bool            `json:"cut,omitempty"` // it ended at Question.MaxTokens
+	Model string          `json:"model,omitempty"`
+	Usage Usage           `json:"usage"`
+}
+
+// Usage is what an answer cost.
+type Usage struct {
+	PromptTokens     int64   `json:"prompt_tokens"`
+	CompletionTokens int64   `json:"completion_tokens"`
+	Cost             float64 `json:"cost"` // in the currency of the configured prices; 0 without
+}
+
+// Add adds what another answer cost.
+func (u *Usage) Add(other Usage) {
+	u.PromptTokens += other.PromptTokens
+	u.CompletionTokens += other.CompletionTokens
+	u.Cost += other.Cost
+}
