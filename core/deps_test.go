@@ -35,6 +35,7 @@ var table = []row{
 	{"core/advantage", []string{"core/fault"}, "estimators are slice functions; core/fault has the words for a wrong setting"},
 	{"core/advantage/rowio", []string{"core/advantage", "core/fault", "core/jsonl"}, "the estimators' rows as files"},
 	{"core/judge", []string{"core/rl", "core/fault", "core/reward"}, "a reward that asks a language model, through an interface of its own: knows no server"},
+	{"core/judge/agreement", []string{"core/rl", "core/reward", "core/judge", "core/train/stats"}, "a judge against labels"},
 	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
 	{"core/credit", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/advantage"}, "score → align → estimate → write, once for training, evaluation and rollouts"},
 	{"core/rollout", []string{"core/rl", "core/fault", "core/processors", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,24 +74,4 @@ func bounded(a Answer) Answer {
 	a.Text = strings.ToValidUTF8(a.Text[:min(len(a.Text), maxAnswer)], "\uFFFD")
 	a.Model = clean(a.Model, 200)
 	return a
-}
-
-// Note is what a judge keeps with each trajectory that it was asked about.
-type Note struct {
-	ID       string `json:"id"` // of the trajectory, in the answer
-	Of       int    `json:"of"` // how many different trajectories were judged together
-	Answer   string `json:"answer"`
-	Attempts int    `json:"attempts"`
-	Model    string `json:"model,omitempty"`
-	Usage    Usage  `json:"usage"`
-}
-
-func (v verdict) note(g *group, place int) json.RawMessage {
-	text, err := json.Marshal(Note{
-		ID: id(place), Of: len(g.shown), Answer: v.answer.Text, Attempts: v.attempts, Model: v.answer.Model, Usage: v.answer.Usage,
-	})
-	if err != nil { // a cost that is no number
-		return json.RawMessage(`null`)
-	}
-	return text
 }
