@@ -1,0 +1,21 @@
+"""Write a plug-in of Merit as one class: see sdk/python/README.md.
+
+    import merit_plugin
+
+    class Parrot(merit_plugin.Policy):
+        async def act(self, request):
+            return merit_plugin.Decision(raw=request.text)
+
+    merit_plugin.serve(Parrot, name="parrot", version="1.0.0", summary="Says it again.")
+
+Import it before anything that prints: from then on, what the process prints goes
+to Merit's log, and standard output belongs to the handshake.
+"""
+
+from ._process import serve
+from .fault import Fault, Faults, problem
+from .policy import Decision, Policy, Request, Sequence, Setup, Spec, Stats
+
+__all__ = [
+    "Decision", "Fault", "Faults", "Policy", "Request", "Sequence", "Setup", "Spec", "Stats", "problem", "serve",
+]

@@ -1,0 +1,1 @@
+"""Generated from sdk/plugin/proto; `go generate ./sdk/python` makes it anew."""
