@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -82,4 +83,12 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 		b.Write(&b.Credit)
 	}
 	return b, unscored
+}
+
+// Experience is b as a learner knows it. It shares b's memory.
+func (b *Batch) Experience() *policy.Experience {
+	return &policy.Experience{
+		Trajectories: b.Trajectories, First: b.First,
+		Advantage: b.Credit.Advantage, Weight: b.Credit.Weight, Return: b.Credit.Return,
+	}
 }

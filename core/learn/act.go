@@ -13,43 +13,12 @@ import (
 
 var _ policy.Policy = (*Policy)(nil)
 
-// Act samples an action for each observation. A decision is a function of the
-// parameters, its observation and its seed; an action that the mask rules out
-// has probability 0. LogProb and Entropy are those of the sampled
+// Act samples an action for each observation, or takes the most probable one,
+// the first of equals, where it is asked to be greedy. A decision is a function
+// of the parameters, its observation and its seed; an action that the mask
+// rules out has probability 0. LogProb and Entropy are those of the sampled
 // distribution.
 func (p *Policy) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
-	return p.act(ctx, observations, decisions, 1)
-}
-
-// view is another way to choose with the parameters of a policy.
-type view struct {
-	*Policy
-	temperature float64
-}
-
-// Act chooses with the view's temperature.
-func (v view) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
-	return v.act(ctx, observations, decisions, v.temperature)
-}
-
-// Greedy returns a view of p that takes the most probable action, the first
-// of equals. LogProb and Entropy are those of sampling at temperature 1.
-func (p *Policy) Greedy() policy.Policy { return view{p, 0} }
-
-// At returns a view of p that samples from the softmax of logits divided by
-// temperature, which must be positive. It is for evaluation: the learner
-// expects samples of temperature 1.
-func (p *Policy) At(temperature float64) (policy.Policy, error) {
-	if !(temperature >= 1e-3 && temperature <= 1e3) {
-		return nil, &fault.Error{
-			Boundary: fault.Learner, Kind: fault.Invalid, Where: "temperature",
-			What: fmt.Sprintf("%v is not allowed", temperature), Hint: "use a number from 0.001 to 1000, or the greedy mode",
-		}
-	}
-	return view{p, temperature}, nil
-}
-
-func (p *Policy) act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision, temperature float64) error {
 	if len(decisions) != len(observations) {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Internal,
@@ -71,7 +40,7 @@ func (p *Policy) act(ctx context.Context, observations []policy.Observation, dec
 		p.net.Forward(p.params, b, to-from)
 		for i := from; i < to; i++ {
 			logits := b.Logits[(i-from)*p.net.Actions:][:p.net.Actions]
-			if err := p.decide(&decisions[i], &observations[i], logits, temperature); err != nil {
+			if err := p.decide(&decisions[i], &observations[i], logits); err != nil {
 				return inRow(err, i)
 			}
 			if p.net.Critic != nil {
@@ -101,17 +70,13 @@ func (p *Policy) read(dst []float32, o *policy.Observation) error {
 	return nil
 }
 
-func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []float32, temperature float64) error {
-	scale := 1.0
-	if temperature > 0 {
-		scale = 1 / temperature
-	}
-	s, err := newSoftmax(logits, o.Mask, scale)
+func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []float32) error {
+	s, err := newSoftmax(logits, o.Mask)
 	if err != nil {
 		return err
 	}
 	choice := s.best
-	if temperature > 0 {
+	if !o.Greedy {
 		choice = s.sample(o.Seed.Uniform())
 	}
 	*d = policy.Decision{
@@ -121,19 +86,18 @@ func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []floa
 	return nil
 }
 
-// softmax is the distribution of one row: exp(scale·(logit−max))/sum over the
+// softmax is the distribution of one row: exp(logit−max)/sum over the
 // available actions.
 type softmax struct {
 	logits []float32
 	mask   []byte
-	scale  float64
 	max    float32
 	best   int // first action with the largest logit
 	sum    float64
 }
 
-func newSoftmax(logits []float32, mask []byte, scale float64) (softmax, error) {
-	s := softmax{logits: logits, mask: mask, scale: scale, best: -1}
+func newSoftmax(logits []float32, mask []byte) (softmax, error) {
+	s := softmax{logits: logits, mask: mask, best: -1}
 	for a, x := range logits {
 		if x-x != 0 {
 			return s, &fault.Error{
@@ -157,7 +121,7 @@ func newSoftmax(logits []float32, mask []byte, scale float64) (softmax, error) {
 func (s *softmax) available(a int) bool { return s.mask == nil || s.mask[a] != 0 }
 
 func (s *softmax) shifted(a int) float64 {
-	return s.scale * (float64(s.logits[a]) - float64(s.max))
+	return float64(s.logits[a]) - float64(s.max)
 }
 
 // weight is the probability of action a times sum.

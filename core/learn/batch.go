@@ -94,7 +94,7 @@ func (b *batch) refer(params []float32) error {
 		}
 		n.Forward(params, buffers, len(part))
 		for i, row := range part {
-			s, err := newSoftmax(buffers.Logits[i*n.Actions:][:n.Actions], b.samples.mask(row), 1)
+			s, err := newSoftmax(buffers.Logits[i*n.Actions:][:n.Actions], b.samples.mask(row))
 			if err != nil {
 				return inRow(err, row)
 			}

@@ -1,5 +1,5 @@
 // Package learn is the embedded neural policy and the PPO learner that
-// improves it.
+// improves it. An [Agent] is the two together, as the training loop knows them.
 //
 // A [Policy] is a small network over the environment's feature tensor or, if
 // there is none, over hashed n-grams of the observation text. A [Learner]
@@ -33,8 +33,7 @@ type Input struct {
 }
 
 // Policy is the embedded network. It samples from the masked softmax of its
-// logits; [Policy.Greedy] and [Policy.At] are other ways to choose with the
-// same parameters.
+// logits.
 //
 // Act may be called from several goroutines at once, but not while a Learner
 // updates the policy or a State is loaded into it.

@@ -61,7 +61,7 @@ func observer(in learn.Input) func(int) policy.Observation {
 }
 
 // Promise: the embedded policy keeps the contract of policy.Policy, whatever
-// it reads and however it is built, and so does its view at a temperature.
+// it reads and however it is built.
 func TestContract(t *testing.T) {
 	planes, text := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}, learn.Input{Actions: moves}
 	for name, c := range map[string]struct {
@@ -81,41 +81,29 @@ func TestContract(t *testing.T) {
 			policytest.Run(t, policytest.Subject{Policy: p, Observe: observer(c.in)})
 		})
 	}
-	hot, err := newPolicy(t, planes, nil).At(2)
-	require.NoError(t, err)
-	policytest.Run(t, policytest.Subject{Policy: hot, Observe: observer(planes)})
 }
 
-// Promise: greedy takes the likeliest action whatever the seed; a temperature
-// near 0 does the same, a high one is nearly uniform.
-func TestModes(t *testing.T) {
+// Promise: greedy takes the likeliest action whatever the seed, one
+// observation at a time.
+func TestGreedy(t *testing.T) {
 	in := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}
 	p := newPolicy(t, in, nil)
-	act := func(p policy.Policy, o policy.Observation) policy.Decision {
-		var d [1]policy.Decision
-		require.NoError(t, p.Act(context.Background(), []policy.Observation{o}, d[:]))
-		return d[0]
-	}
-	cold, err := p.At(0.001)
-	require.NoError(t, err)
-	hot, err := p.At(1000)
-	require.NoError(t, err)
 	for i := range 20 {
 		o := observer(in)(i)
-		greedy := act(p.Greedy(), o)
 		for seed := range 20 {
 			o.Seed = rl.Seed(seed)
-			sampled := act(p, o)
-			require.LessOrEqual(t, sampled.LogProb, greedy.LogProb)
-			require.Equal(t, sampled.Entropy, greedy.Entropy)
-			require.Equal(t, greedy, act(p.Greedy(), o))
-			require.Equal(t, greedy.Action, act(cold, o).Action)
-			require.InDelta(t, 1.386, act(hot, o).Entropy, 0.001)
+			o.Greedy = false
+			sampled := o
+			o.Greedy = true
+			var d [2]policy.Decision
+			require.NoError(t, p.Act(context.Background(), []policy.Observation{sampled, o}, d[:]))
+			require.LessOrEqual(t, d[0].LogProb, d[1].LogProb)
+			require.Equal(t, d[0].Entropy, d[1].Entropy)
+			o.Seed = 0
+			var again [1]policy.Decision
+			require.NoError(t, p.Act(context.Background(), []policy.Observation{o}, again[:]))
+			require.Equal(t, again[0], d[1])
 		}
-	}
-	for _, bad := range []float64{0, -1, 1e9} {
-		_, err := p.At(bad)
-		require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
 	}
 }
 

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/merit-rl/merit/core/advantage"
-	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -98,19 +97,18 @@ func misfit(column, what string) error {
 	}
 }
 
-// SamplesFrom makes samples of the steps of b with weight above 0 under r.
-// Features and masks share memory with the steps; the text of an observation
+// SamplesFrom makes samples of the steps of e with weight above 0. Features and masks share memory with the steps; the text of an observation
 // is the message before the action. It is an error if a step was not taken by
 // an embedded policy.
-func SamplesFrom(b *align.Batch, r *advantage.Result) (*Samples, error) {
+func SamplesFrom(e *policy.Experience) (*Samples, error) {
 	s := &Samples{}
 	values := true
-	for i, t := range b.Trajectories {
-		for row := b.First[i]; row < b.First[i+1]; row++ {
-			if r.Weight[row] == 0 {
+	for i, t := range e.Trajectories {
+		for k := range t.Steps {
+			row, step := e.First[i]+k, &t.Steps[k]
+			if e.Weight[row] == 0 {
 				continue
 			}
-			step := b.Steps[row]
 			if step.Policy == nil || step.Action.Kind != rl.ActionChoice || step.MessageCount < 1 || step.MessageCount > len(t.Messages) {
 				return nil, &fault.Error{
 					Boundary: fault.Learner, Kind: fault.Invalid, Where: fmt.Sprintf("trajectory %s, step %d", t.ID, step.Index),
@@ -124,9 +122,9 @@ func SamplesFrom(b *align.Batch, r *advantage.Result) (*Samples, error) {
 			s.Action = append(s.Action, int32(step.Action.Choice))
 			s.LogProb = append(s.LogProb, step.LogProb)
 			s.LogitMax = append(s.LogitMax, step.Policy.LogitMax)
-			s.Advantage = append(s.Advantage, r.Advantage[row])
-			s.Weight = append(s.Weight, r.Weight[row])
-			s.Return = append(s.Return, r.Return[row])
+			s.Advantage = append(s.Advantage, e.Advantage[row])
+			s.Weight = append(s.Weight, e.Weight[row])
+			s.Return = append(s.Return, e.Return[row])
 			if values = values && step.Value != nil; values {
 				s.Value = append(s.Value, *step.Value)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -48,11 +49,15 @@ func credited(t *testing.T, groups []*rl.Group) (*align.Batch, *advantage.Result
 	return b, &r
 }
 
+func experience(b *align.Batch, r *advantage.Result) *policy.Experience {
+	return &policy.Experience{Trajectories: b.Trajectories, First: b.First, Advantage: r.Advantage, Weight: r.Weight, Return: r.Return}
+}
+
 // Promise: an aligned batch becomes samples that the learner takes, in order,
 // without the rows that have no weight, for features and for text.
 func TestSamplesFromBatch(t *testing.T) {
 	b, r := credited(t, played())
-	s, err := learn.SamplesFrom(b, r)
+	s, err := learn.SamplesFrom(experience(b, r))
 	require.NoError(t, err)
 	require.Equal(t, 4, s.Len())
 	require.Equal(t, r.Advantage, s.Advantage)
@@ -70,7 +75,7 @@ func TestSamplesFromBatch(t *testing.T) {
 	require.NoError(t, err)
 
 	clear(r.Weight[:2])
-	s, err = learn.SamplesFrom(b, r)
+	s, err = learn.SamplesFrom(experience(b, r))
 	require.NoError(t, err)
 	require.Equal(t, r.Advantage[2:], s.Advantage)
 }
@@ -86,7 +91,7 @@ func TestSamplesFromFiles(t *testing.T) {
 		groups[0].Trajectories[i], err = rl.DecodeTrajectory(text, 1)
 		require.NoError(t, err)
 	}
-	_, err := learn.SamplesFrom(credited(t, groups))
+	_, err := learn.SamplesFrom(experience(credited(t, groups)))
 	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
 	require.ErrorContains(t, err, "not taken by an embedded policy in this process")
 }
@@ -97,11 +102,11 @@ func TestSamplesFromForeignSteps(t *testing.T) {
 	groups := played()
 	groups[0].Trajectories[1].Steps[1].Value = nil
 	b, r := credited(t, groups)
-	s, err := learn.SamplesFrom(b, r)
+	s, err := learn.SamplesFrom(experience(b, r))
 	require.NoError(t, err)
 	require.Nil(t, s.Value)
 	groups[0].Trajectories[1].Steps[1].Policy = nil
-	_, err = learn.SamplesFrom(b, r)
+	_, err = learn.SamplesFrom(experience(b, r))
 	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
 	require.ErrorContains(t, err, "trajectory b, step 1")
 }

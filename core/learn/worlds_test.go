@@ -130,7 +130,8 @@ func TestLearnsBandit(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var d [1]policy.Decision
-	require.NoError(t, p.Greedy().Act(context.Background(), []policy.Observation{o}, d[:]))
+	o.Greedy = true
+	require.NoError(t, p.Act(context.Background(), []policy.Observation{o}, d[:]))
 	require.Equal(t, 2, d[0].Action.Choice)
 	require.Greater(t, math.Exp(d[0].LogProb), 0.95)
 	require.EqualValues(t, 30, p.Version())

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
+	"strconv"
 	"testing"
 
 	"github.com/merit-rl/merit/core/env"
@@ -17,6 +19,7 @@ import (
 func config(change func(*Config)) Config {
 	cfg := DefaultConfig()
 	cfg.Groups, cfg.Members, cfg.MaxSteps, cfg.Parallel = 6, 4, 25, 2
+	cfg.InFlight, _ = strconv.Atoi(os.Getenv(inFlightVariable))
 	if change != nil {
 		change(&cfg)
 	}

@@ -38,6 +38,7 @@ type Collector struct {
 	stop   *regexp.Regexp // nil if there is none
 	anchor *regexp.Regexp // nil if there is none
 	log    *slog.Logger
+	places chan struct{} // for the decisions under way; nil = all slots decide at once
 
 	mu      sync.Mutex // held during a collection
 	workers []*worker
@@ -58,6 +59,9 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 	}
 	if cfg.AnchorPattern != "" {
 		c.anchor = regexp.MustCompile(cfg.AnchorPattern)
+	}
+	if cfg.InFlight > 0 {
+		c.places = make(chan struct{}, cfg.InFlight)
 	}
 	for _, o := range options {
 		o(c)

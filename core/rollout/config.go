@@ -35,6 +35,11 @@ type Config struct {
 	// Parallel is how many environments run beside each other, each with its
 	// own slots; 0 means one for each processor. It never changes a result.
 	Parallel int `yaml:"parallel" json:"parallel"`
+	// InFlight, if it is not 0, lets every slot move on when its own decision is
+	// there, and bounds how many decisions are under way: for policies that
+	// answer slowly and unevenly. With 0 all slots of an environment decide at
+	// once, unless the policy is a plug-in, which then has no bound.
+	InFlight int `yaml:"in_flight" json:"in_flight"`
 	// StepDeadline bounds one exchange with an environment and one call of the
 	// policy; EpisodeDeadline bounds one attempt at an episode; 0 means none.
 	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline"`
@@ -71,6 +76,7 @@ func (c Config) Validate() []error {
 	p.AtLeast("members", c.Members, 1)
 	p.AtLeast("max_steps", c.MaxSteps, 0)
 	p.AtLeast("parallel", c.Parallel, 0)
+	p.Whole("in_flight", c.InFlight, 0, 1<<16)
 	p.AtLeast("retries", c.Retries, 0)
 	p.Check(c.StepDeadline >= 0, "step_deadline", c.StepDeadline, "write a duration such as 30s, or 0 for none")
 	p.Check(c.EpisodeDeadline >= 0, "episode_deadline", c.EpisodeDeadline, "write a duration such as 10m, or 0 for none")

@@ -15,20 +15,10 @@ import (
 func (w *worker) decide(ctx context.Context) error {
 	w.rows, w.observations = w.rows[:0], w.observations[:0]
 	for i := range w.slots {
-		s := &w.slots[i]
-		if s.phase != deciding && s.phase != valuing {
-			continue
+		if s := &w.slots[i]; s.waits() {
+			w.rows = append(w.rows, i)
+			w.observations = append(w.observations, w.observation(s))
 		}
-		n := len(s.t.Messages)
-		w.rows = append(w.rows, i)
-		w.observations = append(w.observations, policy.Observation{
-			Messages: s.t.Messages[:n:n],
-			Text:     s.text,
-			Features: s.features,
-			Mask:     s.mask,
-			Actions:  w.spec.Actions,
-			Seed:     w.queue.decision(s.job, len(s.t.Steps)),
-		})
 	}
 	if len(w.rows) == 0 {
 		return nil
@@ -44,6 +34,23 @@ func (w *worker) decide(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// observation is what the policy sees of s.
+func (w *worker) observation(s *slot) policy.Observation {
+	n := len(s.t.Messages)
+	return policy.Observation{
+		Messages: s.t.Messages[:n:n],
+		Text:     s.text,
+		Features: s.features,
+		Mask:     s.mask,
+		Actions:  w.spec.Actions,
+		Tools:    w.spec.Tools,
+		Seed:     w.queue.decision(s.job, len(s.t.Steps)),
+		Greedy:   w.queue.plan.Greedy,
+		Tokens:   s.tokens[:len(s.tokens):len(s.tokens)],
+		Covered:  s.covered,
+	}
 }
 
 // act calls the policy within the step deadline.
@@ -68,6 +75,9 @@ func (w *worker) act(ctx context.Context, decisions []policy.Decision) error {
 
 // take makes d the decision of s.
 func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
+	if d.Err != nil {
+		return w.undecided(s, d.Err)
+	}
 	if problem := w.check(d); problem != "" {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Invalid, Where: fmt.Sprintf("%s step %d", s.t.ID, len(s.t.Steps)),
@@ -102,6 +112,16 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 	return nil
 }
 
+// undecided gives up an episode whose policy has no decision for it. It returns
+// err if no other episode would fare better.
+func (w *worker) undecided(s *slot, err error) error {
+	if !fault.Retryable(err) {
+		return err
+	}
+	w.lose(s, err, false)
+	return nil
+}
+
 // kind is what an action is if the policy does not say it.
 func (w *worker) kind() rl.ActionKind {
 	if len(w.spec.Actions) > 0 {
@@ -116,6 +136,14 @@ func (w *worker) check(d *policy.Decision) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return fmt.Sprintf("gave a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
 		}
+	}
+	for _, t := range d.Tokens {
+		if t.LogProb-t.LogProb != 0 {
+			return fmt.Sprintf("gave token %d a log-probability of %v", t.ID, t.LogProb)
+		}
+	}
+	if d.Lag > w.version {
+		return fmt.Sprintf("is of version %d and decided with weights of %d versions ago", w.version, d.Lag)
 	}
 	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && w.kind() == rl.ActionChoice
 	if d.Stop == "" && choice && (d.Action.Choice < 0 || d.Action.Choice >= len(w.spec.Actions)) {

@@ -146,6 +146,9 @@ const maxErrorText = 2048
 // lose ends an attempt at the episode in s: it is begun again, or, if that was
 // the last attempt, filed with its error.
 func (w *worker) lose(s *slot, cause error, crashed bool) {
+	if s.asked != nil {
+		s.asked.cancel()
+	}
 	if w.queue.again(s.job, crashed) {
 		*s = slot{}
 		w.busy--

@@ -16,6 +16,7 @@ type Plan struct {
 	Groups     int    // 0 means Config.Groups
 	Members    int    // 0 means Config.Members
 	Prefix     string // begins the ids of groups and trajectories
+	Greedy     bool   // the policy takes its likeliest actions
 }
 
 // groupID returns the id of group g, such as "train-3-g17".

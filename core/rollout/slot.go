@@ -35,7 +35,10 @@ type slot struct {
 	features []float32
 	mask     []byte
 	chain    chain
+	tokens   []int32 // the conversation as the policy sampled it …
+	covered  int     // … and how many messages that is
 
+	asked    *request // where slots move on their own: the decision under way
 	decision policy.Decision
 	count    int  // messages that the decision saw
 	held     bool // the action named no action of the environment, which was not asked
@@ -48,6 +51,14 @@ func (s *slot) begin(j job, t *rl.Trajectory, chunk int, now time.Time) {
 	t.Messages = make([]rl.Message, 0, 2*chunk+2)
 	t.Steps = make([]rl.Step, 0, chunk)
 }
+
+// waits reports whether s needs a decision that nobody was asked for.
+func (s *slot) waits() bool {
+	return (s.phase == deciding || s.phase == valuing) && s.asked == nil
+}
+
+// due reports whether s needs the environment.
+func (s *slot) due() bool { return s.phase == starting || s.phase == acting }
 
 // submit writes the decided action into row i of a batch and into the
 // conversation.
@@ -146,18 +157,35 @@ func (s *slot) record(spec *env.Spec, version uint64, reward float64, flags env.
 		LogProb:       d.LogProb,
 		Entropy:       d.Entropy,
 		Tokens:        d.Tokens,
-		PolicyVersion: version,
+		PolicyVersion: version - d.Lag,
 		Policy:        s.arena.sampled(rl.Sampled{Features: s.features, Mask: s.mask, LogitMax: d.LogitMax}),
 		EnvReward:     reward,
 		Terminated:    flags&env.Terminated != 0,
 		Truncated:     flags&(env.Truncated|env.Terminated) == env.Truncated,
 		ActionValid:   flags&env.InvalidAction == 0 && !s.held,
-		Info:          s.info,
 	}
 	if d.HasValue {
 		step.Value = s.arena.value(d.Value)
 	}
-	s.info = nil
+	if d.Prompt != nil {
+		step.Prompt = rl.NewPrompt(s.tokens, d.Prompt)
+		s.tokens, s.covered = step.Prompt.Sequence(s.tokens, d.Tokens), s.count+1
+	}
+	step.Info, s.info = informed(s.info, d.Info), nil
 	s.t.Steps = append(s.t.Steps, step)
 	return &s.t.Steps[step.Index]
+}
+
+// informed adds what a policy says about its decision to what the environment
+// said, which comes first.
+func informed(env, policy map[string]json.RawMessage) map[string]json.RawMessage {
+	if env == nil {
+		return policy
+	}
+	for name, value := range policy {
+		if _, taken := env[name]; !taken {
+			env[name] = value
+		}
+	}
+	return env
 }

@@ -13,7 +13,8 @@ import (
 
 // worker plays episodes in one environment. A cycle is one call of the policy
 // for all slots that have an observation and one exchange with the
-// environment for all slots, in which finished ones begin their next episode.
+// environment for all slots, in which finished ones begin their next episode;
+// with Config.InFlight, every slot moves on when its own decision is there.
 type worker struct {
 	collector *Collector
 	id        int
@@ -52,6 +53,9 @@ func (w *worker) run(ctx context.Context, q *queue, share int) error {
 		return err
 	}
 	defer w.forget()
+	if w.collector.places != nil {
+		return w.flow(ctx)
+	}
 	for {
 		if err := w.decide(ctx); err != nil {
 			return err
@@ -60,20 +64,26 @@ func (w *worker) run(ctx context.Context, q *queue, share int) error {
 		if w.busy == 0 {
 			return nil
 		}
-		err := w.exchange(ctx)
-		switch {
-		case err == nil:
-			w.absorb(ctx)
-		case ctx.Err() != nil:
-			w.close()
-			return context.Cause(ctx)
-		default:
-			w.loseAll(err)
-			if err := w.restart(ctx, err); err != nil {
-				return err
-			}
+		if err := w.turn(ctx); err != nil {
+			return err
 		}
 	}
+}
+
+// turn lets the environment answer the slots that wait for it. If it fails,
+// their episodes are lost, and it is started again.
+func (w *worker) turn(ctx context.Context) error {
+	err := w.exchange(ctx)
+	switch {
+	case err == nil:
+		w.absorb(ctx)
+		return nil
+	case ctx.Err() != nil:
+		w.close()
+		return context.Cause(ctx)
+	}
+	w.loseAll(err)
+	return w.restart(ctx, err)
 }
 
 // fill begins waiting episodes in idle slots.
@@ -100,18 +110,18 @@ func (w *worker) fill() {
 	}
 }
 
-// absorb takes the environment's reply: every busy slot gets its observation
-// and, if it had acted, its step.
+// absorb takes the environment's reply: every slot that waited for it gets its
+// observation and, if it had acted, its step.
 func (w *worker) absorb(ctx context.Context) {
 	for k := range w.reply.Events {
-		if e := &w.reply.Events[k]; w.slots[e.Slot].phase != idle {
+		if e := &w.reply.Events[k]; w.slots[e.Slot].due() {
 			w.slots[e.Slot].hear(e)
 		}
 	}
 	now := time.Now()
 	for i := range w.slots {
 		s := &w.slots[i]
-		if s.phase == idle {
+		if !s.due() {
 			continue
 		}
 		flags := w.reply.Flags[i]

@@ -26,6 +26,7 @@ type Rollout struct {
 	Stops     map[string]int `json:"stops"`               // rl.StopReason → trajectories
 	Invalid   float64        `json:"invalid_actions"`     // share of steps
 	Discarded int            `json:"discarded,omitempty"` // unscored or resampled away
+	Stale     int            `json:"stale,omitempty"`     // steps of weights too old to learn from
 }
 
 // Advantage describes the credit an iteration assigned.
@@ -49,6 +50,14 @@ type Update struct {
 	ValueLoss    float64 `json:"value_loss,omitempty"`
 	LearningRate float64 `json:"learning_rate"` // of the last minibatch
 	Minibatches  int     `json:"minibatches"`
+
+	// Of a language model; the last three compare the probabilities of the
+	// learner with those of the sampler before the update.
+	Sequences int     `json:"sequences,omitempty"`
+	Tokens    int     `json:"tokens,omitempty"`    // with a gradient
+	Ratio     float64 `json:"ratio,omitempty"`     // mean, learner ÷ sampler
+	Drift     float64 `json:"drift,omitempty"`     // mean |difference| of log-probabilities, nats
+	DriftMax  float64 `json:"drift_max,omitempty"` // the largest
 }
 
 // Time holds everything of a line that the wall clock decides, in seconds.

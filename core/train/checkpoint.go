@@ -1,67 +1,50 @@
 package train
 
 import (
-	"github.com/merit-rl/merit/core/credit"
-	"github.com/merit-rl/merit/core/env"
+	"context"
+	"fmt"
+
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Untrained returns the policy that a run with settings s begins with in an
-// environment of spec: a function of the two.
-func Untrained(s Settings, spec env.Spec) (*learn.Policy, error) {
-	in := learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}
-	return learn.NewPolicy(s.Policy, in, rl.Seed(s.Seed).Child(credit.SeedPolicy))
-}
-
-// Trained returns the policy that a checkpoint of a run with settings s holds.
-// It needs neither the learner's settings nor its state.
-func Trained(s Settings, spec env.Spec, c *run.Checkpoint) (*learn.Policy, error) {
-	p, err := Untrained(s, spec)
-	if err != nil {
-		return nil, err
-	}
-	state, err := LearnerState(c)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.Load(state)
-}
-
-// LearnerState reads the learner's state out of a checkpoint.
-func LearnerState(c *run.Checkpoint) (s learn.State, err error) {
+// LearnerState returns the state of the learner that a checkpoint holds, as
+// policy.Learner.Save gave it.
+func LearnerState(c *run.Checkpoint) ([]byte, error) {
 	data, ok := c.Section(learnerSection)
 	if !ok {
-		return s, &fault.Error{
+		return nil, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it holds no learner's state",
 			Hint: "it was written by another version of merit; train again in a new directory",
 		}
 	}
-	err = s.UnmarshalBinary(data)
-	return s, err
+	return data, nil
 }
 
 // learnerSection is the section of a checkpoint that holds the learner's
-// state, as learn.State encodes itself.
+// state.
 const learnerSection = "learner"
 
-func (l *loop) checkpoint() error {
-	state, err := l.learner.Snapshot().MarshalBinary()
+func (l *loop) checkpoint(ctx context.Context) error {
+	state, err := l.learner.Save(ctx, fmt.Sprintf("iteration-%d", l.cursor.Iteration))
 	if err != nil {
 		return err
 	}
 	return l.dir.SaveCheckpoint(&run.Checkpoint{Cursor: l.cursor, Sections: []run.Section{{Name: learnerSection, Data: state}}})
 }
 
-// restore puts the loop where c stands.
-func (l *loop) restore(c *run.Checkpoint) error {
+// load puts the learner where checkpoint c of the run stands.
+func (l *loop) load(ctx context.Context, c *run.Checkpoint) error {
 	state, err := LearnerState(c)
 	if err != nil {
 		return err
 	}
-	if err := l.learner.Restore(state); err != nil {
+	return l.learner.Load(ctx, state)
+}
+
+// restore puts the loop where c stands.
+func (l *loop) restore(ctx context.Context, c *run.Checkpoint) error {
+	if err := l.load(ctx, c); err != nil {
 		return err
 	}
 	l.cursor = c.Cursor

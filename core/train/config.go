@@ -30,6 +30,12 @@ type Config struct {
 	// SkipZero leaves steps whose advantage is 0 out of the update: they have
 	// no gradient but the entropy bonus's, and often are most of a batch.
 	SkipZero bool `yaml:"skip_zero" json:"skip_zero"`
+	// MaxStaleness is how many updates old the weights may be that decided a
+	// step; from older steps nothing is learnt.
+	MaxStaleness int `yaml:"max_staleness" json:"max_staleness"`
+	// Restarts is how often a policy that was lost, its process or its engine,
+	// is opened again and the run goes on from its last checkpoint.
+	Restarts int `yaml:"restarts" json:"restarts"`
 }
 
 // DefaultConfig returns the settings of a run of some minutes on a small
@@ -37,7 +43,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
-		Patience: 10, SuccessScore: 0.5, CheckpointEvery: 5,
+		Patience: 10, SuccessScore: 0.5, CheckpointEvery: 5, Restarts: 2,
 	}
 }
 
@@ -53,5 +59,7 @@ func (c Config) Validate() []error {
 	p.Check(c.SuccessScore-c.SuccessScore == 0, "success_score", c.SuccessScore, "use a finite number")
 	p.AtLeast("checkpoint_every", c.CheckpointEvery, 1)
 	p.Check(c.Resample >= 0 && c.Resample <= 100, "resample", c.Resample, "use 0 (off) to 100")
+	p.Check(c.MaxStaleness >= 0, "max_staleness", c.MaxStaleness, "use 0 (only the newest weights) or more")
+	p.Whole("restarts", c.Restarts, 0, 100)
 	return p
 }

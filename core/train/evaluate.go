@@ -18,11 +18,20 @@ type evaluation struct {
 	trajectories []*rl.Trajectory
 }
 
-// evaluate plays n starts, one episode each. Starts and the randomness of
-// decisions are a function of seed, so two policies meet the same ones.
-func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, seed rl.Seed, n int) (*evaluation, error) {
-	plan := rollout.Plan{Seed: seed, Groups: n, Members: 1, Prefix: fileName(what) + "-"}
-	groups, _, err := c.Collect(ctx, plan, l.progress(what))
+// starts is what an evaluation plays: n of them, one episode each. They and
+// the randomness of decisions are a function of seed, so two policies meet the
+// same ones.
+type starts struct {
+	what   string
+	seed   rl.Seed
+	n      int
+	greedy bool
+}
+
+// evaluate plays the starts of s.
+func (l *loop) evaluate(ctx context.Context, c *rollout.Collector, s starts) (*evaluation, error) {
+	plan := rollout.Plan{Seed: s.seed, Groups: s.n, Members: 1, Prefix: fileName(s.what) + "-", Greedy: s.greedy}
+	groups, _, err := c.Collect(ctx, plan, l.progress(s.what))
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +41,7 @@ func (l *loop) evaluate(ctx context.Context, what string, c *rollout.Collector, 
 	}
 	e := &evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}
 	e.score = score(e.episodes)
-	l.deps.Progress.Evaluated(what, e.score)
+	l.deps.Progress.Evaluated(s.what, e.score)
 	return e, nil
 }
 
@@ -42,7 +51,7 @@ func fileName(what string) string { return strings.ReplaceAll(what, " ", "-") }
 // validate measures the policy on held-out starts, the same ones each time,
 // and decides whether it is the best so far and whether the run is over.
 func (l *loop) validate(ctx context.Context, it *iteration) error {
-	e, err := l.evaluate(ctx, SplitValidation, l.validator, l.seed.Child(credit.SeedValidation), l.s.Train.ValidationEpisodes)
+	e, err := l.evaluate(ctx, l.validator, starts{what: SplitValidation, seed: l.seed.Child(credit.SeedValidation), n: l.s.Train.ValidationEpisodes})
 	if err != nil {
 		return err
 	}

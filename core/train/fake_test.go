@@ -14,8 +14,10 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
@@ -106,22 +108,35 @@ func (a arrived) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation
 func settings() train.Settings {
 	s := train.Settings{
 		Seed: 3, Rollout: rollout.DefaultConfig(), Align: align.DefaultConfig(), Advantage: advantage.Default(),
-		Policy: learn.DefaultPolicyConfig(), PPO: learn.DefaultPPOConfig(), Train: train.DefaultConfig(),
-		Save: run.SaveConfig{Every: 50, Failed: true, Best: 1, Worst: 1},
+		Train: train.DefaultConfig(),
+		Save:  run.SaveConfig{Every: 50, Failed: true, Best: 1, Worst: 1},
 	}
 	s.Rollout.Groups, s.Rollout.Members, s.Rollout.Parallel = 6, 4, 2
-	s.Policy.Hidden, s.Policy.InitFanIn = []int{16}, 2
-	s.PPO.Minibatch, s.PPO.LearningRate, s.PPO.Entropy = 64, 0.01, 0.03
 	s.Train.Iterations, s.Train.EvaluateEvery, s.Train.CheckpointEvery = 9, 4, 2
 	s.Train.ValidationEpisodes, s.Train.TestEpisodes = 40, 60
 	return s
 }
 
+// network opens a small embedded network.
+func network(change func(*learn.PPOConfig)) func(context.Context, env.Spec, int) (policy.Learner, error) {
+	cfg, ppo := learn.DefaultPolicyConfig(), learn.DefaultPPOConfig()
+	cfg.Hidden, cfg.InitFanIn = []int{16}, 2
+	ppo.Minibatch, ppo.LearningRate, ppo.Entropy = 64, 0.01, 0.03
+	if change != nil {
+		change(&ppo)
+	}
+	return func(_ context.Context, spec env.Spec, updates int) (policy.Learner, error) {
+		in := learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}
+		return learn.NewAgent(cfg, &ppo, in, rl.Seed(3).Child(credit.SeedPolicy))
+	}
+}
+
 func deps() train.Deps {
 	return train.Deps{
-		OpenEnv: func(_ context.Context, split string, _ int) (env.Env, error) { return newCorridor(split), nil },
-		Rewards: []reward.Weighted{{Scorer: arrived{}, Weight: 1}},
-		Log:     slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		OpenPolicy: network(nil),
+		OpenEnv:    func(_ context.Context, split string, _ int) (env.Env, error) { return newCorridor(split), nil },
+		Rewards:    []reward.Weighted{{Scorer: arrived{}, Weight: 1}},
+		Log:        slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/credit"
-	"github.com/merit-rl/merit/core/learn"
-	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train/report"
 )
@@ -21,15 +19,21 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 		Stop: c.Stop, Iterations: c.Iteration, Best: c.Best.Iteration, EnvSteps: c.EnvSteps, Episodes: c.Episodes,
 		Outcomes: c.Outcomes, Rewards: l.dir.Manifest().Rewards,
 	}
-	untrained, trained, err := l.finalists(ctx)
+	best, err := run.ReadCheckpoint(l.dir.Path(), run.Best)
 	if err != nil {
 		return nil, err
 	}
-	before, err := l.test(ctx, "test baseline", untrained, &s.Baseline)
+	if err := l.learner.Load(ctx, nil); err != nil {
+		return nil, err
+	}
+	before, err := l.test(ctx, "test baseline", &s.Baseline)
 	if err != nil {
 		return nil, err
 	}
-	after, err := l.test(ctx, "test trained", trained, &s.Trained)
+	if err := l.load(ctx, best); err != nil {
+		return nil, err
+	}
+	after, err := l.test(ctx, "test trained", &s.Trained)
 	if err != nil {
 		return nil, err
 	}
@@ -56,29 +60,11 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	return s, l.dir.WriteReport(html)
 }
 
-// finalists returns the untrained policy, made again from the seed, and the
-// policy of the best checkpoint.
-func (l *loop) finalists(ctx context.Context) (untrained, trained *learn.Policy, err error) {
-	spec, err := l.spec(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	if untrained, err = Untrained(l.s, spec); err != nil {
-		return nil, nil, err
-	}
-	best, err := run.ReadCheckpoint(l.dir.Path(), run.Best)
-	if err != nil {
-		return nil, nil, err
-	}
-	trained, err = Trained(l.s, spec, best)
-	return untrained, trained, err
-}
-
-// test plays the test split twice with p: by sampling, which is what training
+// test plays the test split twice: by sampling, which is what training
 // improves, and greedily. It returns the sampled episodes, and stores their
 // trajectories before the next are played: a test is larger than an iteration.
-func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *run.Result) ([]episode, error) {
-	sampled, err := l.testOnce(ctx, what, p)
+func (l *loop) test(ctx context.Context, what string, result *run.Result) ([]episode, error) {
+	sampled, err := l.testOnce(ctx, what, false)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +72,7 @@ func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *r
 		return nil, err
 	}
 	sampled.trajectories = nil
-	greedy, err := l.testOnce(ctx, what+" greedy", p.Greedy())
+	greedy, err := l.testOnce(ctx, what+" greedy", true)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +81,11 @@ func (l *loop) test(ctx context.Context, what string, p *learn.Policy, result *r
 	return sampled.episodes, nil
 }
 
-func (l *loop) testOnce(ctx context.Context, what string, p policy.Policy) (e *evaluation, err error) {
-	c, err := l.newCollector(SplitTest, p)
+func (l *loop) testOnce(ctx context.Context, what string, greedy bool) (e *evaluation, err error) {
+	c, err := l.newCollector(SplitTest)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	return l.evaluate(ctx, what, c, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes)
+	return l.evaluate(ctx, c, starts{what, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes, greedy})
 }

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/merit-rl/merit/core/credit"
-	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
@@ -51,7 +51,7 @@ func (it *iteration) played(groups []*rl.Group, s rollout.Stats) {
 // learned fills the line from the batch of an iteration, of which played
 // episodes were collected, those that resampling dropped too, and from what
 // the learner made of it.
-func (it *iteration) learned(b *credit.Batch, played int, success float64, u *learn.Stats) {
+func (it *iteration) learned(b *credit.Batch, played int, success float64, u *policy.Stats) {
 	it.line.Rollout = rolloutMetrics(b, played, success)
 	it.line.Outcomes = map[string]int{}
 	for _, c := range b.Counts() {
@@ -62,6 +62,7 @@ func (it *iteration) learned(b *credit.Batch, played int, success float64, u *le
 	it.line.Update = &run.Update{
 		Loss: u.Loss, KL: u.KL, Entropy: u.Entropy, ClipFraction: u.ClipFraction, GradNorm: u.GradNorm,
 		ValueLoss: u.ValueLoss, LearningRate: u.LearningRate, Minibatches: u.Minibatches,
+		Sequences: u.Sequences, Tokens: u.Tokens, Ratio: u.Ratio, Drift: u.Drift, DriftMax: u.DriftMax,
 	}
 }
 

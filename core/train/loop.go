@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -24,8 +22,7 @@ type loop struct {
 	dir  *run.Dir
 	seed rl.Seed
 
-	policy    *learn.Policy
-	learner   *learn.Learner
+	learner   policy.Learner
 	collector *rollout.Collector // plays the train split
 	validator *rollout.Collector // plays the validation split
 	credit    credit.Pipeline    // of training
@@ -35,15 +32,6 @@ type loop struct {
 }
 
 func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, error) {
-	if deps.Log == nil {
-		deps.Log = slog.New(slog.DiscardHandler)
-	}
-	if deps.Progress == nil {
-		deps.Progress = Quiet{}
-	}
-	if s.PPO.Schedule.Updates == 0 {
-		s.PPO.Schedule.Updates = max(s.Train.Iterations, s.PPO.Schedule.WarmUp+1)
-	}
 	l := &loop{s: s, deps: deps, dir: dir, seed: rl.Seed(s.Seed)}
 	l.scoring = credit.Pipeline{Rewards: reward.NewPool(deps.Rewards, s.Rollout.Parallel), Align: s.Align}
 	l.credit = l.scoring
@@ -53,16 +41,12 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	if err != nil {
 		return nil, err
 	}
-	if l.policy, err = Untrained(s, spec); err != nil {
+	if l.learner, err = deps.OpenPolicy(ctx, spec, s.Train.Iterations); err != nil {
 		return nil, err
 	}
-	if l.learner, err = learn.NewLearner(s.PPO, l.policy); err != nil {
-		return nil, err
+	if l.collector, err = l.newCollector(SplitTrain); err == nil {
+		l.validator, err = l.newCollector(SplitValidation)
 	}
-	if l.collector, err = l.newCollector(SplitTrain, l.policy); err != nil {
-		return nil, err
-	}
-	l.validator, err = l.newCollector(SplitValidation, l.policy)
 	return l, err
 }
 
@@ -75,9 +59,9 @@ func (l *loop) spec(ctx context.Context) (env.Spec, error) {
 	return e.Spec(), e.Close()
 }
 
-func (l *loop) newCollector(split string, p policy.Policy) (*rollout.Collector, error) {
+func (l *loop) newCollector(split string) (*rollout.Collector, error) {
 	open := func(ctx context.Context, worker int) (env.Env, error) { return l.deps.OpenEnv(ctx, split, worker) }
-	return rollout.New(l.s.Rollout, open, p, rollout.WithLogger(l.deps.Log.With("split", split)))
+	return rollout.New(l.s.Rollout, open, l.learner, rollout.WithLogger(l.deps.Log.With("split", split)))
 }
 
 func (l *loop) close() error {
@@ -86,6 +70,9 @@ func (l *loop) close() error {
 		if c != nil {
 			errs = append(errs, c.Close())
 		}
+	}
+	if l.learner != nil {
+		errs = append(errs, l.learner.Close())
 	}
 	return errors.Join(errs...)
 }

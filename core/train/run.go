@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
@@ -18,11 +19,30 @@ import (
 
 // Run trains a policy into dir and returns the summary that it wrote there. It
 // begins where dir's last checkpoint stands; what it writes in the end is the
-// same, byte for byte but for the wall clock, however often it was killed.
+// same, byte for byte but for the wall clock, however often it was killed. A
+// policy that is lost on the way is opened again, Config.Restarts times, and
+// the run goes on as one that was killed there.
 //
 // When ctx ends, Run returns soon, with a *fault.Error of kind Interrupted
 // that says how to go on; the last checkpoint stays.
 func Run(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*run.Summary, error) {
+	if deps.Log == nil {
+		deps.Log = slog.New(slog.DiscardHandler)
+	}
+	if deps.Progress == nil {
+		deps.Progress = Quiet{}
+	}
+	for restarts := 0; ; restarts++ {
+		summary, err := attempt(ctx, s, deps, dir)
+		if restarts == s.Train.Restarts || !errors.Is(err, fault.Of(fault.Learner, "")) || !fault.Retryable(err) {
+			return summary, err
+		}
+		deps.Log.WarnContext(ctx, "the policy was lost; the run goes on from its last checkpoint", "cause", err)
+	}
+}
+
+// attempt is one life of the policy.
+func attempt(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*run.Summary, error) {
 	l, err := newLoop(ctx, s, deps, dir)
 	if err == nil {
 		var summary *run.Summary
@@ -48,7 +68,7 @@ func (l *loop) run(ctx context.Context) (*run.Summary, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.record(it); err != nil {
+		if err := l.record(ctx, it); err != nil {
 			return nil, err
 		}
 	}
@@ -62,19 +82,19 @@ func (l *loop) begin(ctx context.Context) error {
 		return err
 	}
 	if checkpoint != nil {
-		return l.restore(checkpoint)
+		return l.restore(ctx, checkpoint)
 	}
 	it := newIteration(0, l.cursor)
 	if err := l.validate(ctx, it); err != nil {
 		return err
 	}
 	it.lap(&it.line.Time.Validate)
-	return l.record(it)
+	return l.record(ctx, it)
 }
 
 // record ends an iteration: its episodes and its line are written, the run
 // stands behind it, and a checkpoint is saved when one is due.
-func (l *loop) record(it *iteration) error {
+func (l *loop) record(ctx context.Context, it *iteration) error {
 	line, c := &it.line, &it.cursor
 	it.starts.Iteration = line.Iteration
 	if err := errors.Join(l.dir.SaveEpisodes(it.kept), l.dir.RecordStarts(it.starts)); err != nil {
@@ -96,7 +116,7 @@ func (l *loop) record(it *iteration) error {
 	l.cursor = *c
 	l.deps.Progress.Iterated(*line, l.s.Train.Iterations)
 	if line.Best || c.Stop != "" || c.Iteration%l.s.Train.CheckpointEvery == 0 {
-		return l.checkpoint()
+		return l.checkpoint(ctx)
 	}
 	return nil
 }

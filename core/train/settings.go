@@ -7,21 +7,19 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Settings are what a run is a function of, beside the environment and the
-// reward modules.
+// Settings are what a run is a function of, beside the environment, the policy
+// and the rewards.
 type Settings struct {
 	Seed      uint64
 	Rollout   rollout.Config
 	Align     align.Config
 	Advantage advantage.Config
-	Policy    learn.PolicyConfig
-	PPO       learn.PPOConfig
 	Train     Config
 	Save      run.SaveConfig
 }
@@ -31,6 +29,10 @@ type Deps struct {
 	// OpenEnv starts an environment that plays a split, for a worker numbered
 	// from 0. The context bounds the start only.
 	OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
+	// OpenPolicy makes the policy that is to learn, untrained, for an
+	// environment of spec. Its Learn will be called updates times at most. The
+	// context bounds the start only.
+	OpenPolicy func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error)
 	// Rewards are the parts of the reward, at least one.
 	Rewards []reward.Weighted
 	Log     *slog.Logger // nil = none

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/credit"
-	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 )
@@ -47,18 +46,19 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	t.Align = batch.Aligning.Seconds()
 	t.Advantage -= t.Align
 
-	samples, err := learn.SamplesFrom(&batch.Batch, &batch.Credit)
+	stale := dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
+	stats, err := l.learner.Learn(ctx, batch.Experience(), l.seed.Path(credit.SeedUpdate, uint64(n)))
 	if err != nil {
 		return nil, err
 	}
-	stats, err := l.learner.Update(ctx, samples, l.seed.Path(credit.SeedUpdate, uint64(n)))
-	if err != nil {
+	if err := l.learner.Publish(ctx); err != nil {
 		return nil, err
 	}
 	it.lap(&t.Update)
 
 	before := l.cursor.Episodes
 	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train.SuccessScore, &stats)
+	it.line.Rollout.Stale = stale
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record)
 
@@ -93,4 +93,16 @@ func skipZero(b *credit.Batch) {
 			b.Credit.Weight[i] = 0
 		}
 	}
+}
+
+// dropStale takes the weight of steps that were decided by weights more than
+// most updates older than version, and returns how many there were.
+func dropStale(b *credit.Batch, version uint64, most int) (n int) {
+	for i, s := range b.Steps {
+		if s.PolicyVersion+uint64(most) < version {
+			b.Credit.Weight[i] = 0
+			n++
+		}
+	}
+	return n
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -140,9 +141,10 @@ func TestEarlyStop(t *testing.T) {
 	require.Equal(t, 1, summary.Iterations)
 
 	s = settings()
-	s.PPO.LearningRate = 1e-12 // nothing improves
+	idle := deps()
+	idle.OpenPolicy = network(func(c *learn.PPOConfig) { c.LearningRate = 1e-12 }) // nothing improves
 	s.Train.EvaluateEvery, s.Train.Patience = 1, 3
-	summary, err = trainIn(t.Context(), t, t.TempDir(), s, deps(), false)
+	summary, err = trainIn(t.Context(), t, t.TempDir(), s, idle, false)
 	require.NoError(t, err)
 	require.Equal(t, run.StopPlateau, summary.Stop)
 	require.Equal(t, 3, summary.Iterations)
@@ -254,8 +256,9 @@ func TestSkipZero(t *testing.T) {
 	path := t.TempDir()
 	s := settings()
 	s.Train.Iterations, s.Train.EvaluateEvery, s.Train.SkipZero = 40, 10, true
-	s.PPO.Minibatch = 16
-	summary, err := trainIn(t.Context(), t, path, s, deps(), false)
+	d := deps()
+	d.OpenPolicy = network(func(c *learn.PPOConfig) { c.Minibatch = 16 })
+	summary, err := trainIn(t.Context(), t, path, s, d, false)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, summary.Trained.Success, 0.85)
 	metrics, err := run.ReadMetrics(path)

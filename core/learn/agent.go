@@ -1,0 +1,106 @@
+package learn
+
+import (
+	"context"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Agent is the embedded network and what improves it: a policy.Learner of this
+// process.
+type Agent struct {
+	*Policy
+	learner *Learner  // nil if it only acts
+	initial []float32 // parameters before the first Learn
+}
+
+var _ policy.Learner = (*Agent)(nil)
+
+// NewAgent makes the network that cfg describes for an environment, a function
+// of cfg, in and seed, and a learner with the settings ppo for it. Without
+// them it only acts, and loads what an agent with other settings has saved.
+func NewAgent(cfg PolicyConfig, ppo *PPOConfig, in Input, seed rl.Seed) (*Agent, error) {
+	p, err := NewPolicy(cfg, in, seed)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{Policy: p, initial: slices.Clone(p.params)}
+	if ppo != nil {
+		a.learner, err = NewLearner(*ppo, p)
+	}
+	return a, err
+}
+
+// Spec implements policy.Learner.
+func (a *Agent) Spec() policy.Spec { return policy.Spec{Name: "embedded", Learns: a.learner != nil} }
+
+// Learn implements policy.Learner. On an error the agent is as before the call.
+func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (policy.Stats, error) {
+	if a.learner == nil {
+		return policy.Stats{}, &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy was made to act, not to learn",
+			Hint: "this is a bug of Merit; please report it",
+		}
+	}
+	samples, err := SamplesFrom(e)
+	if err != nil {
+		return policy.Stats{}, err
+	}
+	s, err := a.learner.Update(ctx, samples, seed)
+	return policy.Stats{
+		Loss: s.Loss, KL: s.KL, Entropy: s.Entropy, ClipFraction: s.ClipFraction, GradNorm: s.GradNorm,
+		ValueLoss: s.ValueLoss, LearningRate: s.LearningRate, Minibatches: s.Minibatches,
+	}, err
+}
+
+// Publish implements policy.Learner: inference and learner share parameters.
+func (a *Agent) Publish(context.Context) error { return nil }
+
+// Save implements policy.Learner.
+func (a *Agent) Save(context.Context, string) ([]byte, error) {
+	if a.learner == nil {
+		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "a policy that does not learn has nothing to save"}
+	}
+	return a.learner.Snapshot().MarshalBinary()
+}
+
+// Load implements policy.Learner.
+func (a *Agent) Load(_ context.Context, state []byte) error {
+	if state == nil {
+		a.reset()
+		return nil
+	}
+	var s State
+	if err := s.UnmarshalBinary(state); err != nil {
+		return err
+	}
+	if a.learner == nil {
+		return a.Policy.Load(s)
+	}
+	return a.learner.Restore(s)
+}
+
+// reset puts the agent where it was made.
+func (a *Agent) reset() {
+	copy(a.params, a.initial)
+	a.version.Store(0)
+	if l := a.learner; l != nil {
+		clear(l.adam.first)
+		clear(l.adam.second)
+		l.adam.steps = 0
+		if l.reference != nil {
+			copy(l.reference, a.initial)
+		}
+	}
+}
+
+// Close implements policy.Learner.
+func (a *Agent) Close() error {
+	if a.learner == nil {
+		return nil
+	}
+	return a.learner.Close()
+}
