@@ -31,9 +31,10 @@ type Config struct {
 	Align align.Config `yaml:"align" json:"align"`
 	// Advantage chooses how credit is assigned.
 	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
-	// Policy lays out the embedded network.
-	Policy learn.PolicyConfig `yaml:"policy" json:"policy"`
-	// PPO says how the policy is updated.
+	// Policy is who acts and learns: the embedded network, which most of its
+	// keys lay out, or a plug-in.
+	Policy Policy `yaml:"policy" json:"policy"`
+	// PPO says how the embedded network is updated.
 	PPO learn.PPOConfig `yaml:"ppo" json:"ppo"`
 	// Train says how long a run is, how it is judged and when it stops.
 	Train train.Config `yaml:"train" json:"train"`
@@ -99,7 +100,7 @@ func DefaultConfig() *Config {
 		Rollout:   rollout.DefaultConfig(),
 		Align:     align.DefaultConfig(),
 		Advantage: advantage.Default(),
-		Policy:    learn.DefaultPolicyConfig(),
+		Policy:    defaultPolicy(),
 		PPO:       learn.DefaultPPOConfig(),
 		Train:     train.DefaultConfig(),
 		Save:      run.DefaultSaveConfig(),
@@ -123,7 +124,6 @@ func (e Environment) Host(split string) (host.Config, error) {
 // Settings returns what the training loop needs of c.
 func (c *Config) Settings() train.Settings {
 	return train.Settings{
-		Seed: c.Seed, Rollout: c.Rollout, Align: c.Align, Advantage: c.Advantage,
-		Policy: c.Policy, PPO: c.PPO, Train: c.Train, Save: c.Save,
+		Seed: c.Seed, Rollout: c.Rollout, Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save,
 	}
 }

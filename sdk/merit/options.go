@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/train"
 )
@@ -17,6 +18,7 @@ type options struct {
 	log      *slog.Logger
 	progress train.Reporter
 	open     OpenEnv
+	policy   OpenPolicy
 	scorers  []reward.Weighted
 	getenv   func(string) string
 	refused  func(module string, err error) error
@@ -45,6 +47,16 @@ type OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error
 // WithEnvironment plays an environment of this process in place of the
 // configuration's plug-in, which may then be empty.
 func WithEnvironment(open OpenEnv) Option { return func(o *options) { o.open = open } }
+
+// OpenPolicy makes an untrained policy for an environment of spec. It is asked
+// to learn at most updates times; -1 means that it only acts, or loads what
+// another has saved. What it decides and learns must be a function of its
+// settings and of what it is given. The context bounds the start only.
+type OpenPolicy func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error)
+
+// WithPolicy trains and plays a policy of this process in place of the
+// configuration's.
+func WithPolicy(open OpenPolicy) Option { return func(o *options) { o.policy = open } }
 
 // WithScorer adds a scorer of this process to the configuration's rewards,
 // which may then be empty. A scorer that runs outside the sandbox is trusted:

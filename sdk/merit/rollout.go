@@ -11,7 +11,6 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -25,14 +24,13 @@ const RolloutProgress = "rollout"
 
 // RolloutOptions say who plays what.
 type RolloutOptions struct {
-	// Policy plays, if it is set. Checkpoint and Greedy are for the embedded
-	// network, and an error with it.
+	// Policy plays, if it is set, in place of the configuration's. Checkpoint
+	// is an error with it.
 	Policy policy.Policy
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
 	// checkpoints folder of one. Without it the untrained policy plays.
 	Checkpoint string
-	// Greedy lets the embedded network take the likeliest action instead of
-	// sampling.
+	// Greedy asks the policy for the likeliest action instead of sampling.
 	Greedy bool
 	// Split is train (the default), validation or test.
 	Split string
@@ -66,8 +64,8 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	if !slices.Contains(train.Splits(), o.Split) {
 		return nil, misuse(fmt.Sprintf("%q is not a split", o.Split), "use train, validation or test")
 	}
-	if o.Policy != nil && (o.Checkpoint != "" || o.Greedy) {
-		return nil, misuse("a policy of the program plays, and a checkpoint or greedy was asked for", "set RolloutOptions.Policy alone, or omit it")
+	if o.Policy != nil && o.Checkpoint != "" {
+		return nil, misuse("a policy of the program plays, and a checkpoint was asked for", "set one of RolloutOptions.Policy and Checkpoint")
 	}
 	if o.Groups < 0 {
 		return nil, misuse(fmt.Sprintf("%d groups cannot be played", o.Groups), "ask for 1 or more, or 0 for rollout.groups")
@@ -76,9 +74,12 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		o.Groups = s.Config.Rollout.Groups
 	}
 	if o.Policy == nil {
-		if o.Policy, err = s.policy(o); err != nil {
+		p, err := s.player(ctx, o.Checkpoint)
+		if err != nil {
 			return nil, err
 		}
+		defer func() { err = errors.Join(err, p.Close()) }()
+		o.Policy = p
 	}
 	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
 	collector, err := rollout.New(s.Config.Rollout, open, o.Policy, rollout.WithLogger(s.options.log))
@@ -92,7 +93,7 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	for first := 0; first < o.Groups; first += cfg.Groups {
 		plan := rollout.Plan{
 			Seed: rl.Seed(s.Config.Seed).Child(credit.SeedRollout), FirstGroup: first,
-			Groups: min(cfg.Groups, o.Groups-first), Prefix: o.Split + "-",
+			Groups: min(cfg.Groups, o.Groups-first), Prefix: o.Split + "-", Greedy: o.Greedy,
 		}
 		groups, _, err := collector.Collect(ctx, plan, func(p rollout.Progress) {
 			s.options.progress.Collecting(RolloutProgress, first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
@@ -131,36 +132,6 @@ func (r *Rollout) add(t *rl.Trajectory) {
 	if n := r.Outcomes[string(reward.Scored)]; t.Outcome == string(reward.Scored) {
 		r.Score += (t.Evaluation.Score - r.Score) / float64(n)
 	}
-}
-
-// policy makes the embedded network, untrained or as a checkpoint has it.
-func (s *Session) policy(o RolloutOptions) (policy.Policy, error) {
-	var p *learn.Policy
-	var err error
-	if o.Checkpoint == "" {
-		p, err = train.Untrained(s.Config.Settings(), s.spec())
-	} else {
-		p, err = s.trained(o.Checkpoint)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case o.Greedy:
-		return p.Greedy(), nil
-	}
-	return p, nil
-}
-
-func (s *Session) trained(path string) (*learn.Policy, error) {
-	dir, name, err := SplitCheckpoint(path)
-	if err != nil {
-		return nil, err
-	}
-	checkpoint, err := run.ReadCheckpoint(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	return train.Trained(s.Config.Settings(), s.spec(), checkpoint)
 }
 
 // SplitCheckpoint returns the run directory and the checkpoint's name that path

@@ -117,13 +117,13 @@ func TestContradictoryOptions(t *testing.T) {
 	s := open(t, small())
 	_, noDir := s.Train(t.Context(), merit.TrainOptions{})
 	_, both := s.Train(t.Context(), merit.TrainOptions{Dir: t.TempDir(), Resume: true, Overwrite: true})
-	_, players := s.Rollout(t.Context(), merit.RolloutOptions{Policy: right{}, Greedy: true}, nil)
+	_, players := s.Rollout(t.Context(), merit.RolloutOptions{Policy: right{}, Checkpoint: "run"}, nil)
 	_, fewer := s.Rollout(t.Context(), merit.RolloutOptions{Groups: -1}, nil)
 	_, scorers := merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor), merit.WithScorer(nil, 1), merit.WithScorer(arrived{}, math.NaN()))
 	for err, want := range map[error]string{
 		noDir:   "a run needs a directory",
 		both:    "a run is either resumed or replaced",
-		players: "a policy of the program plays, and a checkpoint or greedy was asked for",
+		players: "a policy of the program plays, and a checkpoint was asked for",
 		fewer:   "-1 groups cannot be played",
 		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN",
 	} {

@@ -62,7 +62,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		}
 	}()
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: s.OpenEnv, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: s.OpenEnv, OpenPolicy: cfg.openPolicy(&s.options), Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 

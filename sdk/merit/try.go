@@ -65,8 +65,11 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if len(s.Config.Policy.Validate()) > 0 {
 		return nil // likewise
 	}
-	_, err := train.Untrained(s.Config.Settings(), s.spec())
-	return err
+	p, err := s.Config.openPolicy(o)(ctx, s.spec(), -1)
+	if err != nil {
+		return err
+	}
+	return p.Close()
 }
 
 // score lets each part score the sample. What the author decides, a score,
