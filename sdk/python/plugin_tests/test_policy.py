@@ -134,6 +134,16 @@ class Wire(unittest.TestCase):
 
 
 class Alone(unittest.TestCase):
+    # Promise: the example of the README works; a policy that does not learn says so.
+    def test_example(self):
+        host = Host(sys.executable, "-B", os.path.join(os.path.dirname(__file__), "greeter.py"))
+        self.addCleanup(host.close)
+        reply = host.call("Configure", policy_pb2.PolicyRequest(options=b'{"greeting": "Hi"}'), policy_pb2.PolicyReply)
+        self.assertFalse(reply.spec.learns)
+        stream = Stream(host)
+        stream.send(id=1, text="you")
+        self.assertEqual(stream.take(1)[1].decision.raw, "Hi, you")
+
     # Promise: started by hand, a plug-in says what it is and leaves.
     def test_by_hand(self):
         env = {k: v for k, v in os.environ.items() if k != "MERIT_PLUGIN"}
