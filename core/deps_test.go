@@ -31,6 +31,7 @@ var table = []row{
 	{"core/testneeds", nil, "for tests only"},
 	{"core/env", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
 	{"core/policy", []string{"core/rl", "core/fault"}, "the interface a rollout needs"},
+	{"core/action", []string{"core/rl", "core/fault"}, "what a model said → the noun; knows no environment and no policy"},
 	{"core/reward", []string{"core/rl", "core/fault", "core/processors"}, "the interface a scoring pool needs"},
 	{"core/advantage", []string{"core/fault"}, "estimators are slice functions; core/fault has the words for a wrong setting"},
 	{"core/advantage/rowio", []string{"core/advantage", "core/fault", "core/jsonl"}, "the estimators' rows as files"},
