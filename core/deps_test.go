@@ -59,6 +59,8 @@ var table = []row{
 	{"sdk/conformance/guests", []string{"sdk/reward"}, "written as a user's are"},
 	{"plugins/host", []string{"core/fault", "core/env", "sdk/plugin/proto", "sdk/plugin/wire"}, "the other side of the contract; gives plain interfaces"},
 	{"plugins", []string{"sdk/plugin"}, "a shipped plug-in is written as a user's is"},
+	{"plugins/openai/chat", []string{"core/rl", "core/fault"}, "the client of model servers, for the plug-in and for judges in this process"},
+	{"plugins/openai/chat/chattest", []string{"core/rl", "core/testneeds"}, "servers for the tests of what asks models"},
 	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},
 	{"examples", []string{"sdk"}, "written as a user's are"},
 }

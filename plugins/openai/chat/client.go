@@ -1,0 +1,102 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Client asks one model. Its methods may be called from several goroutines at
+// once.
+type Client struct {
+	config Config
+	key    string
+	where  string // model and host, for errors
+	http   *http.Client
+	slots  chan struct{} // a place for each request under way
+	rate   *pace
+	meter  *meter
+	shelf  *shelf
+}
+
+// New returns a client. It talks to nobody yet; see Served. The error joins
+// everything that is wrong with config.
+func New(config Config) (*Client, error) {
+	problems := config.Validate()
+	key, err := config.key()
+	if err != nil {
+		problems = append(problems, err)
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	config.URL = strings.TrimRight(config.URL, "/")
+	u, err := url.Parse(config.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{
+		config: config,
+		key:    key,
+		where:  plain(config.Model, 100) + " at " + u.Host,
+		http:   newHTTP(config.MaxConcurrent),
+		slots:  make(chan struct{}, config.MaxConcurrent),
+		rate:   newPace(config.RequestsPerMinute, config.TokensPerMinute),
+		meter:  &meter{budget: config.Budget},
+		shelf:  newShelf(config.Cassettes),
+	}, nil
+}
+
+// Close ends idle connections. Requests under way end with their contexts.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Totals returns what the client has used so far.
+func (c *Client) Totals() Totals { return c.meter.read() }
+
+// Complete asks for the next message of a conversation. Errors are
+// *fault.Error, see the package comment.
+func (c *Client) Complete(ctx context.Context, q Request) (*Response, error) {
+	body, err := c.encode(&q)
+	if err != nil {
+		return nil, err
+	}
+	if c.shelf == nil {
+		r, _, f := c.ask(ctx, &q, body)
+		return result(r, f)
+	}
+	name := nameOf(body)
+	release, err := c.shelf.claim(ctx, name)
+	if err != nil {
+		return nil, c.ended(ctx, "waiting for an identical request")
+	}
+	defer release()
+	if a, err := c.shelf.play(name); err != nil {
+		return nil, err
+	} else if a != nil {
+		r, f := c.read(a, &q)
+		if f == nil {
+			r.Replayed = true
+			c.meter.replayed()
+		}
+		return result(r, f)
+	}
+	r, a, f := c.ask(ctx, &q, body)
+	if f == nil || errors.Is(f, ErrContext) {
+		if err := c.shelf.record(name, body, a); err != nil {
+			return nil, err
+		}
+	}
+	return result(r, f)
+}
+
+// result makes an error of f that is nil if f is.
+func result(r *Response, f *fault.Error) (*Response, error) {
+	if f != nil {
+		return nil, f
+	}
+	return r, nil
+}

@@ -1,0 +1,119 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// ask sends a request until it is answered, or fails for good, or has been
+// retried often enough.
+func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *answer, *fault.Error) {
+	if f := c.spent(); f != nil {
+		return nil, nil, f
+	}
+	var r *Response
+	a, f := c.persist(ctx, func() (*answer, *fault.Error) {
+		if err := c.rate.wait(ctx, q.estimate(body)); err != nil {
+			return nil, c.late(ctx, err)
+		}
+		a, f := c.exchange(ctx, "/chat/completions", body)
+		if f != nil {
+			return a, f
+		}
+		r, f = c.read(a, q)
+		if r != nil {
+			c.meter.used(r.Usage)
+			c.rate.settle(r.Usage, q.estimate(body))
+		}
+		return a, f
+	})
+	if f != nil {
+		return nil, a, f
+	}
+	c.meter.answered()
+	return r, a, nil
+}
+
+// persist calls try, which holds a slot meanwhile, until it succeeds, fails for
+// good, or has failed once more than there are retries.
+func (c *Client) persist(ctx context.Context, try func() (*answer, *fault.Error)) (*answer, *fault.Error) {
+	for attempt := 0; ; attempt++ {
+		select {
+		case c.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil, c.ended(ctx, "waiting for max_concurrent")
+		}
+		a, f := try()
+		<-c.slots
+		if f == nil || !f.Retry || ctx.Err() != nil {
+			return a, f
+		}
+		if attempt == c.config.Retries {
+			if attempt > 0 {
+				f.What += fmt.Sprintf(", at attempt %d too", attempt+1)
+			}
+			return a, f
+		}
+		asked := time.Duration(0)
+		if a != nil {
+			asked = after(a.retryAfter, time.Now())
+		}
+		if asked > c.config.MaxBackoff {
+			f.What += fmt.Sprintf(", and asks to wait for %v", asked.Round(time.Second))
+			f.Hint = "come back later, or raise max_backoff; " + f.Hint
+			return a, f
+		}
+		if !pause(ctx, c.backoff(attempt, asked, rand.Float64())) {
+			return a, f
+		}
+		c.meter.retried()
+	}
+}
+
+// backoff is the wait after a failed attempt (0, 1, …): a doubling one, up to
+// half of it left to chance, which is in [0, 1); or what the server asked for
+// and up to a quarter more, so that not all come back at once.
+func (c *Client) backoff(attempt int, asked time.Duration, chance float64) time.Duration {
+	if asked > 0 {
+		return asked + time.Duration(chance*float64(asked)/4)
+	}
+	wait := math.Min(float64(c.config.Backoff)*math.Pow(2, float64(attempt)), float64(c.config.MaxBackoff))
+	return time.Duration(wait * (1 - chance/2))
+}
+
+// after reads Retry-After, which is seconds or a date; 0 is no wish.
+func after(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseFloat(header, 64); err == nil {
+		if !(seconds > 0) {
+			return 0
+		}
+		const most = 1e6
+		return time.Duration(math.Min(seconds, most) * float64(time.Second))
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(date.Sub(now), 0)
+	}
+	return 0
+}
+
+// pause waits, unless ctx ends before.
+func pause(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
