@@ -1,0 +1,1 @@
+"""A policy that samples and learns over the Tinker API."""

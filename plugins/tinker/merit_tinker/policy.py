@@ -1,0 +1,222 @@
+"""The policy: prompts to the service, answers back, updates, checkpoints."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import math
+from typing import Any
+
+from merit_plugin import Decision, Fault, Faults, Policy, Request, Sequence, Setup, Spec, Stats, problem
+
+from .options import Options
+
+SEEDS = 2**31 - 1  # the service's seeds are 31 bits
+
+
+class TinkerPolicy(Policy):
+    """Weights that a Tinker service holds: a LoRA adapter to be trained, or the base
+    model as it is as long as nothing is to be learnt and nothing was loaded."""
+
+    def __init__(self, options: Options, setup: Setup):
+        super().__init__(options, setup)
+        self.base_model = options.base_model
+        self._published = 0  # version of the sampler's weights
+        self._sampler: Any = None  # None = the weights are newer than every sampler
+        self._adapter = setup.learn  # whether there are weights of our own
+        self._making: asyncio.Task | None = None  # of the sampler
+        self._slots = asyncio.Semaphore(options.concurrency)
+        self._saved: set[tuple[str, str]] = set()
+
+    async def describe(self) -> Spec:
+        """Connects and refuses what cannot work, all of it at once. The weights come
+        with the first request that needs them: another process may yet have to
+        give its slot back."""
+        problems = list(self.options.check_learning()) if self.setup.learn else []
+        # The client and the tokenizers take seconds to import.
+        from .service import Service
+
+        self._service = Service(self.options, self.setup.seed % SEEDS)
+        try:
+            problems += self._choose(await self._service.models())
+            prompts = await asyncio.to_thread(self._load_prompts)
+        except Fault as fault:
+            raise Faults([*problems, fault]) from None
+        if problems:
+            raise Faults(problems)
+        self.prompts = prompts
+        self._stop = self._stops()
+        return Spec(learns=True, model=self.base_model, tokenizer=prompts.digest(), context=self.context)
+
+    def _choose(self, offered: list) -> list[Fault]:
+        """Settles model and context by what the service offers."""
+        names = [m.model_name for m in offered if m.model_name]
+        if not self.base_model and len(names) == 1:
+            self.base_model = names[0]
+        if not self.base_model:
+            return [problem("base_model", "is missing", "the service offers " + (", ".join(names[:20]) or "no model"))]
+        if names and self.base_model not in names:
+            near = difflib.get_close_matches(self.base_model, names, 1)
+            return [problem("base_model", f"the service does not offer {self.base_model!r}", f"did you mean {near[0]!r}?" if near else "it offers " + ", ".join(names[:20]))]
+        known = next((m.max_context_length for m in offered if m.model_name == self.base_model), None)
+        self.context = self.options.context or known or 0
+        return []
+
+    def _load_prompts(self) -> Any:
+        from .prompt import Prompts, find, load_tokenizer, positions
+
+        name = find(self.options.tokenizer or self.base_model)
+        tokenizer = load_tokenizer(name)
+        if not self.context:
+            self.context = positions(name) or (tokenizer.model_max_length if tokenizer.model_max_length < 1 << 24 else 0)
+        return Prompts(tokenizer, self.options.chat_template, self.options.prefill, self.setup.tools)
+
+    def _stops(self) -> list:
+        """Ids; with texts of the user's, everything as texts: a service takes
+        either."""
+        if not self.options.stop:
+            return self.prompts.stops
+        return [*self.options.stop, *(self.prompts.tokenizer.decode([i]) for i in self.prompts.stops)]
+
+    async def act(self, request: Request) -> Decision:
+        from tinker import types
+
+        prompt = self.prompts.build(request.messages, request.tokens, request.covered)
+        if self.context and len(prompt) + self.options.max_tokens > self.context:
+            return Decision(stop="context", version=self._published, info={"prompt_tokens": len(prompt)})
+        settings = types.SamplingParams(
+            max_tokens=self.options.max_tokens, seed=request.seed % SEEDS, stop=self._stop,
+            temperature=0.0 if request.greedy else self.options.temperature, top_p=self.options.top_p, top_k=self.options.top_k or -1,
+        )
+        async with self._slots:
+            sampler = await self._newest()
+            version = self._published
+            asked = asyncio.wrap_future(sampler.sample(prompt=types.ModelInput.from_ints(prompt), num_samples=1, sampling_params=settings))
+            answer = await self._service.watched(asked, "sampling")
+        return self._decision(prompt, answer, version)
+
+    def _decision(self, prompt: list[int], answer: Any, version: int) -> Decision:
+        if len(answer.sequences) != 1:
+            raise self._nonsense(f"{len(answer.sequences)} answers to one request")
+        said = answer.sequences[0]
+        tokens, probabilities = list(said.tokens), said.logprobs
+        if probabilities is None or len(probabilities) != len(tokens) or not tokens:
+            raise self._nonsense(f"{len(probabilities or [])} log-probabilities for {len(tokens)} tokens")
+        if not all(math.isfinite(p) and p < 1e-3 for p in probabilities):
+            raise self._nonsense("a log-probability that is not a number below 0", "numeric")
+        if not all(0 <= t < self.prompts.vocabulary for t in tokens):
+            raise self._nonsense(f"a token that the tokenizer does not have: it has {self.prompts.vocabulary}; set options.tokenizer to the model's own")
+        probabilities = [min(p, 0.0) for p in probabilities]
+        text = self.prompts.decode(prompt, tokens)
+        for stop in self.options.stop:
+            text = text.partition(stop)[0]
+        return Decision(
+            raw=self.options.prefill + text, prompt=prompt, tokens=tokens, log_probs=probabilities, log_prob=math.fsum(probabilities),
+            version=version, info={"finish": str(getattr(said.stop_reason, "value", said.stop_reason))},
+        )
+
+    def _nonsense(self, what: str, kind: str = "protocol") -> Fault:
+        hint = "use a lower learning rate" if kind == "numeric" else "use a service that the client tinker 0.25 can speak to, such as SkyRL 0.4"
+        return Fault(f"the service answered {what}", boundary="learner", kind=kind, where=self.options.url, hint=hint)
+
+    async def _newest(self) -> Any:
+        """The sampler of the newest weights. There is never another: sampling from
+        older ones makes SkyRL train on those. A request that is taken back does
+        not take back what all the others wait for."""
+        if self._sampler is None:
+            if self._making is None or self._making.done():
+                self._making = asyncio.create_task(self._make())
+            await asyncio.shield(self._making)
+        return self._sampler
+
+    async def _make(self) -> None:
+        if self._adapter and not self._service.held:
+            await self._service.renew(self.base_model)
+        self._sampler = await self._service.sampler("" if self._adapter else self.base_model)
+        self._published = self.version
+
+    async def learn(self, sequences: list[Sequence], seed: int) -> Stats:
+        from . import update
+
+        items = update.items(sequences)
+        await self._newest()  # a learner that has never acted has no weights yet
+        measure, rate, self._touched = update.Measure(self.options), self.options.rate(self.version, self.setup.updates), False
+        try:
+            for n, batch in enumerate(update.minibatches(items, self.options, seed)):
+                self._sampler = None
+                await self._step(update, batch, measure, rate, n == 0)
+        except Exception as e:
+            if not self._touched:
+                raise
+            fault = e if isinstance(e, Fault) else Fault(f"the update broke off: {type(e).__name__}: {e}", boundary="learner", kind="internal")
+            fault.retry = True  # gradients wait in the service, or some steps were made
+            self._service.lose(fault)
+            raise fault from e
+        self.version += 1
+        return measure.stats(items, rate)
+
+    async def _step(self, update: Any, batch: list, measure: Any, rate: float, first: bool) -> None:
+        """One optimiser step. Requests go one after another, each when the one
+        before is through: together they would be padded to each other's lengths,
+        and the same update would not always be the same numbers."""
+        from tinker import types
+
+        training, o, outputs = self._service.training, self.options, []
+        for data in update.requests(batch, o):
+            work = training.forward_backward(data, o.loss, update.clips(o))
+            answer = (await self._service.watched(work.result_async(), "computing gradients")).loss_fn_outputs
+            self._touched = True
+            if len(answer) != len(data):
+                raise self._nonsense(f"{len(answer)} results for {len(data)} sequences")
+            outputs += answer
+        for item, output in zip(batch, outputs):
+            measure.add(item, output, first)
+        adam = types.AdamParams(learning_rate=rate, beta1=o.beta1, beta2=o.beta2, eps=o.eps, weight_decay=o.weight_decay)
+        done = await self._service.watched(training.optim_step(adam).result_async(), "making a step")
+        measure.step(done.metrics)
+
+    async def publish(self) -> None:
+        await self._newest()
+
+    async def save(self, name: str) -> bytes:
+        await self._newest()
+        held = self._service.held
+        # A name serves once. Who saves again under it is on another way there.
+        free = next(n for n in (name, *(f"{name}-{i}" for i in range(2, 1 << 20))) if (held, n) not in self._saved)
+        self._saved.add((held, free))
+        done = await self._service.watched(self._service.training.save_state(free).result_async(), f"saving {free}")
+        return json.dumps({**self._origin(), "path": done.path, "model": held, "updates": self.version}, sort_keys=True).encode()
+
+    async def load(self, state: bytes) -> None:
+        saved = self._read(state) if state else {"path": "", "model": "", "updates": 0}
+        self._sampler, self._adapter = None, bool(state) or self.setup.learn
+        if self._adapter:
+            # A run has one trainer: what an earlier process of it held is free.
+            # An evaluation may stand beside the training, and takes nothing away.
+            await self._service.renew(self.base_model, saved["path"], saved["model"] if self.setup.learn else "")
+        self.version = saved["updates"]
+        await self._newest()
+
+    def _origin(self) -> dict:
+        return {"format": 1, "base_model": self.base_model, "lora_rank": self.options.lora_rank}
+
+    def _read(self, state: bytes) -> dict:
+        try:
+            saved = json.loads(state)
+            types = (isinstance(saved["path"], str), isinstance(saved["model"], str), type(saved["updates"]) is int, saved["path"].startswith("tinker://"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            types = (False,)
+        if not all(types):
+            raise Fault("the state is not one of this plug-in", boundary="storage", kind="corrupt", hint="resume from another checkpoint")
+        for key, value in self._origin().items():
+            if saved.get(key) != value:
+                raise Fault(
+                    f"the state was saved with {key} {saved.get(key)!r}, not {value!r}", boundary="config", kind="invalid",
+                    where=f"options.{key}", hint="resume with the options of the run",
+                )
+        return saved
+
+    async def close(self) -> None:
+        if service := getattr(self, "_service", None):
+            await service.close()
