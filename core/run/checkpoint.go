@@ -165,10 +165,35 @@ func (d *Dir) SaveCheckpoint(c *Checkpoint) error {
 	if err != nil {
 		return err
 	}
+	names := []string{Last}
 	if c.Cursor.Best.Iteration == c.Cursor.Iteration {
-		if err := writeFile(d.file(Checkpoints, Best), data); err != nil {
+		names = []string{Best, Last}
+	}
+	for _, name := range names {
+		if err := writeFile(d.file(Checkpoints, name), data); err != nil {
 			return err
 		}
 	}
-	return writeFile(d.file(Checkpoints, Last), data)
+	return d.nameWeights(c, names)
+}
+
+// maxNamed is how long a state may be that only names weights.
+const maxNamed = 16 << 10
+
+// nameWeights writes into the manifest which weights of an engine checkpoint c
+// stands for. A state that is a JSON object names them; any other holds them.
+func (d *Dir) nameWeights(c *Checkpoint, names []string) error {
+	for _, s := range c.Sections {
+		if len(s.Data) > maxNamed || !bytes.HasPrefix(s.Data, []byte("{")) || !json.Valid(s.Data) {
+			continue
+		}
+		if d.manifest.Checkpoints == nil {
+			d.manifest.Checkpoints = map[string]Saved{}
+		}
+		for _, name := range names {
+			d.manifest.Checkpoints[name] = Saved{Iteration: c.Cursor.Iteration, State: s.Data}
+		}
+		return d.writeJSON(ManifestFile, d.manifest)
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"time"
@@ -21,9 +22,19 @@ type Manifest struct {
 	Seed     uint64    `json:"seed"`
 	Rewards  []Module  `json:"rewards"`
 	Plugins  []Plugin  `json:"plugins"`
+	Policy   *Policy   `json:"policy,omitempty"` // of a plug-in; nil for the embedded network
 	// Resumed are the later sessions of the run, in order. What stands above
 	// is the first one's, and config.yaml is what the last one went on with.
 	Resumed []Session `json:"resumed,omitempty"`
+	// Checkpoints are the states of a policy whose weights an engine keeps: the
+	// last one, and the best. The engine must keep what they name.
+	Checkpoints map[string]Saved `json:"checkpoints,omitempty"`
+}
+
+// Saved is a checkpoint whose weights lie elsewhere.
+type Saved struct {
+	Iteration int             `json:"iteration"`
+	State     json.RawMessage `json:"state"` // as the policy gave it
 }
 
 // Session is a process that went on with a run.
@@ -59,6 +70,21 @@ type Plugin struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Digest  string `json:"digest"` // sha256:… of the executable
+}
+
+// Policy identifies a policy behind a plug-in.
+type Policy struct {
+	Plugin
+	Model     string `json:"model,omitempty"`     // whose weights act
+	Tokenizer string `json:"tokenizer,omitempty"` // its digest
+}
+
+// String gives what decides the run's bytes.
+func (p *Policy) String() string {
+	if p == nil {
+		return "the embedded network"
+	}
+	return fmt.Sprintf("%s %s, model %s, tokenizer %s", p.Name, p.Digest, p.Model, p.Tokenizer)
 }
 
 // Format is the version of the run directory that this program writes.
@@ -101,6 +127,9 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 				differs("reward "+r.Name, fmt.Sprintf("%s × %g", r.Digest, r.Weight), fmt.Sprintf("%s × %g", now.Rewards[i].Digest, now.Rewards[i].Weight))
 			}
 		}
+	}
+	if before, now := m.Policy.String(), now.Policy.String(); before != now {
+		differs("the policy", before, now)
 	}
 	if len(m.Plugins) != len(now.Plugins) {
 		differs("the number of plug-ins", fmt.Sprint(len(m.Plugins)), fmt.Sprint(len(now.Plugins)))

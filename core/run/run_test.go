@@ -396,3 +396,28 @@ func FuzzCheckpoint(f *testing.F) {
 		_, _ = run.ReadCheckpoint(dir, run.Last)
 	})
 }
+
+// Promise: the manifest names the weights that an engine keeps for the last and
+// the best checkpoint; weights that lie in the checkpoint itself are not named.
+func TestManifestNamesWeightsElsewhere(t *testing.T) {
+	for state, named := range map[string]bool{`{"path": "tinker://m/iteration-3"}`: true, "\x00weights": false} {
+		path := t.TempDir()
+		d, err := run.Start(path, run.Options{Config: []byte("seed: 1\n"), Manifest: run.NewManifest("test", 1)})
+		require.NoError(t, err)
+		for i, best := range []int{0, 0, 2, 2} {
+			c := run.Checkpoint{Cursor: run.Cursor{Iteration: i, Best: run.Standing{Iteration: best}}}
+			c.Sections = []run.Section{{Name: "learner", Data: []byte(state)}}
+			require.NoError(t, d.SaveCheckpoint(&c))
+		}
+		require.NoError(t, d.Close())
+		m, err := run.ReadManifest(path)
+		require.NoError(t, err)
+		if !named {
+			require.Empty(t, m.Checkpoints)
+			continue
+		}
+		require.Equal(t, 3, m.Checkpoints[run.Last].Iteration)
+		require.Equal(t, 2, m.Checkpoints[run.Best].Iteration)
+		require.JSONEq(t, state, string(m.Checkpoints[run.Best].State))
+	}
+}
