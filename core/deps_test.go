@@ -39,7 +39,7 @@ var table = []row{
 	{"core/judge/agreement", []string{"core/rl", "core/reward", "core/judge", "core/train/stats"}, "a judge against labels"},
 	{"core/align", []string{"core/rl", "core/fault", "core/reward", "core/advantage"}, "results × trajectories → the estimators' rows"},
 	{"core/credit", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/advantage", "core/policy"}, "score → align → estimate → write, once for training, evaluation and rollouts"},
-	{"core/rollout", []string{"core/rl", "core/fault", "core/processors", "core/env", "core/policy"}, "collects groups; knows nothing of rewards"},
+	{"core/rollout", []string{"core/rl", "core/fault", "core/processors", "core/env", "core/policy", "core/action"}, "collects groups; knows nothing of rewards"},
 	{"core/learn", []string{"core/rl", "core/fault", "core/processors", "core/policy"}, "policy and updater"},
 	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},
 	{"core/jsonl", []string{"core/rl", "core/fault"}, "the nouns as files, one a line"},

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
@@ -44,7 +45,8 @@ type Collector struct {
 	workers []*worker
 
 	specMu sync.Mutex
-	spec   *env.Spec // of every environment, but for Slots; nil before the first
+	spec   *env.Spec      // of every environment, but for Slots; nil before the first
+	parser *action.Parser // of answers of a language model; nil before the first
 }
 
 // New returns a collector. No environment is opened before the first

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/fault"
 )
 
@@ -46,6 +47,10 @@ type Config struct {
 	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline"`
 	// Retries is how often an episode that a fault destroyed is begun again.
 	Retries int `yaml:"retries" json:"retries"`
+	// Action says how the answer of a language model becomes an action. An
+	// answer that names none is an invalid action: the environment is not asked,
+	// and what the policy saw before stands.
+	Action action.Config `yaml:"action" json:"action"`
 	// StopPattern ends an episode, after the action, when it matches the
 	// policy's output; empty means never.
 	StopPattern string `yaml:"stop_pattern" json:"stop_pattern"`
@@ -65,6 +70,7 @@ func DefaultConfig() Config {
 		StepDeadline:    30 * time.Second,
 		EpisodeDeadline: 10 * time.Minute,
 		Retries:         2,
+		Action:          action.DefaultConfig(),
 		Anchor:          AnchorObservation,
 	}
 }
@@ -91,5 +97,14 @@ func (c Config) Validate() []error {
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
 		p.Invalid("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
 	}
-	return p
+	return append(p, under("action", c.Action.Validate())...)
+}
+
+// under gives problems the key that theirs are relative to.
+func under(key string, problems []error) []error {
+	for _, err := range problems {
+		f := fault.As(err)
+		f.Where = key + "." + f.Where
+	}
+	return problems
 }

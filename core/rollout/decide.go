@@ -95,13 +95,11 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 	s.decision = *d
 	if d.Stop == "" {
 		s.phase = acting
-		if s.decision.Action.Kind == "" {
-			s.decision.Action.Kind = w.kind()
-		}
+		w.understand(s)
 		return nil
 	}
 	if d.Raw != "" { // last words are a step of their own: they can be scored and learnt
-		s.decision.Action, s.held = rl.Action{Kind: rl.ActionText, Text: d.Raw}, false
+		s.decision.Action, s.held, s.problem = rl.Action{Kind: rl.ActionText, Text: d.Raw}, false, ""
 		s.say()
 		step := s.record(&w.spec, w.version, 0, 0)
 		if w.debug {
@@ -110,6 +108,20 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 	}
 	w.finish(s, d.Stop)
 	return nil
+}
+
+// understand makes an action of what a policy said that leaves it to the
+// configuration what it meant.
+func (w *worker) understand(s *slot) {
+	d := &s.decision
+	s.problem = ""
+	switch {
+	case d.Action.Kind != "":
+	case d.Raw == "" && len(d.Action.ToolCalls) == 0:
+		d.Action.Kind = w.kind()
+	default:
+		d.Action, s.problem = w.collector.parser.Parse(d.Raw, d.Action.ToolCalls)
+	}
 }
 
 // undecided gives up an episode whose policy has no decision for it. It returns
@@ -145,7 +157,8 @@ func (w *worker) check(d *policy.Decision) string {
 	if d.Lag > w.version {
 		return fmt.Sprintf("is of version %d and decided with weights of %d versions ago", w.version, d.Lag)
 	}
-	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && w.kind() == rl.ActionChoice
+	said := d.Raw != "" || len(d.Action.ToolCalls) > 0
+	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && !said && w.kind() == rl.ActionChoice
 	if d.Stop == "" && choice && (d.Action.Choice < 0 || d.Action.Choice >= len(w.spec.Actions)) {
 		return fmt.Sprintf("chose action %d of %d", d.Action.Choice, len(w.spec.Actions))
 	}

@@ -20,13 +20,15 @@ import (
 // inFlightVariable makes every test of this package collect without a barrier.
 const inFlightVariable = "MERIT_TEST_IN_FLIGHT"
 
-// Promise: what this package promises it keeps without a barrier too. Only
-// which policy ends a collection differs, see TestLostDecisions.
+// Promise: what this package promises it keeps without a barrier too. Two things
+// differ: a policy without a decision costs one episode (TestLostDecisions), and
+// an environment that crashes whenever a certain episode is in it may be given
+// up, since a quick culprit crashes again before others have finished.
 func TestAllWithoutBarrier(t *testing.T) {
 	if os.Getenv(inFlightVariable) != "" {
 		t.Skip("this is the run without a barrier")
 	}
-	cmd := exec.Command(os.Args[0], "-test.skip=Plugin|TestPolicyFaults")
+	cmd := exec.Command(os.Args[0], "-test.skip=Plugin|TestPolicyFaults|TestOnlyTheCulpritIsLost/crash")
 	cmd.Env = append(os.Environ(), inFlightVariable+"=3")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)

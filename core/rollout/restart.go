@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
@@ -68,8 +69,8 @@ func (w *worker) prepare(ctx context.Context, q *queue, share int) error {
 	}
 	n := min(w.spec.Slots, share)
 	w.queue, w.slots, w.busy, w.alone, w.apart = q, make([]slot, n), 0, false, false
-	w.limit, w.version = c.cfg.MaxSteps, c.policy.Version()
-	w.chunk = min(cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), maxChunk)
+	w.limit, w.version = cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), c.policy.Version()
+	w.chunk = min(w.limit, maxChunk)
 	w.crashes = w.crashes[:0]
 	w.debug = c.debugs(ctx)
 	w.decisions = make([]policy.Decision, n)
@@ -153,7 +154,11 @@ func (c *Collector) agree(spec env.Spec) error {
 	c.specMu.Lock()
 	defer c.specMu.Unlock()
 	if c.spec == nil {
-		c.spec = &spec
+		parser, err := action.New(c.cfg.Action, spec.Actions, spec.Tools)
+		if err != nil {
+			return errors.Join(under("rollout.action", flat(err))...)
+		}
+		c.spec, c.parser = &spec, parser
 	}
 	if !reflect.DeepEqual(*c.spec, spec) {
 		return &fault.Error{
@@ -163,4 +168,12 @@ func (c *Collector) agree(spec env.Spec) error {
 		}
 	}
 	return nil
+}
+
+// flat returns the errors that are joined in err.
+func flat(err error) []error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return several.Unwrap()
+	}
+	return []error{err}
 }

@@ -40,8 +40,10 @@ type slot struct {
 
 	asked    *request // where slots move on their own: the decision under way
 	decision policy.Decision
-	count    int  // messages that the decision saw
-	held     bool // the action named no action of the environment, which was not asked
+	count    int    // messages that the decision saw
+	held     bool   // the answer named no action of the environment, which was not asked
+	problem  string // why, where the answer of a language model did
+	invalid  int    // such answers in a row
 	info     map[string]json.RawMessage
 }
 
@@ -64,9 +66,11 @@ func (s *slot) due() bool { return s.phase == starting || s.phase == acting }
 // conversation.
 func (s *slot) submit(spec *env.Spec, batch *env.Batch, i int) {
 	a := &s.decision.Action
-	s.held = false
+	s.held = s.problem != ""
 	batch.Ops[i] = env.Step
 	switch {
+	case s.held:
+		batch.Ops[i] = env.Skip
 	case len(spec.Actions) == 0:
 		batch.Texts[i] = a.Text
 		if a.Kind == rl.ActionTool {
@@ -81,6 +85,10 @@ func (s *slot) submit(spec *env.Spec, batch *env.Batch, i int) {
 			named, batch.Ops[i] = 0, env.Skip
 		}
 		a.Choice, batch.Actions[i] = named, int32(named)
+	}
+	s.invalid++
+	if !s.held {
+		s.invalid = 0
 	}
 	s.say()
 }

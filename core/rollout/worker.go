@@ -32,7 +32,7 @@ type worker struct {
 	busy    int  // slots that are not idle
 	alone   bool // the one episode in the environment is to be the only one
 	apart   bool // the last episode that began was alone
-	limit   int  // steps after which an episode is cut; 0 leaves it to the environment
+	limit   int  // steps after which an episode is cut, those too that the environment was not asked about
 	chunk   int  // steps for which a trajectory allocates at once
 	version uint64
 	debug   bool
@@ -180,14 +180,17 @@ func (w *worker) stopReason(s *slot, step *rl.Step) rl.StopReason {
 		return rl.StopTruncated
 	case w.collector.stop != nil && w.collector.stop.MatchString(s.output()):
 		return rl.StopPattern
-	case w.limit > 0 && len(s.t.Steps) >= w.limit:
+	case len(s.t.Steps) >= w.limit:
 		return rl.StopTruncated
+	case w.collector.cfg.Action.AskAgain > 0 && s.invalid >= w.collector.cfg.Action.AskAgain:
+		return rl.StopInvalid
 	}
 	return ""
 }
 
 // observe makes row i of the reply the current observation of s. If the
-// environment was not asked, the observation before stands.
+// environment was not asked, the observation before stands, behind what was
+// wrong with the answer.
 func (w *worker) observe(s *slot, i int) {
 	if !s.held {
 		s.text = w.reply.Text[i]
@@ -197,7 +200,11 @@ func (w *worker) observe(s *slot, i int) {
 		nf, na := w.spec.Features(), len(w.spec.Actions)
 		s.features, s.mask = s.arena.observation(w.reply.Features[i*nf:(i+1)*nf], w.reply.Mask[i*na:(i+1)*na])
 	}
-	s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(s.text)})
+	shown := s.text
+	if s.held && s.problem != "" && w.collector.cfg.Action.Explain {
+		shown = s.problem + "\n\n" + s.text
+	}
+	s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(shown)})
 	if !s.held || w.collector.cfg.Anchor == AnchorMessages {
 		s.anchor = w.collector.anchorOf(s, w.reply.Anchor[i])
 	}
