@@ -47,8 +47,7 @@ func (d Definition[Options]) decode(setup Setup, options json.RawMessage) (Optio
 	o := d.Defaults
 	wrong := decodeOptions(options, &o)
 	if d.Check != nil {
-		_, err := guarded(func() (struct{}, error) { return struct{}{}, d.Check(setup, o) })
-		wrong = append(wrong, err)
+		wrong = append(wrong, guard(func() error { return d.Check(setup, o) }))
 	}
 	return o, errors.Join(wrong...)
 }
@@ -56,11 +55,13 @@ func (d Definition[Options]) decode(setup Setup, options json.RawMessage) (Optio
 // guarded runs an author's code and turns its panic into an error. The stack
 // goes to stderr, where the author looks.
 func guarded[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
+	defer recovered(&err)
+	return f()
+}
+
+// guard is guarded for code that gives nothing but an error.
+func guard(f func() error) (err error) {
+	defer recovered(&err)
 	return f()
 }
 
@@ -68,7 +69,7 @@ func panicked(p any) error {
 	fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", p, debug.Stack())
 	return &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, What: fmt.Sprintf("panic: %v", p),
-		Hint: "the environment has a bug; its stack is in the plug-in's output",
+		Hint: "the plug-in has a bug; its stack is in its output",
 	}
 }
 
@@ -90,8 +91,7 @@ func newVector(v Vector, name, version string, slots int) (env.Env, error) {
 func (v *vector) Spec() Spec { return v.spec }
 
 func (v *vector) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
-	_, err := guarded(func() (struct{}, error) { return struct{}{}, v.Vector.Exchange(ctx, b, r) })
-	return err
+	return guard(func() error { return v.Vector.Exchange(ctx, b, r) })
 }
 
 // Render implements env.Renderer if the author's environment does.

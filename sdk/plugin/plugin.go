@@ -1,5 +1,6 @@
-// Package plugin is what the author of an environment imports: describe the
-// environment in a Definition, write one slot of it, and hand it to Serve.
+// Package plugin is what the author of an environment or a policy imports:
+// describe the environment in a Definition, write one slot of it, and hand it
+// to Serve.
 //
 //	func main() {
 //		plugin.Serve(plugin.Definition[Options]{
@@ -9,11 +10,13 @@
 //		})
 //	}
 //
-// The Example is a whole environment. Merit starts the binary, which then
+// The Example is a whole environment. A policy is a PolicyDefinition with an
+// Act for one request, handed to ServePolicy; ExamplePolicy is a whole one that
+// learns. Merit starts the binary, which then
 // lives as long as Merit does. Definition.Open gives the same environment
 // within a process, for tests.
 //
-// It is all of Merit that an environment needs; what crosses the process and
+// It is all of Merit that a plug-in needs; what crosses the process and
 // how is in sdk/plugin/proto and sdk/plugin/wire.
 package plugin
 

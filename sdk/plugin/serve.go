@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -26,35 +27,70 @@ const (
 // returns when the host is done. It is all that a plug-in's main does. What the
 // process prints becomes part of Merit's logs.
 func Serve[Options any](d Definition[Options]) {
-	options, err := json.Marshal(d.Defaults)
-	if err := errors.Join(d.check(), err); err != nil {
+	s := &server{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), open: d.Open}
+	serve(func(g *grpc.Server) { pb.RegisterEnvironmentServer(g, s) })
+	bury(s.close())
+}
+
+// ServePolicy is Serve for a policy. Its requests run at the same time, each in
+// a goroutine of its own.
+func ServePolicy[Options any](d PolicyDefinition[Options]) {
+	s := &policyServer{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), build: d.build}
+	serve(func(g *grpc.Server) { pb.RegisterPolicyServer(g, s) })
+	bury(s.close())
+}
+
+// greeter says who the plug-in is.
+type greeter struct {
+	description wire.Description
+	stderr      *os.File // the real one
+	restore     sync.Once
+}
+
+// greet ends the process if it was started by hand or its definition is wrong.
+func greet(name, version, summary string, defaults any, problem error) *greeter {
+	options, err := json.Marshal(defaults)
+	if err := errors.Join(problem, err); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
 		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
-			"Its options, with their defaults: %s\n", d.Name, d.Version, d.Summary, options)
+			"Its options, with their defaults: %s\n", name, version, summary, options)
 		os.Exit(exitMisuse)
 	}
 	go leaveWithParent(os.Getppid())
-	s := &server{
-		description: wire.Description{
-			Protocol: wire.Protocol, Name: d.Name, Version: d.Version, Summary: d.Summary, Options: options,
-		},
-		open:   d.Open,
-		stderr: os.Stderr,
+	return &greeter{
+		description: wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options},
+		stderr:      os.Stderr,
 	}
+}
+
+// describe answers Describe. It comes before any of the author's code, and
+// gives that code the real stderr back, for both of its outputs: go-plugin
+// sends them through the connection, where they slow messages down and are lost
+// when the process leaves.
+func (g *greeter) describe() *pb.Description {
+	g.restore.Do(func() { os.Stdout, os.Stderr = g.stderr, g.stderr })
+	return wire.EncodeDescription(g.description)
+}
+
+func serve(register func(*grpc.Server)) {
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
 		},
-		Plugins: goplugin.PluginSet{wire.Service: &service{server: s}},
+		Plugins: goplugin.PluginSet{wire.Service: &service{register: register}},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			return grpc.NewServer(append(options, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: os.Stderr}),
 	})
-	if err := s.close(); err != nil {
+}
+
+// bury reports what the end of the author's code had to say.
+func bury(err error) {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
@@ -69,17 +105,18 @@ func leaveWithParent(parent int) {
 	}
 }
 
-// service registers the server with go-plugin.
+// service registers the server with go-plugin. What it serves is what kind of
+// plug-in it is.
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
-	server *server
+	register func(*grpc.Server)
 }
 
 var _ goplugin.GRPCPlugin = (*service)(nil)
 
 // GRPCServer implements goplugin.GRPCPlugin.
 func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
-	pb.RegisterEnvironmentServer(g, s.server)
+	s.register(g)
 	return nil
 }
 

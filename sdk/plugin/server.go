@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -19,11 +18,8 @@ import (
 // server answers the host. The environment is called under its lock only.
 type server struct {
 	pb.UnimplementedEnvironmentServer
-	description wire.Description
-	open        func(Setup, json.RawMessage) (env.Env, error)
-
-	stderr  *os.File // the real one
-	restore sync.Once
+	*greeter
+	open func(Setup, json.RawMessage) (env.Env, error)
 
 	mu      sync.Mutex
 	current env.Env
@@ -31,13 +27,9 @@ type server struct {
 
 var errUnconfigured = status.Error(codes.FailedPrecondition, "Configure comes first")
 
-// Describe implements the RPC. It comes before any of the author's code, and
-// gives that code the real stderr back, for both of its outputs: go-plugin
-// sends them through the connection, where they slow batches down and are lost
-// when the process leaves.
+// Describe implements the RPC.
 func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
-	s.restore.Do(func() { os.Stdout, os.Stderr = s.stderr, s.stderr })
-	return wire.EncodeDescription(s.description), nil
+	return s.describe(), nil
 }
 
 // Configure implements the RPC.

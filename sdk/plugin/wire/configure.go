@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
@@ -37,14 +38,10 @@ func EncodeSpec(spec env.Spec, err error) *pb.ConfigureReply {
 	if err != nil {
 		return &pb.ConfigureReply{Fault: EncodeFault(err)}
 	}
-	m := &pb.Spec{
+	return &pb.ConfigureReply{Spec: &pb.Spec{
 		Name: spec.Name, Version: spec.Version, Slots: uint32(spec.Slots), Actions: spec.Actions,
-		MaxSteps: uint32(spec.MaxSteps), System: spec.System,
-	}
-	for _, d := range spec.FeatureShape {
-		m.FeatureShape = append(m.FeatureShape, uint32(d))
-	}
-	return &pb.ConfigureReply{Spec: m}
+		FeatureShape: encodeShape(spec.FeatureShape), MaxSteps: uint32(spec.MaxSteps), System: spec.System, Tools: spec.Tools,
+	}}
 }
 
 // DecodeSpec returns the spec that answers a request for slots, or the error
@@ -59,41 +56,48 @@ func DecodeSpec(m *pb.ConfigureReply, slots int) (env.Spec, error) {
 		return env.Spec{}, broken("spec", "is missing")
 	case int64(s.Slots) != int64(slots):
 		return env.Spec{}, broken("spec.slots", "is %d, asked for %d", s.Slots, slots)
-	case len(s.Actions) > MaxActions:
-		return env.Spec{}, broken("spec.actions", "%d actions, more than %d", len(s.Actions), MaxActions)
 	case len(s.System) > MaxSystem || !utf8.ValidString(s.System):
 		return env.Spec{}, broken("spec.system", "is not UTF-8 of at most %d bytes", MaxSystem)
 	case s.MaxSteps > 1<<30:
 		return env.Spec{}, broken("spec.max_steps", "%d is too large", s.MaxSteps)
 	}
-	seen := make(map[string]bool, len(s.Actions))
-	for i, a := range s.Actions {
-		if a == "" || a != Clean(a, MaxName) || seen[a] {
-			return env.Spec{}, broken("spec.actions", "action %d, %q, is empty, a repetition or not printable", i, Cut(a, MaxName))
-		}
-		seen[a] = true
+	if err := errors.Join(checkActions("spec.actions", s.Actions), checkTools("spec.tools", s.Tools)); err != nil {
+		return env.Spec{}, err
+	}
+	shape, err := decodeShape("spec.feature_shape", s.FeatureShape)
+	if err != nil {
+		return env.Spec{}, err
 	}
 	spec := env.Spec{
 		Name: Clean(s.Name, MaxName), Version: Clean(s.Version, MaxName), Slots: slots,
-		Actions: s.Actions, MaxSteps: int(s.MaxSteps), System: s.System,
-	}
-	return spec, decodeShape(s.FeatureShape, &spec)
-}
-
-func decodeShape(shape []uint32, spec *env.Spec) error {
-	if len(shape) > maxRank {
-		return broken("spec.feature_shape", "%d dimensions, more than %d", len(shape), maxRank)
-	}
-	values := 1
-	for _, d := range shape {
-		if d == 0 || d > MaxFeatures || values*int(d) > MaxFeatures {
-			return broken("spec.feature_shape", "%v has a dimension of 0 or more than %d values", shape, MaxFeatures)
-		}
-		values *= int(d)
-		spec.FeatureShape = append(spec.FeatureShape, int(d))
+		Actions: s.Actions, FeatureShape: shape, MaxSteps: int(s.MaxSteps), System: s.System, Tools: s.Tools,
 	}
 	if spec.Features()*spec.Slots*4 > MaxMessage {
-		return broken("spec.feature_shape", "%d slots of %v do not fit a message of %d bytes; use fewer slots", spec.Slots, shape, MaxMessage)
+		return env.Spec{}, broken("spec.feature_shape", "%d slots of %v do not fit a message of %d bytes; use fewer slots", spec.Slots, shape, MaxMessage)
 	}
-	return nil
+	return spec, nil
+}
+
+func encodeShape(shape []int) []uint32 {
+	var m []uint32
+	for _, d := range shape {
+		m = append(m, uint32(d))
+	}
+	return m
+}
+
+func decodeShape(where string, m []uint32) ([]int, error) {
+	if len(m) > maxRank {
+		return nil, broken(where, "%d dimensions, more than %d", len(m), maxRank)
+	}
+	var shape []int
+	values := 1
+	for _, d := range m {
+		if d == 0 || d > MaxFeatures || values*int(d) > MaxFeatures {
+			return nil, broken(where, "%v has a dimension of 0 or more than %d values", m, MaxFeatures)
+		}
+		values *= int(d)
+		shape = append(shape, int(d))
+	}
+	return shape, nil
 }

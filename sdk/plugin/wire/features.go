@@ -76,7 +76,7 @@ func decodeFeatures(column []byte, encoding pb.FeatureEncoding, values []float32
 	rows := len(values) / width
 	switch encoding {
 	case pb.FeatureEncoding_FEATURES_F32:
-		return decodeFloats(column, values)
+		return fillFloats("features", column, values)
 	case pb.FeatureEncoding_FEATURES_BITS:
 		size := (width + 7) / 8
 		if err := length("features", column, rows, size); err != nil {
@@ -88,20 +88,6 @@ func decodeFeatures(column []byte, encoding pb.FeatureEncoding, values []float32
 		return nil
 	}
 	return broken("feature_encoding", "unknown encoding %d", encoding)
-}
-
-func decodeFloats(column []byte, values []float32) error {
-	if err := length("features", column, len(values), 4); err != nil {
-		return err
-	}
-	for i := range values {
-		u := le.Uint32(column[4*i:])
-		if u>>23&0xff == 0xff { // the exponent of infinities and NaN
-			return broken("features", "value %d is %v", i, math.Float32frombits(u))
-		}
-		values[i] = math.Float32frombits(u)
-	}
-	return nil
 }
 
 func decodeBits(row []byte, values []float32) {

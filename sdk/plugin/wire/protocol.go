@@ -22,7 +22,8 @@ const (
 	CookieValue = "environment"
 )
 
-// Service is the name under which go-plugin dispenses the environment.
+// Service is the name under which go-plugin dispenses the connection to a
+// plug-in of either kind.
 const Service = "environment"
 
 // Caps on what crosses. A message is refused as a whole above MaxMessage.
@@ -35,7 +36,11 @@ const (
 	MaxName     = 256     // names of environments, actions, tools, keys
 	MaxSystem   = 1 << 16
 	MaxOptions  = 1 << 20
-	MaxEvents   = 16 // of one slot in one batch
+	MaxEvents   = 16       // of one slot in one batch
+	MaxCalls    = 64       // tools that one decision calls
+	MaxInfo     = 64       // keys of a decision's info
+	MaxSequence = 1 << 21  // tokens that hang together
+	MaxState    = 48 << 20 // of a learner; weights stay with their engine
 	maxRank     = 8
 )
 

@@ -1,0 +1,78 @@
+package plugin
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
+)
+
+// inProcess is a policy.Learner of an actor without a process between. What is
+// decided goes through the messages of the wire, and so through its checks.
+type inProcess struct {
+	actor  *actor
+	closed atomic.Bool
+}
+
+var _ policy.Learner = (*inProcess)(nil)
+
+// Act implements policy.Policy.
+func (p *inProcess) Act(ctx context.Context, observations []Request, decisions []Decision) error {
+	if p.closed.Load() {
+		return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: p.actor.spec.Name, What: "the policy is closed"}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	newest := p.actor.version.Load()
+	var all sync.WaitGroup
+	for i := range observations {
+		all.Go(func() {
+			d, err := p.actor.act(ctx, &observations[i])
+			decisions[i], err = wire.DecodeDecision(wire.EncodeDecision(1, &d, newest, err), p.actor.setup.Actions, newest)
+			decisions[i].Err = err
+		})
+	}
+	all.Wait()
+	return nil
+}
+
+// Version implements policy.Policy.
+func (p *inProcess) Version() uint64 { return p.actor.version.Load() }
+
+// Spec implements policy.Learner.
+func (p *inProcess) Spec() PolicySpec { return p.actor.spec }
+
+// Learn implements policy.Learner.
+func (p *inProcess) Learn(ctx context.Context, e *policy.Experience, seed Seed) (Stats, error) {
+	sequences, err := e.Sequences()
+	if err != nil {
+		return Stats{}, err
+	}
+	return p.actor.learn(ctx, sequences, seed)
+}
+
+// Publish implements policy.Learner.
+func (p *inProcess) Publish(ctx context.Context) error { return p.actor.publish(ctx) }
+
+// Save implements policy.Learner.
+func (p *inProcess) Save(ctx context.Context, name string) ([]byte, error) {
+	if err := wire.CheckStateName(name); err != nil {
+		return nil, err
+	}
+	return p.actor.save(ctx, name)
+}
+
+// Load implements policy.Learner.
+func (p *inProcess) Load(ctx context.Context, state []byte) error { return p.actor.load(ctx, state) }
+
+// Close implements policy.Learner.
+func (p *inProcess) Close() error {
+	if p.closed.Swap(true) {
+		return nil
+	}
+	return p.actor.close()
+}
