@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host/internal/process"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
@@ -43,17 +44,8 @@ type Config struct {
 	Log *slog.Logger `yaml:"-" json:"-"`
 }
 
-// Limits bound a plug-in's process. They are enforced on Linux only. Zero
-// means no limit.
-type Limits struct {
-	// Memory is the private writable memory in bytes (RLIMIT_DATA).
-	Memory uint64 `yaml:"memory" json:"memory"`
-	// Files is the number of open files (RLIMIT_NOFILE).
-	Files uint64 `yaml:"files" json:"files"`
-	// Output is how many bytes a second the plug-in may print before its
-	// writes block.
-	Output int `yaml:"output" json:"output"`
-}
+// Limits bound a plug-in's process.
+type Limits = process.Limits
 
 // DefaultConfig returns the settings of a run that says nothing.
 func DefaultConfig() Config {
@@ -71,22 +63,38 @@ func DefaultConfig() Config {
 func (c Config) Validate() []error {
 	var p fault.Problems
 	p.Whole("slots", c.Slots, 1, wire.MaxSlots)
-	for _, d := range []struct {
-		key  string
-		is   time.Duration
-		good string
-	}{{"start_timeout", c.StartTimeout, "10s"}, {"batch_deadline", c.BatchDeadline, "2s"}, {"reset_deadline", c.ResetDeadline, "10s"}} {
-		p.Check(d.is > 0, d.key, d.is, "use a positive duration; "+d.good+" is enough for most plug-ins")
-	}
-	if m := c.Limits.Memory; m != 0 && m < 64<<20 {
+	positive(&p, "start_timeout", c.StartTimeout, "10s")
+	positive(&p, "batch_deadline", c.BatchDeadline, "2s")
+	positive(&p, "reset_deadline", c.ResetDeadline, "10s")
+	validateLimits(&p, c.Limits)
+	validateOptions(&p, c.Options)
+	return p
+}
+
+func positive(p *fault.Problems, key string, got time.Duration, good string) {
+	p.Check(got > 0, key, got, "use a positive duration; "+good+" is enough for most plug-ins")
+}
+
+func validateLimits(p *fault.Problems, l Limits) {
+	if m := l.Memory; m != 0 && m < 64<<20 {
 		p.Invalid("limits.memory", fmt.Sprintf("%d bytes is too little for any process", m), "give at least 64 MiB, or 0 for no limit")
 	}
-	if f := c.Limits.Files; f != 0 && f < 32 {
+	if f := l.Files; f != 0 && f < 32 {
 		p.Invalid("limits.files", fmt.Sprintf("%d open files are too few for gRPC", f), "give at least 32, or 0 for no limit")
 	}
-	p.Check(c.Limits.Output >= 0, "limits.output", c.Limits.Output, "1048576 is a good number; 0 for no limit")
-	if c.Options != nil && !json.Valid(c.Options) {
+	p.Check(l.Output >= 0, "limits.output", l.Output, "1048576 is a good number; 0 for no limit")
+}
+
+func validateOptions(p *fault.Problems, options json.RawMessage) {
+	if options != nil && !json.Valid(options) {
 		p.Invalid("options", "is not JSON", "give a mapping of the plug-in's options")
 	}
-	return p
+}
+
+// launch is how the plug-in is started.
+func (c Config) launch() *launch {
+	return &launch{
+		path: c.Path, args: c.Args, digest: c.Digest, env: c.Env,
+		timeout: c.StartTimeout, describe: describeDeadline, limits: c.Limits, log: c.Log,
+	}
 }

@@ -11,23 +11,37 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Found is what a plug-in says of itself.
 type Found struct {
-	Name         string          `json:"name"`
-	Path         string          `json:"path"`
-	Version      string          `json:"version,omitempty"`
-	Digest       string          `json:"digest,omitempty"` // hexadecimal SHA-256 of the binary
-	Protocol     uint32          `json:"protocol,omitempty"`
-	Summary      string          `json:"summary,omitempty"`
-	Options      json.RawMessage `json:"options,omitempty"`       // every option with its default
-	Actions      []string        `json:"actions,omitempty"`       // with the options it was asked with
-	FeatureShape []int           `json:"feature_shape,omitempty"` // likewise
-	MaxSteps     int             `json:"max_steps,omitempty"`     // likewise
-	Err          error           `json:"-"`                       // why what follows Path is empty
+	Name     string          `json:"name"`
+	Kind     string          `json:"kind,omitempty"` // Environment or Policy
+	Path     string          `json:"path"`
+	Version  string          `json:"version,omitempty"`
+	Digest   string          `json:"digest,omitempty"` // hexadecimal SHA-256 of the binary
+	Protocol uint32          `json:"protocol,omitempty"`
+	Summary  string          `json:"summary,omitempty"`
+	Options  json.RawMessage `json:"options,omitempty"` // every option with its default
+	Err      error           `json:"-"`                 // why what follows Path is empty
+
+	// Of an environment, with the options that it was asked with.
+	Actions      []string `json:"actions,omitempty"`
+	FeatureShape []int    `json:"feature_shape,omitempty"`
+	MaxSteps     int      `json:"max_steps,omitempty"`
+
+	// Of a policy, likewise: see policy.Spec.
+	Learns    bool   `json:"learns,omitempty"`
+	Model     string `json:"model,omitempty"`
+	Tokenizer string `json:"tokenizer,omitempty"`
+	Context   int    `json:"context,omitempty"`
 }
+
+// The kinds of plug-ins.
+const (
+	Environment = "environment"
+	Policy      = "policy"
+)
 
 // Find returns the path of a plug-in given by path or by name. A name is
 // looked up in dirs, in order.
@@ -68,17 +82,22 @@ func hint(name string, dirs []string) string {
 	return "the plug-ins there are " + strings.Join(there, ", ") + "; one that lies elsewhere is given by its path"
 }
 
-// Inspect starts a plug-in to ask who it is. A plug-in that has no answer to
-// its default options is described without them.
+// Inspect starts a plug-in to ask who it is. An environment that has no answer
+// to its default options is described without them; a policy always is, since
+// to configure it may be to ask an engine for a model.
 func Inspect(ctx context.Context, path string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots = path, 1
-	found, s, err := describe(ctx, cfg)
+	l := cfg.launch()
+	l.timeout = DefaultPolicyConfig().StartTimeout // it may be either
+	found, s, err := describe(ctx, l)
 	if err != nil {
 		return found, err
 	}
 	defer s.close()
-	_ = found.configure(ctx, s, cfg) // its options are for its user to correct
+	if found.Kind == Environment {
+		_ = found.configure(ctx, s, cfg) // its options are for its user to correct
+	}
 	return found, nil
 }
 
@@ -88,7 +107,7 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
 	}
-	found, s, err := describe(ctx, cfg)
+	found, s, err := describe(ctx, cfg.launch())
 	if err != nil {
 		return found, err
 	}
@@ -96,18 +115,36 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	return found, found.configure(ctx, s, cfg)
 }
 
-// describe starts the plug-in of cfg and gives what it says before it is
-// configured, and its session.
-func describe(ctx context.Context, cfg Config) (Found, *session, error) {
-	found := Found{Name: nameOf(cfg.Path), Path: cfg.Path}
-	s, err := start(ctx, cfg)
+// CheckPolicy is Check for OpenPolicy.
+func CheckPolicy(ctx context.Context, cfg PolicyConfig) (Found, error) {
+	l, err := cfg.launch()
+	if err != nil {
+		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
+	}
+	found, s, err := describe(ctx, l)
+	if err != nil {
+		return found, err
+	}
+	defer s.close()
+	spec, err := s.configurePolicy(ctx, cfg)
+	if err == nil {
+		found.Learns, found.Model, found.Tokenizer, found.Context = spec.Learns, spec.Model, spec.Tokenizer, spec.Context
+	}
+	return found, err
+}
+
+// describe starts a plug-in and gives what it says before it is configured, and
+// its session.
+func describe(ctx context.Context, l *launch) (Found, *session, error) {
+	found := Found{Name: nameOf(l.path), Path: l.path}
+	s, err := start(ctx, l)
 	if err != nil {
 		return found, nil, err
 	}
 	d := s.description
-	found.Name, found.Version, found.Protocol = d.Name, d.Version, d.Protocol
+	found.Name, found.Kind, found.Version, found.Protocol = d.Name, s.kind, d.Version, d.Protocol
 	found.Summary, found.Options = d.Summary, d.Options
-	if found.Digest, err = Digest(cfg.Path); err != nil {
+	if found.Digest, err = Digest(l.path); err != nil {
 		s.close()
 		return found, nil, err
 	}
@@ -116,7 +153,7 @@ func describe(ctx context.Context, cfg Config) (Found, *session, error) {
 
 // configure adds what the plug-in says of the environment that cfg asks for.
 func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
-	spec, err := s.configure(ctx, wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options}, cfg.StartTimeout)
+	spec, err := s.configure(ctx, cfg)
 	if err == nil {
 		f.Actions, f.FeatureShape, f.MaxSteps = spec.Actions, spec.FeatureShape, spec.MaxSteps
 	}

@@ -25,6 +25,7 @@ type environment struct {
 	closed bool
 
 	session *session // nil after a fault
+	rpc     pb.EnvironmentClient
 	stream  grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
 	cancel  context.CancelFunc // of the stream
 	seq     uint64
@@ -36,31 +37,55 @@ var _ env.Renderer = (*environment)(nil)
 
 // connect starts a process and configures it.
 func (e *environment) connect(ctx context.Context) error {
-	s, err := start(ctx, e.cfg)
+	s, err := start(ctx, e.cfg.launch())
 	if err != nil {
 		return err
 	}
-	spec, err := s.configure(ctx, wire.Configuration{
-		Slots: e.cfg.Slots, Split: e.cfg.Split, Options: e.cfg.Options,
-	}, e.cfg.StartTimeout)
+	spec, err := s.configure(ctx, e.cfg)
 	if err != nil {
 		return err
 	}
 	if e.spec.Slots != 0 && !reflect.DeepEqual(spec, e.spec) {
 		s.close()
-		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Protocol, Where: s.name, What: "describes itself differently after a restart",
-			Hint: "was the binary replaced during the run?",
-		}
+		return changed(s.name)
 	}
 	streamCtx, cancel := context.WithCancel(context.Background())
-	stream, err := s.rpc.Run(streamCtx)
+	rpc := pb.NewEnvironmentClient(s.conn)
+	stream, err := rpc.Run(streamCtx)
 	if err != nil {
 		cancel()
 		return s.finish(ctx, err, "at its start", e.cfg.StartTimeout)
 	}
-	e.session, e.spec, e.stream, e.cancel, e.seq = s, spec, stream, cancel, 0
+	e.session, e.rpc, e.spec, e.stream, e.cancel, e.seq = s, rpc, spec, stream, cancel, 0
 	return nil
+}
+
+// changed is the error of a plug-in that is not what it was.
+func changed(name string) error {
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Protocol, Where: name, What: "describes itself differently after a restart",
+		Hint: "was the binary replaced during the run?",
+	}
+}
+
+// configure builds the environment in the plug-in.
+func (s *session) configure(ctx context.Context, cfg Config) (spec env.Spec, err error) {
+	if err := s.is(Environment); err != nil {
+		return spec, err
+	}
+	err = s.call(ctx, "while it was configured", cfg.StartTimeout, func(ctx context.Context) error {
+		m, err := pb.NewEnvironmentClient(s.conn).Configure(ctx, wire.EncodeConfiguration(wire.Configuration{
+			Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options,
+		}))
+		if err == nil {
+			spec, err = wire.DecodeSpec(m, cfg.Slots)
+		}
+		if m.GetFault() != nil {
+			err = s.refusal(err)
+		}
+		return err
+	})
+	return spec, err
 }
 
 // Spec implements env.Env.
@@ -136,7 +161,7 @@ func (e *environment) Render(ctx context.Context, slot int) (string, error) {
 	}
 	var reply *pb.RenderReply
 	err := e.session.call(ctx, "while it drew a slot", e.cfg.BatchDeadline, func(ctx context.Context) (err error) {
-		reply, err = e.session.rpc.Render(ctx, &pb.RenderRequest{Slot: uint32(slot)})
+		reply, err = e.rpc.Render(ctx, &pb.RenderRequest{Slot: uint32(slot)})
 		return err
 	})
 	if err != nil {

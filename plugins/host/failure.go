@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host/internal/process"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
@@ -38,12 +39,12 @@ func (s *session) obituary() *Death {
 	if s.process.ID() == "" {
 		return nil
 	}
-	<-s.process.exited
-	ws, ok := s.process.state.Sys().(syscall.WaitStatus)
+	<-s.process.Exited
+	ws, ok := s.process.State.Sys().(syscall.WaitStatus)
 	if ok && ws.Signaled() && ws.Signal() == syscall.SIGKILL && s.killed.Load() {
 		return nil
 	}
-	return &Death{Status: s.process.state.String(), Output: s.out.Tail()}
+	return &Death{Status: s.process.State.String(), Output: s.out.Tail()}
 }
 
 // lastWords is the obituary of a process that the host killed.
@@ -68,13 +69,13 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 	case s.late.Load():
 		e.Kind, e.Err = fault.Timeout, s.lastWords()
 		e.What = fmt.Sprintf("gave no answer within %v %s and was killed", limit, doing)
-		e.Hint = "find out why the environment hangs, or raise the deadline"
+		e.Hint = "find out why the plug-in hangs, or raise the deadline"
 	case death != nil:
 		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
 		e.Hint = "the output above is the plug-in's own"
 	case code == codes.ResourceExhausted:
 		e.Kind, e.What, e.Err = fault.Protocol, "sent a message above the limit "+doing, err
-		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots", wire.MaxMessage)
+		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots or shorter texts", wire.MaxMessage)
 	default:
 		e.Kind, e.What, e.Err = fault.Crashed, "failed "+doing, err
 		e.Hint = "the plug-in was killed, for its state is not known"
@@ -87,24 +88,24 @@ func interrupted(where, doing string, cause error) *fault.Error {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Timeout, Where: where, What: "too late " + doing,
-			Hint: "raise the deadline, or find out why the environment is slow", Err: cause,
+			Hint: "raise the deadline, or find out why the plug-in is slow", Err: cause,
 		}
 	}
 	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Interrupted, Where: where, What: "stopped " + doing, Err: cause}
 }
 
 // named puts the plug-in's name before what its messages broke.
-func (s *session) named(err error) error {
+func named(name string, err error) error {
 	e, ok := err.(*fault.Error)
-	if !ok || e.Boundary != fault.Plugin || e.Where == s.name {
+	if !ok || e.Boundary != fault.Plugin || e.Where == name {
 		return err
 	}
-	named := *e
-	named.Where = s.name
+	same := *e
+	same.Where = name
 	if e.Where != "" {
-		named.Where += ": " + e.Where
+		same.Where += ": " + e.Where
 	}
-	return &named
+	return &same
 }
 
 // refusal gives what a plug-in has against its configuration a kind where its
@@ -128,7 +129,7 @@ func (s *session) refusal(err error) error {
 
 // startFault explains why a process did not become a plug-in.
 func (s *session) startFault(ctx context.Context, err error, limit time.Duration) error {
-	line := s.process.greeting()
+	line := process.Hide(s.secrets, s.process.Greeting())
 	parts := strings.Split(line, "|")
 	if ctx.Err() != nil {
 		return s.faultOf(ctx, err, "at its start", limit)

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,9 +18,11 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host/internal/process"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
@@ -26,29 +30,28 @@ import (
 const (
 	describeDeadline = 5 * time.Second
 	stopGrace        = 2 * time.Second // for a plug-in to end by itself
-	longestTempDir   = 60              // a socket's path has at most 108 bytes
+	forever          = 100 * 365 * 24 * time.Hour
 )
 
 // session is one life of a plug-in: its process and the connection to it.
 type session struct {
 	name        string
-	out         *output
-	process     *process
+	out         *process.Output
+	process     *process.Process
 	client      *goplugin.Client
-	rpc         pb.EnvironmentClient
+	conn        *grpc.ClientConn
+	kind        string // Environment or Policy
 	description wire.Description
+	secrets     *strings.Replacer // of what the plug-in says
 
 	killed atomic.Bool // the host ended it
 	late   atomic.Bool // a deadline was why
 	stop   sync.Once
 }
 
-// start launches the binary of cfg, shakes hands and asks who it is.
-func start(ctx context.Context, cfg Config) (*session, error) {
-	if err := checkBinary(cfg.Path); err != nil {
-		return nil, err
-	}
-	if err := checkDigest(cfg); err != nil {
+// start launches a plug-in, shakes hands and asks who it is.
+func start(ctx context.Context, l *launch) (*session, error) {
+	if err := l.check(); err != nil {
 		return nil, err
 	}
 	dir, err := socketDir()
@@ -58,8 +61,8 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 	// Once connected, nobody needs the socket's name: removed now, it is not
 	// left behind even when this process is killed.
 	defer os.RemoveAll(dir)
-	s := &session{name: nameOf(cfg.Path), out: newOutput(cfg.Log, cfg.Limits.Output)}
-	s.process = newProcess(exec.Command(cfg.Path, cfg.Args...), cfg.Limits, s.out)
+	s := &session{name: nameOf(l.path), out: process.NewOutput(l.log, l.limits.Output, l.secrets), secrets: l.secrets}
+	s.process = process.New(exec.Command(l.path, l.args...), l.limits, s.out)
 	s.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
@@ -67,11 +70,11 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 		Plugins:          goplugin.PluginSet{wire.Service: &service{}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			s.process.cmd.Env = append(append(environ(cfg.Limits), spec.Env...), cfg.Env...)
+			s.process.Cmd.Env = slices.Concat(environ(l.limits), spec.Env, l.env)
 			return s.process, nil
 		},
 		SkipHostEnv:      true,
-		StartTimeout:     2 * cfg.StartTimeout, // the watchdog below is first
+		StartTimeout:     2 * l.timeout, // the watchdog below is first
 		SyncStdout:       s.out,
 		SyncStderr:       s.out,
 		Logger:           hclog.NewNullLogger(),
@@ -79,29 +82,52 @@ func start(ctx context.Context, cfg Config) (*session, error) {
 		// No keepalive: servers end connections that ping without work.
 		GRPCDialOptions: []grpc.DialOption{
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
-			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: cfg.StartTimeout}),
+			grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.DefaultConfig, MinConnectTimeout: l.timeout}),
 		},
 	})
 	defer context.AfterFunc(ctx, s.kill)()
-	watchdog := time.AfterFunc(cfg.StartTimeout, s.expire)
+	watchdog := time.AfterFunc(l.timeout, s.expire)
 	err = s.connect()
 	watchdog.Stop()
 	if err != nil {
 		s.kill()
 		s.close()
-		return nil, s.startFault(ctx, err, cfg.StartTimeout)
+		return nil, s.startFault(ctx, err, l.timeout)
 	}
-	describe := func(ctx context.Context) error {
-		m, err := s.rpc.Describe(ctx, &pb.DescribeRequest{Protocol: wire.Protocol})
-		if err == nil {
-			s.description, err = wire.DecodeDescription(m)
-		}
-		return err
-	}
-	if err := s.call(ctx, "at its start", min(describeDeadline, cfg.StartTimeout), describe); err != nil {
+	if err := s.call(ctx, "at its start", min(l.describe, l.timeout), s.describe); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// describe asks who the plug-in is. The service that answers is what kind it
+// is of.
+func (s *session) describe(ctx context.Context) error {
+	s.kind = Environment
+	request := &pb.DescribeRequest{Protocol: wire.Protocol}
+	m, err := pb.NewEnvironmentClient(s.conn).Describe(ctx, request)
+	if status.Code(err) == codes.Unimplemented {
+		s.kind = Policy
+		m, err = pb.NewPolicyClient(s.conn).Describe(ctx, request)
+	}
+	if err == nil {
+		s.description, err = wire.DecodeDescription(m)
+	}
+	return err
+}
+
+// is ends a session with a plug-in that is of another kind.
+func (s *session) is(kind string) error {
+	if s.kind == kind {
+		return nil
+	}
+	s.close()
+	article := map[string]string{Environment: "an environment", Policy: "a policy"}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Refused, Where: s.name,
+		What: fmt.Sprintf("is the plug-in of %s, not of %s", article[s.kind], article[kind]),
+		Hint: "name it under " + s.kind + " in the configuration, or another one here",
+	}
 }
 
 func (s *session) connect() error {
@@ -109,33 +135,18 @@ func (s *session) connect() error {
 	if err != nil {
 		return err
 	}
-	rpc, err := protocol.Dispense(wire.Service)
+	conn, err := protocol.Dispense(wire.Service)
 	if err != nil {
 		return err
 	}
-	s.rpc = rpc.(pb.EnvironmentClient)
+	s.conn = conn.(*grpc.ClientConn)
 	return nil
 }
 
-// configure builds the environment in the plug-in.
-func (s *session) configure(ctx context.Context, c wire.Configuration, limit time.Duration) (spec env.Spec, err error) {
-	err = s.call(ctx, "while it was configured", limit, func(ctx context.Context) error {
-		m, err := s.rpc.Configure(ctx, wire.EncodeConfiguration(c))
-		if err == nil {
-			spec, err = wire.DecodeSpec(m, c.Slots)
-		}
-		if m.GetFault() != nil {
-			err = s.refusal(err)
-		}
-		return err
-	})
-	return spec, err
-}
-
-// call makes one unary call under a deadline. A session that fails it is
+// call makes one call under a deadline; 0 is none. A session that fails it is
 // ended, and its error says how.
 func (s *session) call(ctx context.Context, doing string, limit time.Duration, rpc func(context.Context) error) error {
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(cmp.Or(limit, forever))
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	err := rpc(limited)
@@ -157,14 +168,14 @@ func (s *session) finish(ctx context.Context, err error, doing string, limit tim
 	if !said {
 		// A connection ends a moment before its process can be waited for.
 		select {
-		case <-s.process.exited:
-		case <-time.After(pipeGrace):
+		case <-s.process.Exited:
+		case <-time.After(process.PipeGrace):
 		}
 	}
 	s.kill()
 	s.close()
 	if said {
-		return s.named(err)
+		return named(s.name, err)
 	}
 	return s.faultOf(ctx, err, doing, limit)
 }
@@ -177,7 +188,7 @@ func isJoined(err error) bool {
 // kill ends the process group at once. It may be called from anywhere.
 func (s *session) kill() {
 	s.killed.Store(true)
-	s.process.end()
+	s.process.End()
 }
 
 // expire kills the process because a deadline has passed.
@@ -201,41 +212,11 @@ func (s *session) close() {
 			s.kill()
 			<-done
 		}
-		s.process.close()
+		s.process.Close()
 	})
 }
 
-// environ is all that a plug-in inherits: no keys, no tokens.
-func environ(l Limits) []string {
-	env := []string{
-		"PATH=" + os.Getenv("PATH"),
-		"TMPDIR=" + os.TempDir(),
-		"GOMAXPROCS=1", // measured: two Go processes on two cores waste a third of them on idle spinning
-		"PYTHONUNBUFFERED=1",
-	}
-	if l.Memory > 0 {
-		env = append(env, fmt.Sprintf("GOMEMLIMIT=%d", l.Memory/10*8))
-	}
-	return env
-}
-
-// socketDir makes the folder of the socket, mode 0700, with a short name.
-func socketDir() (string, error) {
-	base := os.TempDir()
-	if len(base) > longestTempDir {
-		base = string(filepath.Separator) + "tmp"
-	}
-	dir, err := os.MkdirTemp(base, "merit-")
-	if err != nil {
-		return "", &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Exhausted, Where: base, What: "cannot make a folder for a plug-in's socket",
-			Hint: "make room there, or set TMPDIR", Err: err,
-		}
-	}
-	return dir, nil
-}
-
-// service dispenses the client side.
+// service dispenses the connection.
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
 }
@@ -247,5 +228,5 @@ func (*service) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
 
 // GRPCClient implements goplugin.GRPCPlugin.
 func (*service) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return pb.NewEnvironmentClient(conn), nil
+	return conn, nil
 }

@@ -14,9 +14,10 @@ import (
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
-// EncodeRequest asks for a decision on o that comes within limit; 0 = none.
-// Actions and tools are those of the configuration and do not travel.
-func EncodeRequest(id uint64, o *policy.Observation, limit time.Duration) (*pb.ActRequest, error) {
+// EncodeRequest asks for a decision on o that comes within limit; 0 = none. The
+// id is the sender's to give. Actions and tools are those of the configuration
+// and do not travel.
+func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, error) {
 	var messages bytes.Buffer
 	e := json.NewEncoder(&messages)
 	e.SetEscapeHTML(false) // as in rl.Content: no page embeds it
@@ -24,12 +25,12 @@ func EncodeRequest(id uint64, o *policy.Observation, limit time.Duration) (*pb.A
 		return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: "messages", What: "have no JSON form", Err: err}
 	}
 	m := &pb.ActRequest{
-		Id: id, Messages: messages.Bytes(), Text: strings.ToValidUTF8(o.Text, "\uFFFD"),
+		Messages: messages.Bytes(), Text: strings.ToValidUTF8(o.Text, "\uFFFD"),
 		Features: appendFloats(nil, o.Features), Mask: o.Mask, Seed: uint64(o.Seed), Greedy: o.Greedy,
 		Tokens: appendTokens(nil, o.Tokens), Covered: uint32(o.Covered),
 	}
 	if limit > 0 {
-		m.Timeout = uint32(min(max(limit.Milliseconds(), 1), math.MaxUint32))
+		m.Timeout = uint32(min((limit + time.Millisecond - 1).Milliseconds(), math.MaxUint32))
 	}
 	const columns = 1 << 10 // what the other fields are together, at most
 	if n := len(m.Messages) + len(m.Text) + len(m.Features) + len(m.Mask) + len(m.Tokens) + columns; n > MaxMessage {

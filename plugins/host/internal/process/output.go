@@ -1,4 +1,4 @@
-package host
+package process
 
 import (
 	"bytes"
@@ -20,12 +20,13 @@ const (
 	readSize   = 16 << 10
 )
 
-// output takes all that a plug-in prints: it logs lines, keeps the last of
+// Output takes all that a plug-in prints: it logs lines, keeps the last of
 // them, and slows down a plug-in that prints too much: who writes to a full
 // pipe waits.
-type output struct {
-	log  *slog.Logger
-	rate float64 // bytes per second; 0 = no limit
+type Output struct {
+	log     *slog.Logger
+	rate    float64           // bytes per second; 0 = no limit
+	secrets *strings.Replacer // of what is shown; nil = none
 
 	mu     sync.Mutex
 	tail   []byte
@@ -35,12 +36,19 @@ type output struct {
 	warned bool
 }
 
-func newOutput(log *slog.Logger, rate int) *output {
-	return &output{log: log, rate: float64(rate), credit: float64(rate), last: time.Now()}
+// NewOutput logs to log, if it is not nil, and lets rate bytes a second pass.
+// Secrets, if not nil, takes out what nobody may read.
+func NewOutput(log *slog.Logger, rate int, secrets *strings.Replacer) *Output {
+	return &Output{log: log, rate: float64(rate), secrets: secrets, credit: float64(rate), last: time.Now()}
+}
+
+// shown makes a line fit to be read: its secrets go before it is cut.
+func (o *Output) shown(line string, limit int) string {
+	return wire.Clean(Hide(o.secrets, line), limit)
 }
 
 // Write implements io.Writer. It sleeps when the plug-in is over its rate.
-func (o *output) Write(p []byte) (int, error) {
+func (o *Output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.tail = append(o.tail, p...)
@@ -61,7 +69,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // spend takes n bytes of credit and returns how long to wait for it.
-func (o *output) spend(n int) time.Duration {
+func (o *Output) spend(n int) time.Duration {
 	if o.rate == 0 {
 		return 0
 	}
@@ -74,7 +82,7 @@ func (o *output) spend(n int) time.Duration {
 	return time.Duration(-o.credit / o.rate * float64(time.Second))
 }
 
-func (o *output) logLines(p []byte) {
+func (o *Output) logLines(p []byte) {
 	if o.log == nil || !o.log.Enabled(context.Background(), slog.LevelDebug) {
 		return
 	}
@@ -83,14 +91,14 @@ func (o *output) logLines(p []byte) {
 			o.line = append(o.line, b)
 			continue
 		}
-		o.log.Debug("plug-in printed", "line", wire.Clean(string(o.line), tailBytes))
+		o.log.Debug("plug-in printed", "line", o.shown(string(o.line), tailBytes))
 		o.line = o.line[:0]
 	}
 }
 
 // Tail returns the last lines, fit to be shown. If Go's runtime ended the
 // process, they begin where it says why, not at the end of its stacks.
-func (o *output) Tail() string {
+func (o *Output) Tail() string {
 	o.mu.Lock()
 	lines := strings.Split(strings.TrimSpace(string(o.tail)), "\n")
 	o.mu.Unlock()
@@ -102,7 +110,7 @@ func (o *output) Tail() string {
 	}
 	lines = lines[start:min(len(lines), start+tailLines)]
 	for i, line := range lines {
-		lines[i] = wire.Clean(strings.TrimRight(line, "\r"), tailBytes/tailLines)
+		lines[i] = o.shown(strings.TrimRight(line, "\r"), tailBytes/tailLines)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -111,7 +119,7 @@ func (o *output) Tail() string {
 // it is over, Read returns at the end of r only.
 type firstLine struct {
 	r     *os.File
-	out   *output
+	out   *Output
 	greet func(line []byte)
 	line  []byte
 	over  bool
@@ -148,3 +156,11 @@ func (f *firstLine) Read(p []byte) (int, error) {
 
 // Close implements io.Closer.
 func (f *firstLine) Close() error { return f.r.Close() }
+
+// Hide is r.Replace where there may be no r.
+func Hide(r *strings.Replacer, text string) string {
+	if r == nil {
+		return text
+	}
+	return r.Replace(text)
+}

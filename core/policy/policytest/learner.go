@@ -1,0 +1,217 @@
+package policytest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// LearnerSubject is a learner under test.
+type LearnerSubject struct {
+	// Open returns a learner that has learnt nothing, each time of the same
+	// configuration. The suite closes it.
+	Open func(t testing.TB) policy.Learner
+	// Observe is that of Subject.
+	Observe func(i int) policy.Observation
+	// Experience, if set, returns what l is to learn in round k. Otherwise the
+	// suite makes episodes of one step of l's own decisions, every other one
+	// good.
+	Experience func(t testing.TB, l policy.Learner, k int) *policy.Experience
+}
+
+// RunLearner tests the contract of policy.Learner, and Run's of the policy that
+// it is before and after an update:
+//
+//   - each Learn counts in Version, changes how the policy acts once it is
+//     published, and is a function of state, experience and seed;
+//   - nothing to learn is learnt without an error;
+//   - Load puts a learner where Save left it, in the same one and in another,
+//     for acting and for learning; nil is the beginning;
+//   - an update that is interrupted has left no trace, or says that Load comes
+//     next.
+func RunLearner(t *testing.T, s LearnerSubject) {
+	t.Run("policy", func(t *testing.T) { Run(t, Subject{Policy: s.open(t), Observe: s.Observe}) })
+	t.Run("policy that has learnt", func(t *testing.T) {
+		l := s.open(t)
+		s.learn(t, l, 0)
+		Run(t, Subject{Policy: l, Observe: s.Observe})
+	})
+	t.Run("updates count and change the policy", s.updates)
+	t.Run("updates are reproducible", s.reproducible)
+	t.Run("nothing to learn", s.nothing)
+	t.Run("states round trip", s.states)
+	t.Run("nonsense is no state", s.nonsense)
+	t.Run("interruption", s.interrupted)
+	t.Run("closing", s.closing)
+}
+
+func (s LearnerSubject) open(t *testing.T) policy.Learner {
+	l := s.Open(t)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	require.True(t, l.Spec().Learns)
+	require.Equal(t, l.Spec(), l.Spec())
+	require.Zero(t, l.Version())
+	return l
+}
+
+// acts is how the learner decides now, with whatever it says of it.
+func (s LearnerSubject) acts(t testing.TB, l policy.Learner) []policy.Decision {
+	subject := Subject{Policy: l, Observe: s.Observe}
+	decisions := subject.act(t, subject.observations(24))
+	for i, d := range decisions {
+		require.NoError(t, d.Err, "decision %d", i)
+	}
+	return decisions
+}
+
+// learn is one whole round: experience, update, publication.
+func (s LearnerSubject) learn(t testing.TB, l policy.Learner, round int) policy.Stats {
+	stats, err := l.Learn(context.Background(), s.experience(t, l, round), rl.Seed(17).Child(uint64(round)))
+	require.NoError(t, err)
+	require.NoError(t, l.Publish(context.Background()))
+	return stats
+}
+
+func (s LearnerSubject) experience(t testing.TB, l policy.Learner, round int) *policy.Experience {
+	if s.Experience != nil {
+		return s.Experience(t, l, round)
+	}
+	subject := Subject{Policy: l, Observe: s.Observe}
+	observations := subject.observations(16)
+	for i := range observations {
+		observations[i].Seed = rl.Seed(31).Path(uint64(round), uint64(i))
+	}
+	e := &policy.Experience{First: []int{0}}
+	for i, d := range subject.act(t, observations) {
+		require.NoError(t, d.Err)
+		e.Trajectories = append(e.Trajectories, trajectory(fmt.Sprintf("round-%d-%d", round, i), &observations[i], &d, l.Version()))
+		e.First = append(e.First, i+1)
+		good := float64(1 - 2*(d.Action.Choice%2))
+		e.Advantage, e.Weight, e.Return = append(e.Advantage, good), append(e.Weight, 1), append(e.Return, good)
+	}
+	return e
+}
+
+// trajectory is an episode of one step, as a rollout records it.
+func trajectory(id string, o *policy.Observation, d *policy.Decision, version uint64) *rl.Trajectory {
+	step := rl.Step{
+		MessageCount: len(o.Messages), Anchor: o.Text, Available: o.Actions, Action: d.Action, RawOutput: d.Raw,
+		LogProb: d.LogProb, Entropy: d.Entropy, Tokens: d.Tokens, PolicyVersion: version - d.Lag,
+		Policy: &rl.Sampled{Features: o.Features, Mask: o.Mask, LogitMax: d.LogitMax},
+	}
+	if d.Prompt != nil {
+		step.Prompt = rl.NewPrompt(nil, d.Prompt)
+	}
+	if d.HasValue {
+		step.Value = &d.Value
+	}
+	said := rl.Message{Role: rl.RoleAssistant, Content: rl.Text(d.Action.Text)}
+	return &rl.Trajectory{
+		ID: id, Messages: append(append([]rl.Message(nil), o.Messages...), said), Steps: []rl.Step{step}, StopReason: rl.StopTerminated,
+	}
+}
+
+func (s LearnerSubject) updates(t *testing.T) {
+	l := s.open(t)
+	before := s.acts(t, l)
+	for round := range 3 {
+		s.learn(t, l, round)
+		require.Equal(t, uint64(round+1), l.Version())
+		for _, d := range s.acts(t, l) {
+			require.Zero(t, d.Lag, "what is published acts")
+		}
+	}
+	require.NotEqual(t, before, s.acts(t, l))
+}
+
+func (s LearnerSubject) reproducible(t *testing.T) {
+	one, two := s.open(t), s.open(t)
+	for round := range 2 {
+		require.Equal(t, s.learn(t, one, round), s.learn(t, two, round))
+		require.Equal(t, s.acts(t, one), s.acts(t, two))
+	}
+	require.Equal(t, s.save(t, one), s.save(t, two))
+}
+
+func (s LearnerSubject) save(t testing.TB, l policy.Learner) []byte {
+	state, err := l.Save(context.Background(), fmt.Sprintf("test-%d", l.Version()))
+	require.NoError(t, err)
+	require.NotEmpty(t, state)
+	return state
+}
+
+func (s LearnerSubject) nothing(t *testing.T) {
+	l := s.open(t)
+	before := s.acts(t, l)
+	idle := s.experience(t, l, 0)
+	clear(idle.Weight)
+	for i, e := range []*policy.Experience{{First: []int{0}}, idle} {
+		_, err := l.Learn(context.Background(), e, 1)
+		require.NoError(t, err)
+		require.NoError(t, l.Publish(context.Background()))
+		require.Equal(t, uint64(i+1), l.Version())
+	}
+	require.Equal(t, before, s.acts(t, l))
+}
+
+func (s LearnerSubject) states(t *testing.T) {
+	l := s.open(t)
+	start := s.acts(t, l)
+	s.learn(t, l, 0)
+	state, then := s.save(t, l), s.acts(t, l)
+	require.Equal(t, then, s.acts(t, l), "saving changes nothing")
+	s.learn(t, l, 1)
+	later := s.acts(t, l)
+
+	other := s.open(t)
+	for _, x := range []policy.Learner{l, other} {
+		require.NoError(t, x.Load(context.Background(), state))
+		require.Equal(t, uint64(1), x.Version())
+		require.Equal(t, then, s.acts(t, x), "a loaded state acts")
+		s.learn(t, x, 1)
+		require.Equal(t, later, s.acts(t, x), "and learns on")
+		require.NoError(t, x.Load(context.Background(), nil))
+		require.Zero(t, x.Version())
+		require.Equal(t, start, s.acts(t, x))
+	}
+}
+
+func (s LearnerSubject) nonsense(t *testing.T) {
+	l := s.open(t)
+	s.learn(t, l, 0)
+	state, then := s.save(t, l), s.acts(t, l)
+	for _, nonsense := range [][]byte{{1}, []byte("nonsense, but long enough for a header")} {
+		err := l.Load(context.Background(), nonsense)
+		require.Error(t, err)
+		require.False(t, fault.Retryable(err), "it stays nonsense: %v", err)
+	}
+	require.NoError(t, l.Load(context.Background(), state))
+	require.Equal(t, then, s.acts(t, l))
+}
+
+func (s LearnerSubject) interrupted(t *testing.T) {
+	l := s.open(t)
+	s.learn(t, l, 0)
+	state, then, e := s.save(t, l), s.acts(t, l), s.experience(t, l, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := l.Learn(ctx, e, 1)
+	require.ErrorIs(t, err, context.Canceled)
+	if fault.Retryable(err) {
+		require.NoError(t, l.Load(context.Background(), state))
+	}
+	require.Equal(t, uint64(1), l.Version())
+	require.Equal(t, then, s.acts(t, l))
+}
+
+func (s LearnerSubject) closing(t *testing.T) {
+	l := s.open(t)
+	require.NoError(t, l.Close())
+	require.NoError(t, l.Close())
+}

@@ -1,0 +1,197 @@
+// Package process runs a plug-in's process group under limits, keeps the last
+// of what it prints, and knows nothing of what it says.
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// PipeGrace is how long the pipes of a dead plug-in may stay open in the hands of
+// grandchildren that left its process group.
+const PipeGrace = 100 * time.Millisecond
+
+// Limits bound a plug-in's process. They are enforced on Linux only. Zero
+// means no limit.
+type Limits struct {
+	// Memory is the private writable memory in bytes (RLIMIT_DATA).
+	Memory uint64 `yaml:"memory" json:"memory"`
+	// Files is the number of open files (RLIMIT_NOFILE).
+	Files uint64 `yaml:"files" json:"files"`
+	// Output is how many bytes a second the plug-in may print before its
+	// writes block.
+	Output int `yaml:"output" json:"output"`
+}
+
+// Process is a plug-in's process group, as go-plugin wants it. go-plugin's own
+// runner shares stdin, leaves orphans, and waits for grandchildren for ever.
+type Process struct {
+	Cmd    *exec.Cmd
+	limits Limits
+	out    *Output
+	stdout *os.File
+	stderr *os.File
+
+	Exited chan struct{} // closed when the process has been waited for
+	State  *os.ProcessState
+
+	mu        sync.Mutex
+	pid       int
+	ended     bool   // End was called
+	handshake string // the first line of stdout
+}
+
+var _ runner.Runner = (*Process)(nil)
+
+// New prepares cmd, whose variables are set before Start.
+func New(cmd *exec.Cmd, limits Limits, out *Output) *Process {
+	return &Process{Cmd: cmd, limits: limits, out: out, Exited: make(chan struct{})}
+}
+
+// Start implements runner.Runner.
+func (p *Process) Start(context.Context) error {
+	stdout, childOut, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	stderr, childErr, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, stdout.Close(), childOut.Close())
+	}
+	defer childOut.Close()
+	defer childErr.Close()
+	p.stdout, p.stderr = stdout, stderr
+	p.Cmd.Stdin, p.Cmd.Stdout, p.Cmd.Stderr = nil, childOut, childErr
+	p.Cmd.SysProcAttr = attributes()
+	// A fresh goroutine has an ordinary thread below it: the kernel ties the
+	// death signal to the thread that starts the child.
+	started := make(chan error)
+	go func() { started <- p.Cmd.Start() }()
+	if err := <-started; err != nil {
+		return errors.Join(err, stdout.Close(), stderr.Close())
+	}
+	p.mu.Lock()
+	p.pid = p.Cmd.Process.Pid
+	ended := p.ended
+	p.mu.Unlock()
+	go p.wait()
+	err = p.limits.apply(p.pid)
+	if err != nil || ended {
+		p.End()
+	}
+	return err
+}
+
+// wait reaps the process and then sees to it that its pipes end.
+func (p *Process) wait() {
+	_ = p.Cmd.Wait() // the state says it all
+	p.State = p.Cmd.ProcessState
+	p.signal()
+	deadline := time.Now().Add(PipeGrace)
+	_ = p.stdout.SetReadDeadline(deadline)
+	_ = p.stderr.SetReadDeadline(deadline)
+	close(p.Exited)
+}
+
+// signal kills the whole group.
+func (p *Process) signal() { _ = syscall.Kill(-p.pid, syscall.SIGKILL) }
+
+// End kills the group, also one that is about to start. After the process has
+// gone it does nothing: the number may belong to others.
+func (p *Process) End() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	if p.pid == 0 {
+		return
+	}
+	select {
+	case <-p.Exited:
+	default:
+		p.signal()
+	}
+}
+
+// Close frees the pipes of an ended process.
+func (p *Process) Close() {
+	if p.stdout != nil {
+		_ = p.stdout.Close()
+		_ = p.stderr.Close()
+	}
+}
+
+// greeted keeps the first line for error reports.
+func (p *Process) greeted(line []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.handshake = string(line)
+}
+
+// Greeting returns the first line, empty if there was none.
+func (p *Process) Greeting() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.handshake
+}
+
+// Wait implements runner.Runner.
+func (p *Process) Wait(context.Context) error {
+	<-p.Exited
+	if !p.State.Success() {
+		return errors.New(p.State.String())
+	}
+	return nil
+}
+
+// Kill implements runner.Runner.
+func (p *Process) Kill(context.Context) error {
+	p.End()
+	if p.ID() != "" {
+		<-p.Exited
+	}
+	return nil
+}
+
+// Stdout implements runner.Runner: the handshake line only. What follows goes
+// to the output, so that no line is too long for go-plugin.
+func (p *Process) Stdout() io.ReadCloser {
+	return &firstLine{r: p.stdout, out: p.out, greet: p.greeted}
+}
+
+// Stderr implements runner.Runner: nothing, all goes to the output.
+func (p *Process) Stderr() io.ReadCloser { return &firstLine{r: p.stderr, out: p.out, over: true} }
+
+// Name implements runner.Runner.
+func (p *Process) Name() string { return p.Cmd.Path }
+
+// ID implements runner.Runner.
+func (p *Process) ID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid == 0 {
+		return ""
+	}
+	return strconv.Itoa(p.pid)
+}
+
+// Diagnose implements runner.Runner. The host's own error says more.
+func (p *Process) Diagnose(context.Context) string { return "" }
+
+// PluginToHost implements runner.Runner.
+func (p *Process) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin implements runner.Runner.
+func (p *Process) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}

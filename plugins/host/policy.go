@@ -1,0 +1,266 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
+)
+
+// A policy that dies so often in so short a time, without one answer in
+// between, is not started again.
+const (
+	mostDeaths   = 4
+	deathsWithin = time.Minute
+	restartPause = 100 * time.Millisecond // after the first; doubled with each one
+)
+
+// remote is a policy.Learner in a plug-in. One that learns is a process with a
+// state: when it is gone, so is what it has learnt, and only Load starts
+// another. Any other is started again by the next request.
+type remote struct {
+	cfg    PolicyConfig
+	launch *launch
+	spec   policy.Spec
+	newest atomic.Uint64      // updates behind the newest weights
+	ctx    context.Context    // of starts
+	cancel context.CancelFunc // closes
+	tasks  sync.WaitGroup     // readers, writers and starts
+
+	mu     sync.Mutex
+	line   *line       // nil while there is no process
+	start  *attempt    // nil unless one is being started
+	loaded []byte      // the state that a new process is put into
+	lost   error       // why no request is answered, until Load
+	final  bool        // and after it
+	deaths []time.Time // without an answer in between
+	doing  string      // the control call that is under way, if there is one
+}
+
+// attempt is a start that several callers may wait for.
+type attempt struct {
+	done chan struct{}
+	line *line
+	err  error
+}
+
+// OpenPolicy starts the plug-in of cfg and configures it. The context bounds
+// the start, not the life of the policy. Errors are those of Open, and of kind
+// Missing if a variable of PassEnv is not set.
+//
+// A request that fails has its error in Decision.Err: what the policy said, a
+// Timeout or a Crashed that is fault.Retryable, a Protocol fault that is not.
+// Act itself fails if the policy is closed or lost, or its context cancelled. A
+// policy that learns and whose process ends answers every call with a fault of
+// boundary Learner until Load, which starts another; of a policy that does not
+// learn, Learn, Publish, Save and Load are Refused.
+func OpenPolicy(ctx context.Context, cfg PolicyConfig) (policy.Learner, error) {
+	l, err := cfg.launch()
+	if err != nil {
+		return nil, err
+	}
+	p := &remote{cfg: cfg, launch: l}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	line, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.adopt(line)
+	return p, nil
+}
+
+// connect starts a process, configures it and opens its stream.
+func (p *remote) connect(ctx context.Context) (*line, error) {
+	s, err := start(ctx, p.launch)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := s.configurePolicy(ctx, p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if p.spec.Name == "" {
+		p.spec = spec
+	}
+	if spec != p.spec {
+		s.close()
+		return nil, changed(s.name)
+	}
+	l, err := newLine(s)
+	if err != nil {
+		return nil, s.finish(ctx, err, "at its start", p.cfg.StartTimeout)
+	}
+	return l, nil
+}
+
+// configurePolicy builds the policy in the plug-in.
+func (s *session) configurePolicy(ctx context.Context, cfg PolicyConfig) (spec policy.Spec, err error) {
+	if err := s.is(Policy); err != nil {
+		return spec, err
+	}
+	err = s.call(ctx, "while it was configured", cfg.ConfigureTimeout, func(ctx context.Context) error {
+		m, err := pb.NewPolicyClient(s.conn).Configure(ctx, wire.EncodePolicyConfiguration(cfg.configuration()))
+		if err == nil {
+			hideFault(s.secrets, m.Fault)
+			spec, err = wire.DecodePolicySpec(m)
+		}
+		if m.GetFault() != nil {
+			err = s.refusal(err)
+		}
+		return err
+	})
+	spec.Name, spec.Version = s.description.Name, s.description.Version
+	return spec, err
+}
+
+// adopt makes l the process that answers.
+func (p *remote) adopt(l *line) {
+	p.mu.Lock()
+	p.line = l
+	p.mu.Unlock()
+	p.tasks.Go(l.write)
+	p.tasks.Go(func() { p.bury(l, l.read()) })
+}
+
+// bury ends a process whose stream has ended by err, and tells who waits.
+func (p *remote) bury(l *line, err error) {
+	p.mu.Lock()
+	doing := cmp.Or(p.doing, "while it acted")
+	p.mu.Unlock()
+	err = l.session.finish(p.ctx, err, doing, p.cfg.LearnTimeout)
+	p.mu.Lock()
+	p.line = nil
+	err = p.died(err, l.answered.Load())
+	p.mu.Unlock()
+	l.end(err)
+}
+
+// died notes the end of a process, or of its start, and returns what callers
+// are told. p.mu is held.
+func (p *remote) died(cause error, answered bool) error {
+	now := time.Now()
+	p.deaths = slices.DeleteFunc(p.deaths, func(t time.Time) bool { return answered || now.Sub(t) > deathsWithin })
+	p.deaths = append(p.deaths, now)
+	err := p.told(cause)
+	switch {
+	case p.ctx.Err() != nil:
+		return p.closed()
+	case len(p.deaths) >= mostDeaths:
+		p.final = true
+		p.lost = &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Crashed, Where: p.spec.Name,
+			What: fmt.Sprintf("died %d times within %v and answered nothing in between", len(p.deaths), deathsWithin),
+			Hint: "it is not started again; correct what its output complains of", Err: cause,
+		}
+		return p.lost
+	case p.learner():
+		p.lost = err
+	}
+	return err
+}
+
+// told is the death of a process as its callers hear of it.
+func (p *remote) told(cause error) error {
+	f := fault.As(cause)
+	if f == nil || f.Boundary != fault.Plugin {
+		return cause
+	}
+	again := f.Kind == fault.Crashed || f.Kind == fault.Timeout || f.Kind == fault.Interrupted && p.learner()
+	if p.learner() {
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: f.Kind, Where: p.spec.Name, What: "the learner is gone, and what it has learnt since it was saved",
+			Hint: "go on from its last saved state", Err: cause, Retry: again,
+		}
+	}
+	same := *f
+	same.Retry = again
+	return &same
+}
+
+// learner reports whether the process has a state that another one lacks.
+func (p *remote) learner() bool { return p.cfg.Learn && p.spec.Learns }
+
+func (p *remote) closed() error {
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: p.spec.Name, What: "the policy is closed"}
+}
+
+// process returns the line of the process that answers, and starts one where
+// there is none.
+func (p *remote) process(ctx context.Context) (*line, error) {
+	p.mu.Lock()
+	l, a, err := p.line, p.start, p.lost
+	switch {
+	case p.ctx.Err() != nil:
+		err = p.closed()
+	case err != nil || l != nil:
+	case a == nil:
+		a = &attempt{done: make(chan struct{})}
+		p.start = a
+		pause := restartPause << len(p.deaths) / 2
+		p.tasks.Go(func() { p.restart(a, pause) })
+	}
+	p.mu.Unlock()
+	if l != nil || err != nil {
+		return l, err
+	}
+	select {
+	case <-a.done:
+		return a.line, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// restart starts another process for all that wait for a.
+func (p *remote) restart(a *attempt, pause time.Duration) {
+	defer close(a.done)
+	select {
+	case <-time.After(pause):
+	case <-p.ctx.Done():
+	}
+	l, err := p.connect(p.ctx)
+	if err == nil && p.loaded != nil && !p.learner() {
+		if err = p.put(p.ctx, l, p.loaded); err != nil {
+			l.session.kill()
+			l.session.close()
+			l.end(err)
+		}
+	}
+	p.mu.Lock()
+	p.start = nil
+	if err != nil {
+		a.err = p.died(err, false)
+	}
+	p.mu.Unlock()
+	if err == nil {
+		a.line = l
+		p.adopt(l)
+	}
+}
+
+// Spec implements policy.Learner.
+func (p *remote) Spec() policy.Spec { return p.spec }
+
+// Version implements policy.Policy.
+func (p *remote) Version() uint64 { return p.newest.Load() }
+
+// Close implements policy.Learner.
+func (p *remote) Close() error {
+	p.mu.Lock()
+	l, over := p.line, p.ctx.Err() != nil
+	p.cancel()
+	p.mu.Unlock()
+	if l != nil && !over {
+		l.session.close()
+	}
+	p.tasks.Wait()
+	return nil
+}

@@ -1,0 +1,101 @@
+package host_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/policy/policytest"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/plugins/host"
+)
+
+func bandit(t testing.TB, actions ...string) host.PolicyConfig {
+	cfg := host.DefaultPolicyConfig()
+	cfg.Path = build(t, "./plugins/host/testdata/bandit")
+	cfg.Actions, cfg.Seed, cfg.Learn = actions, 3, true
+	return cfg
+}
+
+func openPolicy(t testing.TB, cfg host.PolicyConfig) policy.Learner {
+	t.Helper()
+	l, err := host.OpenPolicy(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// observation says text to a policy.
+func observation(text string, actions ...string) policy.Observation {
+	return policy.Observation{
+		Messages: []rl.Message{{Role: rl.RoleSystem, Content: rl.Text("Answer <briefly> & well. ✓")}, {Role: rl.RoleUser, Content: rl.Text(text)}},
+		Text:     text, Actions: actions,
+	}
+}
+
+func observations(actions ...string) func(int) policy.Observation {
+	return func(i int) policy.Observation { return observation(fmt.Sprint("observation ", i), actions...) }
+}
+
+// Promise: a policy in a plug-in keeps the contracts of policy.Policy and
+// policy.Learner, with named actions and with free text.
+func TestPolicyContract(t *testing.T) {
+	for name, actions := range map[string][]string{"choices": {"left", "right", "stay"}, "text": nil} {
+		t.Run(name, func(t *testing.T) {
+			policytest.RunLearner(t, policytest.LearnerSubject{
+				Open: func(t testing.TB) policy.Learner {
+					l, err := host.OpenPolicy(t.Context(), bandit(t, actions...))
+					require.NoError(t, err)
+					return l
+				},
+				Observe: observations(actions...),
+			})
+		})
+	}
+}
+
+func ask(t testing.TB, l policy.Policy, texts ...string) []policy.Decision {
+	list := make([]policy.Observation, len(texts))
+	for i, text := range texts {
+		list[i] = observation(text)
+	}
+	decisions := make([]policy.Decision, len(texts))
+	require.NoError(t, l.Act(t.Context(), list, decisions))
+	return decisions
+}
+
+// Promise: what the author says of one request is the error of that request,
+// typed, retryable as said; its neighbours are answered and the process lives.
+func TestRequestFails(t *testing.T) {
+	d := ask(t, openPolicy(t, bandit(t)), "hello", "refuse", "busy", "panic", "full", "hello")
+	for i, want := range []struct {
+		says  string
+		retry bool
+	}{{}, {"bandit: not this one", false}, {"bandit: come again", true}, {"bandit: panic: as asked", true}, {}, {}} {
+		if want.says == "" {
+			require.NoError(t, d[i].Err)
+			continue
+		}
+		require.EqualError(t, d[i].Err, want.says)
+		require.ErrorIs(t, d[i].Err, fault.Of(fault.Plugin, fault.Crashed))
+		require.Equal(t, want.retry, fault.Retryable(d[i].Err))
+	}
+	require.Equal(t, rl.StopContext, d[4].Stop)
+	require.NotEmpty(t, d[5].Raw)
+	require.NotEmpty(t, d[5].Prompt)
+	require.JSONEq(t, "false", string(d[5].Info["greedy"]))
+}
+
+// Promise: a policy's options cross as they do for environments, and all that
+// is wrong is said at once.
+func TestPolicyOptions(t *testing.T) {
+	cfg := bandit(t)
+	cfg.Options = json.RawMessage(`{"rate": -1, "speed": 2}`)
+	_, err := host.OpenPolicy(t.Context(), cfg)
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
+	require.EqualError(t, err, "options.speed: is not an option\noptions.rate: must be positive")
+}
