@@ -31,12 +31,13 @@ var (
 	Learner     = Code{7, "learner", "training met a number that is not finite, or cannot learn from its data"}
 	Storage     = Code{8, "storage", "a disk is full, a file cannot be written, or a checkpoint is damaged"}
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
+	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
 )
 
 // Table lists every code in ascending order.
 func Table() []Code {
-	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Interrupted}
+	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Interrupted}
 }
 
 // kinds go before boundaries: these mean the same wherever they happen.
@@ -56,6 +57,7 @@ var boundaries = map[fault.Boundary]Code{
 	fault.Plugin:  Plugin,
 	fault.Learner: Learner,
 	fault.Storage: Storage,
+	fault.Model:   Model,
 }
 
 // Of returns the code of err: OK for nil, by kind and boundary for the
