@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -36,13 +37,18 @@ func decodeOptions(raw json.RawMessage, into any) []error {
 	return decodeValue("", raw, reflect.ValueOf(into).Elem())
 }
 
-var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+var (
+	unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	duration    = reflect.TypeFor[time.Duration]()
+)
 
 func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 	own := v.Addr().Type().Implements(unmarshaler)
 	switch {
 	case string(raw) == "null" && path != "":
 		return []error{Problem(path, "has no value", "give one, or remove the key to have the default")}
+	case v.Type() == duration:
+		return decodeDuration(path, raw, v)
 	case v.Kind() == reflect.Struct && !own:
 		return decodeStruct(path, raw, v)
 	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String && !own:
@@ -61,6 +67,22 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 		path, what = join(path, wrong.Field), fmt.Sprintf("must be %s, not %s", wanted(wrong.Type), found(raw, wrong))
 	}
 	return []error{Problem(path, what, hint)}
+}
+
+// decodeDuration reads what a configuration calls a duration.
+func decodeDuration(path string, raw json.RawMessage, v reflect.Value) []error {
+	var text string
+	if string(raw) == "0" {
+		text = "0s"
+	} else if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return []error{Problem(path, fmt.Sprintf("must be a duration such as 30s or 5m, not %s", raw), fmt.Sprintf("the default is %v", v.Interface()))}
+	}
+	v.SetInt(int64(d))
+	return nil
 }
 
 func decodeStruct(path string, raw json.RawMessage, v reflect.Value) []error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -203,6 +204,32 @@ options.weight.a: must be a whole number, not "b"`)
 	} {
 		_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(raw))
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// Promise: an option that is a duration is written as in the rest of a
+// configuration.
+func TestDurations(t *testing.T) {
+	type timed struct {
+		Wait time.Duration `json:"wait"`
+	}
+	var got timed
+	d := plugin.Definition[timed]{
+		Name: "o", Version: "1", Defaults: timed{Wait: time.Second},
+		New: func(_ plugin.Setup, o timed) (plugin.Environment, error) {
+			got = o
+			return counting{new(int)}, nil
+		},
+	}
+	for raw, want := range map[string]time.Duration{`{}`: time.Second, `{"wait": "1m30s"}`: 90 * time.Second, `{"wait": 0}`: 0} {
+		_, err := d.Open(plugin.Setup{Slots: 1}, json.RawMessage(raw))
+		require.NoError(t, err)
+		require.Equal(t, want, got.Wait, raw)
+	}
+	for _, raw := range []string{`{"wait": 30}`, `{"wait": "soon"}`, `{"wait": [1]}`, `{"wait": 1e99}`} {
+		_, err := d.Open(plugin.Setup{Slots: 1}, json.RawMessage(raw))
+		require.ErrorContains(t, err, "options.wait: must be a duration such as 30s or 5m, not ", raw)
+		require.Equal(t, "the default is 1s", fault.As(err).Hint)
 	}
 }
 
