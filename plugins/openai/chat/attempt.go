@@ -35,6 +35,7 @@ func newHTTP(concurrent int) *http.Client {
 			ForceAttemptHTTP2:      true,
 			MaxIdleConns:           concurrent,
 			MaxIdleConnsPerHost:    concurrent,
+			MaxConnsPerHost:        concurrent,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
 		},

@@ -155,6 +155,7 @@ func TestConcurrency(t *testing.T) {
 		require.NoError(t, <-errs)
 	}
 	require.Equal(t, 3, server.Most())
+	require.LessOrEqual(t, server.Connections(), 3)
 	require.Equal(t, 8, c.Totals().Answers)
 }
 

@@ -121,12 +121,13 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 		return c.again(fault.Protocol, "look at the server's log", "the answer is not UTF-8")
 	}
 	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
+	}
 	var syntax *json.SyntaxError
 	var other *json.UnmarshalTypeError
 	text := strings.TrimSpace(string(body))
 	switch {
-	case err == nil:
-		return nil
 	case strings.HasPrefix(text, "<"):
 		return c.fault(fault.Protocol, shape, "the answer is a page, not JSON: %s", plain(text, 80))
 	case strings.HasPrefix(text, "data:"):

@@ -19,10 +19,7 @@ func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *
 		return nil, nil, f
 	}
 	var r *Response
-	a, f := c.persist(ctx, func() (*answer, *fault.Error) {
-		if err := c.rate.wait(ctx, q.estimate(body)); err != nil {
-			return nil, c.late(ctx, err)
-		}
+	a, f := c.persist(ctx, q.estimate(body), func() (*answer, *fault.Error) {
 		a, f := c.exchange(ctx, "/chat/completions", body)
 		if f != nil {
 			return a, f
@@ -41,14 +38,19 @@ func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *
 	return r, a, nil
 }
 
-// persist calls try, which holds a slot meanwhile, until it succeeds, fails for
-// good, or has failed once more than there are retries.
-func (c *Client) persist(ctx context.Context, try func() (*answer, *fault.Error)) (*answer, *fault.Error) {
+// persist calls try, when it is its turn and within a slot, until it succeeds,
+// fails for good, or has failed once more than there are retries. A try takes
+// about so many tokens.
+func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *fault.Error)) (*answer, *fault.Error) {
 	for attempt := 0; ; attempt++ {
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, c.ended(ctx, "waiting for max_concurrent")
+		}
+		if err := c.rate.wait(ctx, tokens); err != nil {
+			<-c.slots
+			return nil, c.late(ctx, err)
 		}
 		a, f := try()
 		<-c.slots

@@ -23,7 +23,7 @@ func (c *Client) Served(ctx context.Context) (*Served, error) {
 	if c.config.Cassettes.Mode == Replay {
 		return served, nil
 	}
-	a, f := c.persist(ctx, func() (*answer, *fault.Error) {
+	a, f := c.persist(ctx, 0, func() (*answer, *fault.Error) {
 		a, f := c.exchange(ctx, "/models", nil)
 		if f == nil && a.status != 200 {
 			f = c.refusal(a)

@@ -6,6 +6,7 @@ package chattest
 import (
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -55,10 +56,11 @@ type Server struct {
 	script func(Call) Reply
 	slots  chan struct{} // nil = as many at one time as come
 
-	mu    sync.Mutex
-	calls []Call
-	now   int // requests under way
-	most  int
+	mu          sync.Mutex
+	calls       []Call
+	now         int // requests under way
+	most        int
+	connections int
 }
 
 // New starts a server that answers at most slots requests at one time (0 = any
@@ -69,7 +71,15 @@ func New(t testing.TB, slots int, script func(Call) Reply) *Server {
 	if slots > 0 {
 		s.slots = make(chan struct{}, slots)
 	}
-	h := httptest.NewServer(s)
+	h := httptest.NewUnstartedServer(s)
+	h.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.mu.Lock()
+			s.connections++
+			s.mu.Unlock()
+		}
+	}
+	h.Start()
 	t.Cleanup(h.Close)
 	s.URL = h.URL + "/v1"
 	return s
@@ -88,6 +98,13 @@ func (s *Server) Most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.most
+}
+
+// Connections returns how many connections there were.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.connections
 }
 
 // ServeHTTP implements http.Handler.
