@@ -74,7 +74,7 @@ func (c *Client) exchange(ctx context.Context, path string, body []byte) (*answe
 	case len(a.body) > c.config.MaxResponse:
 		return nil, c.fault(fault.Refused, "raise max_response if the server is right to say so much", "the answer goes on beyond %d bytes and was cut off", c.config.MaxResponse)
 	case err != nil:
-		return nil, c.broken(ctx, limited, err, "the answer stopped halfway")
+		return nil, c.broken(ctx, limited, err, "the answer did not end")
 	}
 	const secret = 16         // shorter ones are placeholders, such as EMPTY, and may be words of an answer
 	if len(c.key) >= secret { // a server may say back what it was told, and bodies reach logs and cassettes

@@ -32,7 +32,7 @@
 //	is slower than timeout, 408                    Timeout      yes
 //	429                                            Exhausted    yes, after Retry-After
 //	429 because an account is empty                Exhausted    no
-//	half a JSON, a body that stops, NaN,
+//	half a JSON, a body that does not end, NaN,
 //	a log-probability above 0, an aborted answer   Protocol     yes
 //	JSON of another shape, HTML, ids or
 //	log-probabilities that were asked for missing  Protocol     no
@@ -59,6 +59,16 @@
 // extra: {top_k: 0, min_p: 0} and top_p 1 where they must be those of sampling.
 // An answer that a stop string cut has, on some servers, fewer tokens than
 // Usage.Completion counts.
+//
+// # For a policy
+//
+// Temperature 0 is greedy. A seed of rl.Seed is int64(seed & math.MaxInt32).
+// ErrContext becomes rl.StopContext; an answer of FinishFilter, a Refusal and
+// ErrFilter are of one conversation, so they end an episode and not a run. An
+// answer of FinishLength may be half a thought or half a tool call. A
+// conversation that ends with an assistant's message is gone on with by
+// llama.cpp; vLLM and SGLang want
+// extra: {add_generation_prompt: false, continue_final_message: true}.
 //
 // # Cassettes
 //

@@ -52,7 +52,7 @@ func TestFaults(t *testing.T) {
 		{"501", fail(501, "", "no"), fault.Invalid, false, "cannot do this", nil},
 		{"408", fail(408, "", "no"), fault.Timeout, true, "waited too long", nil},
 		{"half a JSON", chattest.Reply{Body: said[:len(said)/2]}, fault.Protocol, true, "not whole JSON", nil},
-		{"a body that stops", chattest.Reply{Body: said[:9], Cut: true}, fault.Protocol, true, "stopped halfway, at attempt 3 too: unexpected EOF", nil},
+		{"a body that stops", chattest.Reply{Body: said[:9], Cut: true}, fault.Protocol, true, "did not end, at attempt 3 too: unexpected EOF", nil},
 		{"a dropped connection", chattest.Reply{Drop: true}, fault.Crashed, true, "no answer came, at attempt 3 too: EOF", nil},
 		{"not UTF-8", chattest.Reply{Body: "{\"model\":\"\xff\"}"}, fault.Protocol, true, "not UTF-8", nil},
 		{"a page", chattest.Reply{Body: "<!doctype html><p>Sign in"}, fault.Protocol, false, "a page, not JSON: <!doctype html>", nil},
@@ -60,6 +60,9 @@ func TestFaults(t *testing.T) {
 		{"nothing", chattest.Reply{}, fault.Protocol, false, "not a chat completion", nil},
 		{"a list", chattest.Reply{Body: "[]"}, fault.Protocol, false, "not a chat completion", nil},
 		{"another shape", chattest.Reply{Body: `{"choices":{"a":1}}`}, fault.Protocol, false, "a object where", nil},
+		{"an error in a 200", chattest.Reply{Body: `{"error":{"code":429,"message":"slow down"}}`}, fault.Exhausted, true, "too many requests (429: slow down)", nil},
+		{"a text in a 200", chattest.Reply{Body: `{"error":"upstream died"}`}, fault.Crashed, true, "the server failed (502: upstream died)", nil},
+		{"null in a 200", chattest.Reply{Body: `{"error":null}`}, fault.Protocol, false, "has 0 choices", nil},
 		{"no choice", body(``), fault.Protocol, false, "has 0 choices", nil},
 		{"two choices", body(`{},{}`), fault.Protocol, false, "has 2 choices", nil},
 		{"no message", body(`{"finish_reason":"stop"}`), fault.Protocol, false, "has no message", nil},
@@ -170,6 +173,11 @@ func TestHostileServers(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Timeout))
 	require.ErrorContains(t, err, "no answer came within 20ms, at attempt 2 too")
 	require.True(t, fault.Retryable(err))
+
+	silent := chattest.New(t, 0, always(chattest.Reply{Body: "{", Hang: true}))
+	_, err = quick(t, silent.URL, short).Complete(t.Context(), ask("x"))
+	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Timeout))
+	require.ErrorContains(t, err, "the answer did not end within 20ms")
 
 	small := func(c *chat.Config) { c.MaxResponse = 1 << 20 }
 	for name, reply := range map[string]chattest.Reply{

@@ -27,8 +27,8 @@ func heard(body []byte) (words, class string) {
 		return plain(string(body), 300), ""
 	}
 	inner := outer
-	if len(outer.Error) > 0 && json.Unmarshal(outer.Error, &inner) != nil {
-		inner.Message = string(outer.Error) // a text
+	if len(outer.Error) > 0 && json.Unmarshal(outer.Error, &inner) != nil && json.Unmarshal(outer.Error, &inner.Message) != nil {
+		inner.Message = string(outer.Error)
 	}
 	words = inner.Message
 	if words == "" {
@@ -38,6 +38,18 @@ func heard(body []byte) (words, class string) {
 		words = string(body)
 	}
 	return plain(words, 300), inner.Type + " " + strings.Trim(string(inner.Code), `"`)
+}
+
+// passed is the status that a gateway got, which it gives as the code of an
+// error within a 200.
+func passed(raw json.RawMessage) int {
+	var inner struct {
+		Code int `json:"code"`
+	}
+	if json.Unmarshal(raw, &inner) == nil && inner.Code >= 400 && inner.Code < 600 {
+		return inner.Code
+	}
+	return http.StatusBadGateway
 }
 
 var (

@@ -45,6 +45,7 @@ type Reply struct {
 	Until   <-chan struct{} // it also waits for this to close, or for the client to go away
 	Cut     bool            // the body stops before its announced end
 	Endless bool            // the body is repeated for ever
+	Hang    bool            // behind the body it neither ends nor goes on
 	Drop    bool            // the connection is closed without an answer
 }
 
@@ -160,5 +161,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, reply Reply) {
 	_, err := io.WriteString(w, reply.Body)
 	for reply.Endless && err == nil {
 		_, err = io.WriteString(w, reply.Body)
+	}
+	if reply.Hang {
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
 	}
 }

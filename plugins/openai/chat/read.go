@@ -1,0 +1,154 @@
+package chat
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// completion is the JSON of an answer, as far as it is read.
+type completion struct {
+	Model       string  `json:"model"`
+	Fingerprint *string `json:"system_fingerprint"`
+	Choices     []struct {
+		Finish   *string  `json:"finish_reason"`
+		Message  *message `json:"message"`
+		LogProbs *struct {
+			Content []tokenProb `json:"content"`
+		} `json:"logprobs"`
+		Tokens []int32 `json:"token_ids"`        // vLLM, SGLang
+		Prompt []int32 `json:"prompt_token_ids"` // SGLang
+	} `json:"choices"`
+	Error  json.RawMessage `json:"error"`            // in place of choices: a gateway's, with status 200
+	Prompt []int32         `json:"prompt_token_ids"` // vLLM
+	Usage  *struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
+}
+
+type message struct {
+	Role      string        `json:"role"`
+	Content   rl.Content    `json:"content"`
+	Thoughts  string        `json:"reasoning_content"`
+	Reasoning string        `json:"reasoning"` // newer versions of vLLM
+	Refusal   string        `json:"refusal"`
+	ToolCalls []rl.ToolCall `json:"tool_calls"`
+}
+
+// read makes a Response of what the server said, or the error that it is.
+func (c *Client) read(a *answer, q *Request) (*Response, *fault.Error) {
+	if a.status != 200 {
+		return nil, c.refusal(a)
+	}
+	var w completion
+	if f := c.parse(a.body, &w); f != nil {
+		return nil, f
+	}
+	if len(w.Choices) == 0 && w.Error != nil && string(w.Error) != "null" {
+		return nil, c.refusal(&answer{status: passed(w.Error), body: a.body})
+	}
+	r := &Response{Model: w.Model}
+	if w.Fingerprint != nil {
+		r.Fingerprint = *w.Fingerprint
+	}
+	if f := c.usage(r, &w); f != nil {
+		return nil, f
+	}
+	if f := c.choice(r, &w); f != nil {
+		return r, f
+	}
+	return r, c.tokens(r, &w, q)
+}
+
+// notANumber finds the words that Python writes in place of numbers that JSON
+// does not have.
+var notANumber = regexp.MustCompile(`^-?(NaN|Infinity)`)
+
+// parse reads the JSON of a 200.
+func (c *Client) parse(body []byte, into any) *fault.Error {
+	const shape = "is url the base of an OpenAI-compatible API? It usually ends in /v1"
+	if !utf8.Valid(body) {
+		return c.again(fault.Protocol, "look at the server's log", "the answer is not UTF-8")
+	}
+	err := json.Unmarshal(body, into)
+	if err == nil {
+		return nil
+	}
+	var syntax *json.SyntaxError
+	var other *json.UnmarshalTypeError
+	text := strings.TrimSpace(string(body))
+	switch {
+	case strings.HasPrefix(text, "<"):
+		return c.fault(fault.Protocol, shape, "the answer is a page, not JSON: %s", plain(text, 80))
+	case strings.HasPrefix(text, "data:"):
+		return c.fault(fault.Protocol, shape, "the answer is a stream of events, which was not asked for")
+	case errors.As(err, &other) && other.Field != "":
+		return c.fault(fault.Protocol, shape, "the answer has a %s where %s belongs, at %s", other.Value, other.Type, plain(other.Field, 80))
+	case errors.As(err, &syntax) && notANumber.Match(body[max(0, min(int(syntax.Offset)-1, len(body))):]):
+		return c.again(fault.Protocol, "the model computes nonsense: look at its weights and at the server's precision", "a number of the answer is not finite")
+	case errors.As(err, &syntax) && text != "":
+		return c.again(fault.Protocol, "look at the server's log", "the answer is not whole JSON (%v at byte %d of %d)", err, syntax.Offset, len(body))
+	}
+	return c.fault(fault.Protocol, shape, "the answer is not a chat completion: %s", plain(text, 80))
+}
+
+// usage reads what an answer took, which is paid for whatever it is.
+func (c *Client) usage(r *Response, w *completion) *fault.Error {
+	if w.Usage == nil {
+		if b := c.config.Budget; b.Tokens > 0 || b.Cost > 0 {
+			return c.fault(fault.Protocol, "remove the budget, or use a server that counts", "the answer does not say how many tokens it took, so the budget cannot be kept")
+		}
+		return nil
+	}
+	u := Usage{w.Usage.Prompt, w.Usage.Details.Cached, w.Usage.Completion}
+	if u.Prompt < 0 || u.Completion < 0 || u.Cached < 0 || u.Cached > u.Prompt || u.Prompt > 1<<40 || u.Completion > 1<<40 {
+		return c.fault(fault.Protocol, "look at the server's log", "the answer took %d, %d of them cached, and %d tokens, which cannot be", u.Prompt, u.Cached, u.Completion)
+	}
+	r.Usage, r.Cost = u, c.config.Budget.price(int64(u.Prompt), int64(u.Completion))
+	return nil
+}
+
+// choice reads the message.
+func (c *Client) choice(r *Response, w *completion) *fault.Error {
+	bad := func(format string, args ...any) *fault.Error {
+		return c.fault(fault.Protocol, "is url the base of an OpenAI-compatible API? It usually ends in /v1", format, args...)
+	}
+	if len(w.Choices) != 1 {
+		return bad("the answer has %d choices; 1 was asked for", len(w.Choices))
+	}
+	m, finish := w.Choices[0].Message, w.Choices[0].Finish
+	switch {
+	case m == nil:
+		return bad("the answer has no message")
+	case m.Role != "" && m.Role != rl.RoleAssistant:
+		return bad("the answer is a message of role %q", plain(m.Role, 40))
+	case finish == nil:
+		return c.again(fault.Protocol, "look at the server's log", "the answer does not say why it ended")
+	case *finish == "abort" || *finish == "error":
+		return c.again(fault.Protocol, "look at the server's log", "the server gave the answer up (%s)", *finish)
+	}
+	for i := range m.ToolCalls {
+		if m.ToolCalls[i].Function.Name == "" {
+			return bad("tool call %d of the answer names no function", i)
+		}
+		if m.ToolCalls[i].Type == "" {
+			m.ToolCalls[i].Type = "function"
+		}
+	}
+	r.Text, r.Reasoning, r.Refusal, r.ToolCalls = m.Content.Text(), cmp.Or(m.Thoughts, m.Reasoning), m.Refusal, m.ToolCalls
+	switch r.Finish = Finish(*finish); r.Finish {
+	case FinishStop, FinishLength, FinishToolCalls, FinishFilter:
+		return nil
+	}
+	return bad("the answer ended for a reason that is none: %q", plain(*finish, 40))
+}
