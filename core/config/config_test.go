@@ -66,7 +66,7 @@ func TestDocument(t *testing.T) {
 	for _, difference := range config.Differences(defaults(), r) {
 		changed = append(changed, difference.Key)
 	}
-	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "steps", "notes"}, changed)
+	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "steps", "notes.flour"}, changed)
 
 	again := defaults()
 	written, err := config.Marshal(r)
@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 // be listed.
 func TestSchemaOfAnyStruct(t *testing.T) {
 	r := defaults()
-	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes"}, config.Keys(r))
+	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes.flour"}, config.Keys(r))
 	var texts []string
 	config.EachText(r, func(path string, value reflect.Value) { texts = append(texts, path+"="+value.String()) })
 	require.Equal(t, []string{"name=bread", "bake.mode=air"}, texts)

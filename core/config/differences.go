@@ -1,6 +1,10 @@
 package config
 
-import "reflect"
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
 
 // Difference is a key with its values in two configurations.
 type Difference struct {
@@ -14,8 +18,12 @@ func Differences(a, b any) []Difference {
 	var found []Difference
 	var walk func(a, b reflect.Value, path string)
 	walk = func(a, b reflect.Value, path string) {
+		if a.Kind() == reflect.Map {
+			found = append(found, entries(a, b, path)...)
+			return
+		}
 		if a.Kind() != reflect.Struct {
-			empty := (a.Kind() == reflect.Slice || a.Kind() == reflect.Map) && a.Len() == 0 && b.Len() == 0
+			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
 			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
 				found = append(found, Difference{path, a.Interface(), b.Interface()})
 			}
@@ -27,5 +35,25 @@ func Differences(a, b any) []Difference {
 		}
 	}
 	walk(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "")
+	return found
+}
+
+// entries returns the entries that differ between two maps, in order of their
+// keys. The value of one that is not there is nil.
+func entries(a, b reflect.Value, path string) (found []Difference) {
+	values := map[string][2]any{}
+	for side, m := range [...]reflect.Value{a, b} {
+		for it := m.MapRange(); it.Next(); {
+			key := it.Key().String()
+			pair := values[key]
+			pair[side] = it.Value().Interface()
+			values[key] = pair
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if pair := values[key]; !reflect.DeepEqual(pair[0], pair[1]) {
+			found = append(found, Difference{join(path, key), pair[0], pair[1]})
+		}
+	}
 	return found
 }

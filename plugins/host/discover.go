@@ -30,6 +30,8 @@ type Found struct {
 	FeatureShape []int    `json:"feature_shape,omitempty"`
 	MaxSteps     int      `json:"max_steps,omitempty"`
 
+	Tools json.RawMessage `json:"tools,omitempty"` // likewise
+
 	// Of a policy, likewise: see policy.Spec.
 	Learns    bool   `json:"learns,omitempty"`
 	Model     string `json:"model,omitempty"`
@@ -155,7 +157,7 @@ func describe(ctx context.Context, l *launch) (Found, *session, error) {
 func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
 	spec, err := s.configure(ctx, cfg)
 	if err == nil {
-		f.Actions, f.FeatureShape, f.MaxSteps = spec.Actions, spec.FeatureShape, spec.MaxSteps
+		f.Actions, f.FeatureShape, f.MaxSteps, f.Tools = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -40,8 +41,11 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "ppo", c.PPO.Validate())
 	p = under(p, "train", c.Train.Validate())
 	p = under(p, "save", c.Save.Validate())
-	if c.Advantage.Estimator == "gae" && !c.Policy.ValueHead {
+	if c.Advantage.Estimator == "gae" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
 		p.Invalid("advantage.estimator", "gae needs a critic, and the policy has none", "set policy.value_head: true")
+	}
+	if c.Policy.Plugin != "" && c.PPO != learn.DefaultPPOConfig() {
+		p.Invalid("ppo", "is for the embedded network, and policy.plugin names another policy", "remove it; how a plug-in learns stands in policy.options")
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -110,20 +111,34 @@ func DefaultConfig() *Config {
 // Host returns what plugins/host needs to start the environment for a split,
 // but for Path, which is Plugin after a look-up, and Log.
 func (e Environment) Host(split string) (host.Config, error) {
-	options := e.Options
-	if options == nil {
-		options = map[string]any{}
-	}
-	text, err := json.Marshal(options)
+	text, err := optionsJSON(e.Options)
 	return host.Config{
 		Path: e.Plugin, Args: e.Args, Digest: e.Digest, Env: e.Env, Options: text, Split: split, Slots: e.Slots,
 		StartTimeout: e.StartTimeout, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline, Limits: e.Limits,
 	}, err
 }
 
+// optionsJSON gives a plug-in its options.
+func optionsJSON(options map[string]any) (json.RawMessage, error) {
+	if options == nil {
+		options = map[string]any{}
+	}
+	return json.Marshal(options)
+}
+
 // Settings returns what the training loop needs of c.
 func (c *Config) Settings() train.Settings {
 	return train.Settings{
-		Seed: c.Seed, Rollout: c.Rollout, Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save,
+		Seed: c.Seed, Rollout: c.rollout(), Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save,
 	}
+}
+
+// rollout returns how episodes are collected: a policy behind a plug-in is
+// asked for every slot on its own.
+func (c *Config) rollout() rollout.Config {
+	r := c.Rollout
+	if c.Policy.Plugin != "" && r.InFlight == 0 {
+		r.InFlight = c.Environment.Slots * max(r.Parallel, processors.Count())
+	}
+	return r
 }

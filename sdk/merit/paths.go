@@ -36,11 +36,15 @@ func (c *Config) eachPath(replace func(string) string) {
 		}
 		return "./" + path
 	}
-	if strings.ContainsRune(c.Environment.Plugin, '/') {
-		c.Environment.Plugin = explicit(c.Environment.Plugin)
+	for _, plugin := range []*string{&c.Environment.Plugin, &c.Policy.Plugin} {
+		if strings.ContainsRune(*plugin, '/') {
+			*plugin = explicit(*plugin)
+		}
 	}
-	if c.Environment.Options != nil {
-		c.Environment.Options = eachText(c.Environment.Options, explicit).(map[string]any)
+	for _, options := range []*map[string]any{&c.Environment.Options, &c.Policy.Options} {
+		if *options != nil {
+			*options = eachText(*options, explicit).(map[string]any)
+		}
 	}
 }
 

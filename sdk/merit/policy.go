@@ -2,30 +2,169 @@ package merit
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/plugins/host"
 )
 
-// Policy is who acts and learns.
+// Policy is who acts and learns: a plug-in if one is named, else the embedded
+// network, which the other keys lay out.
 type Policy struct {
+	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
+	// configuration file. Empty is the embedded network.
+	Plugin string `yaml:"plugin" json:"plugin"`
+	// Args are the arguments of the plug-in's binary.
+	Args []string `yaml:"args" json:"args"`
+	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
+	Digest string `yaml:"digest" json:"digest"`
+	// Env is added to the few variables that a plug-in gets, as KEY=value.
+	Env []string `yaml:"env" json:"env"`
+	// PassEnv names variables of Merit's own environment that the plug-in gets
+	// too, such as API keys. Their values are never written anywhere.
+	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	// Options are the plug-in's own. A text in them that begins with ./ or ../
+	// is a path, relative to the configuration file.
+	Options map[string]any `yaml:"options" json:"options"`
+	// StartTimeout bounds the start of the process up to the handshake.
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	// ConfigureTimeout bounds the building of the policy: a model is loaded, an
+	// engine is asked for one.
+	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout"`
+	// LearnTimeout bounds each update, and each publishing, saving and loading
+	// of weights; 0 = as long as it takes.
+	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout"`
+	// Limits bound the process; they are enforced on Linux.
+	Limits host.Limits `yaml:"limits" json:"limits"`
+
 	learn.PolicyConfig `yaml:",inline"`
 }
 
-func defaultPolicy() Policy { return Policy{PolicyConfig: learn.DefaultPolicyConfig()} }
+func defaultPolicy() Policy {
+	h := host.DefaultPolicyConfig()
+	return Policy{
+		StartTimeout: h.StartTimeout, ConfigureTimeout: h.ConfigureTimeout, LearnTimeout: h.LearnTimeout, Limits: h.Limits,
+		PolicyConfig: learn.DefaultPolicyConfig(),
+	}
+}
+
+// Host returns what plugins/host needs to start the policy, but for Path, which
+// is Plugin after a look-up, what it plays, and Log.
+func (p Policy) Host() (host.PolicyConfig, error) {
+	options, err := optionsJSON(p.Options)
+	return host.PolicyConfig{
+		Path: p.Plugin, Args: p.Args, Digest: p.Digest, Env: p.Env, PassEnv: p.PassEnv, Options: options,
+		StartTimeout: p.StartTimeout, ConfigureTimeout: p.ConfigureTimeout, LearnTimeout: p.LearnTimeout, Limits: p.Limits,
+	}, err
+}
+
+// Validate returns every problem of p, with key paths relative to the section.
+func (p Policy) Validate() []error {
+	if p.Plugin == "" {
+		return p.PolicyConfig.Validate()
+	}
+	h, err := p.Host()
+	if err != nil {
+		var problems fault.Problems
+		problems.Invalid("options", err.Error(), "use text, numbers, lists and sections with text keys")
+		return problems
+	}
+	problems := fault.Problems(h.Validate())
+	if !reflect.DeepEqual(p.PolicyConfig, learn.DefaultPolicyConfig()) {
+		problems.Invalid("plugin", "is set, and so is the layout of the embedded network, which then does not act", "remove one of the two")
+	}
+	return problems
+}
 
 // openPolicy says how the policy of the options or, if they have none, of the
 // configuration is made.
 func (c *Config) openPolicy(o *options) OpenPolicy {
-	if o.policy != nil {
+	switch {
+	case o.policy != nil:
 		return o.policy
+	case c.Policy.Plugin != "":
+		return func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error) {
+			h, err := c.hostPolicy(o, spec, updates)
+			if err != nil {
+				return nil, err
+			}
+			p, err := host.OpenPolicy(ctx, h)
+			return p, c.Places.Explain("policy", err)
+		}
 	}
 	return c.openNetwork
+}
+
+// hostPolicy is how the plug-in of the policy is started for an environment of
+// spec.
+func (c *Config) hostPolicy(o *options, spec env.Spec, updates int) (host.PolicyConfig, error) {
+	h, err := c.Policy.Host()
+	if err != nil {
+		return h, err
+	}
+	h.Log, h.Getenv, h.Seed = o.log, o.getenv, rl.Seed(c.Seed).Child(credit.SeedPolicy)
+	h.Actions, h.FeatureShape, h.Tools = spec.Actions, spec.FeatureShape, spec.Tools
+	h.Learn, h.Updates = updates >= 0, max(updates, 0)
+	h.Path, err = find(c, "policy.plugin", h.Path, o.getenv)
+	return h, err
+}
+
+// learner opens the policy of a run that learns updates times, so that the run's
+// manifest can say who it is. What it returns gives that policy first, and
+// opens another each time after that; release closes one that nobody took.
+func (s *Session) learner(ctx context.Context, o *options, updates int) (open OpenPolicy, release func() error, err error) {
+	open, release = s.Config.openPolicy(o), func() error { return nil }
+	if o.policy != nil || s.Config.Policy.Plugin == "" {
+		return open, release, nil
+	}
+	first, err := open(ctx, s.spec(), updates)
+	if err != nil {
+		return nil, nil, err
+	}
+	spec := first.Spec()
+	s.Player = &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
+	if s.Player.Digest, err = s.Config.policyDigest(o); err == nil && !spec.Learns {
+		err = s.Config.Places.Explain("policy", &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn", spec.Name),
+			Hint: "train with one that does, such as tinker or the embedded network; this one plays in rollouts",
+		})
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, first.Close())
+	}
+	next := func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error) {
+		if p := first; p != nil {
+			first = nil
+			return p, nil
+		}
+		return open(ctx, spec, updates)
+	}
+	return next, func() error {
+		if first == nil {
+			return nil
+		}
+		return first.Close()
+	}, nil
+}
+
+// policyDigest identifies the binary of the policy's plug-in.
+func (c *Config) policyDigest(o *options) (string, error) {
+	path, err := find(c, "policy.plugin", c.Policy.Plugin, o.getenv)
+	if err != nil {
+		return "", err
+	}
+	digest, err := host.Digest(path)
+	return "sha256:" + digest, err
 }
 
 // openNetwork makes the embedded network.

@@ -82,7 +82,7 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		o.Policy = p
 	}
 	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
-	collector, err := rollout.New(s.Config.Rollout, open, o.Policy, rollout.WithLogger(s.options.log))
+	collector, err := rollout.New(s.Config.rollout(), open, o.Policy, rollout.WithLogger(s.options.log))
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,8 @@ type Session struct {
 	// Plugin is what the environment's plug-in says of itself. Its path is
 	// empty for an environment of this process.
 	Plugin host.Found
+	// Player is who the policy of a plug-in is, once Train or Try has asked it.
+	Player *run.Policy
 }
 
 // Open finds and loads what cfg names and the options do not bring, or says all
@@ -80,10 +82,8 @@ func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...str
 		return err
 	}
 	cfg.Log = o.log
-	if cfg.Path, err = host.Find(cfg.Path, PluginFolders(o.getenv)...); err != nil {
-		named := *fault.As(err)
-		named.Where = s.Config.Places.Of("environment.plugin") + ": " + named.Where
-		return &named
+	if cfg.Path, err = find(s.Config, "environment.plugin", cfg.Path, o.getenv); err != nil {
+		return err
 	}
 	o.open = func(ctx context.Context, split string, _ int) (env.Env, error) {
 		cfg := cfg
@@ -102,6 +102,17 @@ func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...str
 	return s.Config.Places.Explain("environment", errors.Join(problems...))
 }
 
+// find returns the path of the plug-in that is named at key.
+func find(c *Config, key, plugin string, getenv func(string) string) (string, error) {
+	path, err := host.Find(plugin, PluginFolders(getenv)...)
+	if err == nil {
+		return path, nil
+	}
+	named := *fault.As(err)
+	named.Where = c.Places.Of(key) + ": " + named.Where
+	return "", &named
+}
+
 // describe asks an environment of this process who it is.
 func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) error {
 	var problems []error
@@ -112,7 +123,7 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 			continue
 		}
 		spec := e.Spec()
-		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps}
+		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions, FeatureShape: spec.FeatureShape, MaxSteps: spec.MaxSteps, Tools: spec.Tools}
 		problems = append(problems, e.Close())
 	}
 	return errors.Join(problems...)
@@ -120,7 +131,7 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 
 // spec is what a policy needs to know of the environment.
 func (s *Session) spec() env.Spec {
-	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions}
+	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}
 }
 
 // OpenEnv starts the environment for a split and a worker.
@@ -145,6 +156,6 @@ func (s *Session) Manifest() run.Manifest {
 	if s.Plugin.Digest != "" {
 		plugin.Digest = "sha256:" + s.Plugin.Digest
 	}
-	m.Plugins = []run.Plugin{plugin}
+	m.Plugins, m.Policy = []run.Plugin{plugin}, s.Player
 	return m
 }

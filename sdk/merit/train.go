@@ -37,6 +37,11 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	case o.Resume && o.Overwrite:
 		return nil, misuse("a run is either resumed or replaced", "set one of Resume and Overwrite")
 	}
+	openPolicy, release, err := s.learner(ctx, &s.options, s.Config.Train.Iterations)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	options := run.Options{Manifest: s.Manifest(), Resume: o.Resume, Overwrite: o.Overwrite}
 	options.Manifest.Started = time.Now().UTC()
 	options.Manifest.Host, _ = os.Hostname() // unknown stays empty
@@ -62,7 +67,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		}
 	}()
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: s.OpenEnv, OpenPolicy: cfg.openPolicy(&s.options), Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: s.OpenEnv, OpenPolicy: openPolicy, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 
@@ -122,6 +127,8 @@ func (c *Config) Differences(other *Config) (keys []string) {
 var free = []string{
 	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
 	"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
+	"rollout.in_flight", "policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts",
+	"policy.options.url", // the same engine, started again
 }
 
 // CheckResume returns an error for every key of now that keeps it from going

@@ -65,11 +65,23 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if len(s.Config.Policy.Validate()) > 0 {
 		return nil // likewise
 	}
-	p, err := s.Config.openPolicy(o)(ctx, s.spec(), -1)
+	open, release, err := s.learner(ctx, o, max(s.Config.Train.Iterations, 0))
+	if err != nil || s.Player != nil {
+		return closed(err, release)
+	}
+	p, err := open(ctx, s.spec(), -1)
 	if err != nil {
 		return err
 	}
 	return p.Close()
+}
+
+// closed ends what was opened to be asked, unless err kept it from being opened.
+func closed(err error, release func() error) error {
+	if err != nil {
+		return err
+	}
+	return release()
 }
 
 // score lets each part score the sample. What the author decides, a score,
