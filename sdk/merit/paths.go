@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/sdk/engine"
 )
 
 // join makes the file's relative paths relative to the working directory.
@@ -95,7 +96,7 @@ const (
 
 // PluginFolders returns where plug-ins are searched, in this order: the folders
 // of $MERIT_PLUGINS, the folder plugins beside the running binary, bin/plugins
-// in the working directory.
+// in the working directory, the plug-ins that came with an engine.
 func PluginFolders(getenv func(string) string) []string {
 	var folders []string
 	seen := map[string]bool{}
@@ -114,6 +115,9 @@ func PluginFolders(getenv func(string) string) []string {
 		add(filepath.Join(filepath.Dir(self), "plugins"))
 	}
 	add(filepath.Join("bin", "plugins"))
+	if engines := engine.Folder(getenv); engines != "" {
+		add(engine.SkyRL().Plugins(engines))
+	}
 	return folders
 }
 

