@@ -104,14 +104,23 @@ func (l *line) wait(ctx context.Context, r request) (*pb.ActReply, error) {
 	}
 	select {
 	case m, ok := <-r.reply:
-		if !ok {
-			return nil, l.ended
-		}
-		return m, nil
+		return l.answer(m, ok)
 	case <-ctx.Done():
+	}
+	select {
+	case m, ok := <-r.reply: // while another request was waited for
+		return l.answer(m, ok)
+	default:
 		l.takeBack(r.id)
 		return nil, ctx.Err()
 	}
+}
+
+func (l *line) answer(m *pb.ActReply, ok bool) (*pb.ActReply, error) {
+	if !ok {
+		return nil, l.ended
+	}
+	return m, nil
 }
 
 // takeBack tells the plug-in that nobody waits for the answer of id, or takes

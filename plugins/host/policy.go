@@ -175,8 +175,12 @@ func (p *remote) told(cause error) error {
 	}
 	again := f.Kind == fault.Crashed || f.Kind == fault.Timeout || f.Kind == fault.Interrupted && p.learner()
 	if p.learner() {
+		kind := f.Kind
+		if again {
+			kind = fault.Crashed // however it went
+		}
 		return &fault.Error{
-			Boundary: fault.Learner, Kind: f.Kind, Where: p.spec.Name, What: "the learner is gone, and what it has learnt since it was saved",
+			Boundary: fault.Learner, Kind: kind, Where: p.spec.Name, What: "the learner is gone, and what it has learnt since it was saved",
 			Hint: "go on from its last saved state", Err: cause, Retry: again,
 		}
 	}

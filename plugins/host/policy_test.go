@@ -99,3 +99,14 @@ func TestPolicyOptions(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	require.EqualError(t, err, "options.speed: is not an option\noptions.rate: must be positive")
 }
+
+// experience is one step that went well.
+func experience(t testing.TB, l policy.Policy) *policy.Experience {
+	d := ask(t, l, "hello")[0]
+	require.NoError(t, d.Err)
+	step := rl.Step{Prompt: rl.NewPrompt(nil, d.Prompt), Tokens: d.Tokens}
+	return &policy.Experience{
+		Trajectories: []*rl.Trajectory{{ID: "one", Steps: []rl.Step{step}}}, First: []int{0, 1},
+		Advantage: []float64{5}, Weight: []float64{1}, Return: []float64{1},
+	}
+}

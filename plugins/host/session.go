@@ -110,6 +110,12 @@ func (s *session) describe(ctx context.Context) error {
 		s.kind = Policy
 		m, err = pb.NewPolicyClient(s.conn).Describe(ctx, request)
 	}
+	if status.Code(err) == codes.Unimplemented {
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Protocol, Where: s.name, What: "serves neither an environment nor a policy",
+			Hint: "build it with this Merit's sdk/plugin",
+		}
+	}
 	if err == nil {
 		s.description, err = wire.DecodeDescription(m)
 	}

@@ -11,13 +11,13 @@
 //	}
 //
 // The Example is a whole environment. A policy is a PolicyDefinition with an
-// Act for one request, handed to ServePolicy; ExamplePolicy is a whole one that
-// learns. Merit starts the binary, which then
-// lives as long as Merit does. Definition.Open gives the same environment
-// within a process, for tests.
+// Act for one request, handed to ServePolicy, whose example is a whole one; a
+// Learner is one that learns. Merit starts the binary, which then lives as long
+// as Merit does. Open of either definition gives the same within a process, for
+// tests.
 //
-// It is all of Merit that a plug-in needs; what crosses the process and
-// how is in sdk/plugin/proto and sdk/plugin/wire.
+// It is all of Merit that a plug-in needs; what crosses the process and how is
+// in sdk/plugin/proto and sdk/plugin/wire.
 package plugin
 
 import (

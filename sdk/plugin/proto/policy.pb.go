@@ -238,7 +238,7 @@ func (x *PolicySpec) GetContext() uint32 {
 // little-endian without padding.
 type ActRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`            // 1, 2, 3 … within the stream
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`            // from 1, ever higher within the stream, not without gaps
 	Cancel        bool                   `protobuf:"varint,2,opt,name=cancel,proto3" json:"cancel,omitempty"`    // nobody waits for the answer of request id any longer
 	Timeout       uint32                 `protobuf:"varint,3,opt,name=timeout,proto3" json:"timeout,omitempty"`  // milliseconds from now; 0 = none
 	Messages      []byte                 `protobuf:"bytes,4,opt,name=messages,proto3" json:"messages,omitempty"` // JSON list of chat messages in OpenAI's form

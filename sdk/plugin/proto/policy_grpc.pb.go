@@ -42,8 +42,8 @@ type PolicyClient interface {
 	// Configure builds the policy. It comes before all that follows, once.
 	Configure(ctx context.Context, in *PolicyRequest, opts ...grpc.CallOption) (*PolicyReply, error)
 	// Act answers requests independently of each other, in any order: an answer
-	// goes out when it is ready. When the stream ends, open requests are
-	// cancelled.
+	// goes out when it is ready. Each is answered once; one that was taken back
+	// may be, too. When the stream ends, open requests are cancelled.
 	Act(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ActRequest, ActReply], error)
 	// Learn takes sequences in parts and improves the policy once, at their end.
 	// It, Publish, Save and Load are called one at a time and never while
@@ -154,8 +154,8 @@ type PolicyServer interface {
 	// Configure builds the policy. It comes before all that follows, once.
 	Configure(context.Context, *PolicyRequest) (*PolicyReply, error)
 	// Act answers requests independently of each other, in any order: an answer
-	// goes out when it is ready. When the stream ends, open requests are
-	// cancelled.
+	// goes out when it is ready. Each is answered once; one that was taken back
+	// may be, too. When the stream ends, open requests are cancelled.
 	Act(grpc.BidiStreamingServer[ActRequest, ActReply]) error
 	// Learn takes sequences in parts and improves the policy once, at their end.
 	// It, Publish, Save and Load are called one at a time and never while

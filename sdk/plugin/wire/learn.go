@@ -9,9 +9,8 @@ import (
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
-// partBytes is about how large a part of an experience is.
 const (
-	partBytes  = 4 << 20
+	partBytes  = 4 << 20 // of a part, unless one sequence is larger
 	tokenBytes = 17 // all columns of one token
 )
 
@@ -28,21 +27,15 @@ func EncodeLearn(sequences []policy.Sequence, seed rl.Seed) (iter.Seq[*pb.LearnR
 	return func(yield func(*pb.LearnRequest) bool) {
 		part := &pb.LearnRequest{Seed: uint64(seed), Sequences: uint32(len(sequences))}
 		for i := range sequences {
-			appendSequence(part, &sequences[i])
-			if len(part.Sampled)*tokenBytes < partBytes {
-				continue
-			}
-			if !yield(part) {
-				return
-			}
-			part = nil
-			if i+1 < len(sequences) {
+			if n := len(part.Sampled); n > 0 && (n+len(sequences[i].Sampled))*tokenBytes > partBytes {
+				if !yield(part) {
+					return
+				}
 				part = &pb.LearnRequest{}
 			}
+			appendSequence(part, &sequences[i])
 		}
-		if part != nil {
-			yield(part)
-		}
+		yield(part)
 	}, nil
 }
 
