@@ -3,11 +3,15 @@ package host_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/plugins/host"
 )
 
@@ -47,5 +51,37 @@ func BenchmarkOpen(b *testing.B) {
 		e, err := host.Open(b.Context(), cfg)
 		require.NoError(b, err)
 		require.NoError(b, e.Close())
+	}
+}
+
+// BenchmarkAct asks a policy that answers at once: what is measured is the way
+// there and back. A conversation has four messages of some 200 bytes.
+func BenchmarkAct(b *testing.B) {
+	for _, callers := range []int{1, 64, 512} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			cfg := bandit(b)
+			cfg.Learn = false
+			l := openPolicy(b, cfg)
+			o := observation(strings.Repeat("You see a wall. ", 12))
+			o.Messages = append(o.Messages, o.Messages...)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var all sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range callers {
+				all.Go(func() {
+					list, decisions := []policy.Observation{o}, make([]policy.Decision, 1)
+					for left.Add(-1) >= 0 {
+						if err := l.Act(b.Context(), list, decisions); err != nil || decisions[0].Err != nil {
+							b.Error(err, decisions[0].Err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N), "µs/request")
+		})
 	}
 }

@@ -91,7 +91,7 @@ func Inspect(ctx context.Context, path string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots = path, 1
 	l := cfg.launch()
-	l.timeout = DefaultPolicyConfig().StartTimeout // it may be either
+	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be in Python
 	found, s, err := describe(ctx, l)
 	if err != nil {
 		return found, err

@@ -1,8 +1,9 @@
-// Package host runs environments that live in plug-in processes: launch,
-// handshake, supervision, restart. What it returns is a plain env.Env.
+// Package host runs environments and policies that live in plug-in processes:
+// launch, handshake, supervision, restart. What it returns is a plain env.Env
+// or policy.Learner.
 //
-// A plug-in gets no environment variables, no stdin and no terminal of the
-// host; it cannot outlive the host, hang it or flood it; when it dies, the
+// A plug-in gets no environment variables but those that are named, no stdin
+// and no terminal of the host; it cannot outlive the host, hang it or flood it; when it dies, the
 // error says with which status and with which last words.
 package host
 

@@ -11,7 +11,7 @@ import (
 
 const (
 	partBytes  = 4 << 20 // of a part, unless one sequence is larger
-	tokenBytes = 17 // all columns of one token
+	tokenBytes = 17      // all columns of one token
 )
 
 // EncodeLearn gives the parts in which sequences travel; there is always one.

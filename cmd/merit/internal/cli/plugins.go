@@ -20,7 +20,7 @@ import (
 func newPluginsCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugins",
-		Short: "Find environment plug-ins",
+		Short: "Find plug-ins: environments and policies",
 		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -58,13 +58,13 @@ func (o *pluginsListOptions) run(cmd *cobra.Command, args []string) error {
 			Hint: "make build puts the shipped ones into bin/plugins; $" + merit.PluginsVariable + " names other folders",
 		}
 	}
-	t := ui.Table{Head: []string{"name", "version", "protocol", "what it is", "path"}}
+	t := ui.Table{Head: []string{"name", "kind", "version", "protocol", "what it is", "path"}}
 	for _, f := range found {
 		summary := f.Summary
 		if f.Err != nil {
 			summary = o.host.OutStyle().Red("broken: ") + ui.Clean(firstLine(f.Err.Error()))
 		}
-		t.Add(f.Name, f.Version, fmt.Sprint(f.Protocol), summary, f.Path)
+		t.Add(f.Name, f.Kind, f.Version, fmt.Sprint(f.Protocol), summary, f.Path)
 	}
 	if err := t.Write(o.host.Stdout); err != nil || len(args) == 0 {
 		return err
@@ -95,7 +95,7 @@ func (o *pluginsListOptions) find(cmd *cobra.Command, args []string) ([]host.Fou
 // details prints the options of each plug-in with their defaults.
 func (o *pluginsListOptions) details(found []host.Found) error {
 	for _, f := range found {
-		fmt.Fprintf(o.host.Stdout, "\n%s options (environment.options in the configuration):\n", f.Name)
+		fmt.Fprintf(o.host.Stdout, "\n%s options (%s.options in the configuration):\n", f.Name, f.Kind)
 		var options map[string]json.RawMessage
 		if err := json.Unmarshal(f.Options, &options); err != nil {
 			continue // a plug-in without options
