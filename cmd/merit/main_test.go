@@ -37,7 +37,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/corridor, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/corridor, plugins.test/bandit, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -60,6 +60,7 @@ func build() (string, error) {
 	}{
 		{"plugins/sokoban", "./plugins/sokoban", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
+		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
 		{"gsm8k.wasm", "./examples/gsm8k", true},
 		{"sokoban.wasm", "./examples/sokoban/reward", true},
 		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},

@@ -97,7 +97,7 @@ func TestCheck(t *testing.T) {
 // be listed.
 func TestSchemaOfAnyStruct(t *testing.T) {
 	r := defaults()
-	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes.flour"}, config.Keys(r))
+	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes"}, config.Keys(r))
 	var texts []string
 	config.EachText(r, func(path string, value reflect.Value) { texts = append(texts, path+"="+value.String()) })
 	require.Equal(t, []string{"name=bread", "bake.mode=air"}, texts)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -80,7 +80,7 @@ func (p Policy) Validate() []error {
 		return problems
 	}
 	problems := fault.Problems(h.Validate())
-	if !reflect.DeepEqual(p.PolicyConfig, learn.DefaultPolicyConfig()) {
+	if embedded := learn.DefaultPolicyConfig(); len(config.Differences(&p.PolicyConfig, &embedded)) > 0 {
 		problems.Invalid("plugin", "is set, and so is the layout of the embedded network, which then does not act", "remove one of the two")
 	}
 	return problems
