@@ -56,7 +56,7 @@ func TestLlama(t *testing.T) {
 	q.Schema = []byte(`{"type":"wrong"}`)
 	_, err = client.Complete(t.Context(), q)
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Invalid))
-	_, err = quick(t, url, func(c *chat.Config) { c.Model = "smollm-135m" }).Served(t.Context())
+	_, err = quick(t, url, func(c *chat.Config) { c.Model = "smolm2" }).Served(t.Context())
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Missing))
 	require.Contains(t, fault.As(err).Hint, chattest.LlamaModel)
 	_, err = quick(t, strings.TrimSuffix(url, "/v1")+"/v2").Complete(t.Context(), ask("x"))
