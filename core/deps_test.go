@@ -61,6 +61,7 @@ var table = []row{
 	{"sdk/conformance/guests", []string{"sdk/reward"}, "written as a user's are"},
 	{"plugins/host", []string{"core/rl", "core/fault", "core/env", "core/policy", "sdk/plugin/proto", "sdk/plugin/wire"}, "the other side of the contract; gives plain interfaces"},
 	{"plugins", []string{"sdk/plugin"}, "a shipped plug-in is written as a user's is"},
+	{"plugins/openai", []string{"core/fault", "plugins/openai/chat", "sdk/plugin"}, "as a user's, but for the client, which judges share, and the errors of both"},
 	{"plugins/openai/chat", []string{"core/rl", "core/fault"}, "the client of model servers, for the plug-in and for judges in this process"},
 	{"plugins/openai/chat/chattest", []string{"core/rl", "sdk/engine"}, "servers for the tests of what asks models"},
 	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},

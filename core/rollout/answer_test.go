@@ -59,6 +59,21 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// Promise: a model that says nothing has chosen nothing, with tokens or without.
+func TestSilence(t *testing.T) {
+	mute := dice{change: func(_ policy.Observation, d *policy.Decision) {
+		*d = policy.Decision{Action: rl.Action{Kind: rl.ActionText}}
+	}}
+	for _, p := range []policy.Policy{talker(""), mute} {
+		groups, _, err := collect(t, config(choose), &script{}, p)
+		require.NoError(t, err)
+		for _, s := range groups[0].Trajectories[0].Steps {
+			require.False(t, s.ActionValid)
+			require.Equal(t, rl.Action{Kind: rl.ActionText}, s.Action)
+		}
+	}
+}
+
 // Promise: an answer without an action may be repeated as it is, and too many
 // of them in a row end the episode with a reason of their own.
 func TestInvalidAnswersEndAnEpisode(t *testing.T) {

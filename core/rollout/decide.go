@@ -115,13 +115,16 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 func (w *worker) understand(s *slot) {
 	d := &s.decision
 	s.problem = ""
-	switch {
-	case d.Action.Kind != "":
-	case d.Raw == "" && len(d.Action.ToolCalls) == 0:
+	silent := d.Raw == "" && len(d.Action.ToolCalls) == 0
+	switch kind := d.Action.Kind; {
+	case kind == rl.ActionText && d.Action.Text == "" && silent: // nothing was said, which is an answer too
+	case kind != "":
+		return
+	case silent && d.Prompt == nil && d.Tokens == nil:
 		d.Action.Kind = w.kind()
-	default:
-		d.Action, s.problem = w.collector.parser.Parse(d.Raw, d.Action.ToolCalls)
+		return
 	}
+	d.Action, s.problem = w.collector.parser.Parse(d.Raw, d.Action.ToolCalls)
 }
 
 // undecided gives up an episode whose policy has no decision for it. It returns

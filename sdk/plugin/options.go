@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -141,13 +142,19 @@ func decodeObject(path string, raw json.RawMessage) (object map[string]json.RawM
 }
 
 // fields returns the settable fields of a struct by JSON name, and the names
-// in order.
+// in order; those of an embedded struct are its own.
 func fields(v reflect.Value) (byName map[string]reflect.Value, names []string) {
 	byName = make(map[string]reflect.Value)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if f.Anonymous && name == "" && f.Type.Kind() == reflect.Struct {
+			inner, more := fields(v.Field(i))
+			maps.Copy(byName, inner)
+			names = append(names, more...)
 			continue
 		}
 		if name == "" {

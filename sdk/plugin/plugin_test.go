@@ -233,6 +233,31 @@ func TestDurations(t *testing.T) {
 	}
 }
 
+// Promise: the options of an embedded struct are options as the others.
+func TestEmbeddedOptions(t *testing.T) {
+	type Inner struct {
+		Wait time.Duration `json:"wait"`
+	}
+	type outer struct {
+		Inner
+		Size int `json:"size"`
+	}
+	var got outer
+	d := plugin.Definition[outer]{
+		Name: "o", Version: "1", Defaults: outer{Inner: Inner{Wait: time.Second}},
+		New: func(_ plugin.Setup, o outer) (plugin.Environment, error) {
+			got = o
+			return counting{new(int)}, nil
+		},
+	}
+	_, err := d.Open(plugin.Setup{Slots: 1}, json.RawMessage(`{"wait": "2s", "size": 3}`))
+	require.NoError(t, err)
+	require.Equal(t, outer{Inner{2 * time.Second}, 3}, got)
+	_, err = d.Open(plugin.Setup{Slots: 1}, json.RawMessage(`{"Inner": {}}`))
+	require.ErrorContains(t, err, "options.Inner: is not an option")
+	require.Equal(t, "the options are wait, size", fault.As(err).Hint)
+}
+
 // Promise: every problem of the options has a hint: the key that was perhaps
 // meant, the keys there are, or the default. What Check has against them is
 // said in the same breath, with the defaults in place of what has no sense.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ type greeter struct {
 
 // greet ends the process if it was started by hand or its definition is wrong.
 func greet(name, version, summary string, defaults any, problem error) *greeter {
-	options, err := json.Marshal(defaults)
+	options, err := json.Marshal(shown(reflect.ValueOf(defaults)))
 	if err := errors.Join(problem, err); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)

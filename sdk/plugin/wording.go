@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // The words of problems are those of a configuration file, which is where
@@ -59,4 +60,20 @@ func defaultHint(v reflect.Value) string {
 		return "correct it, or remove the key to have the default"
 	}
 	return "the default is " + string(value)
+}
+
+// shown is what an option is as a configuration writes it, for JSON.
+func shown(v reflect.Value) any {
+	switch t := v.Type(); {
+	case t == duration:
+		return v.Interface().(time.Duration).String()
+	case t.Kind() == reflect.Struct && !reflect.PointerTo(t).Implements(unmarshaler):
+		all := map[string]any{}
+		known, _ := fields(v)
+		for name, field := range known {
+			all[name] = shown(field)
+		}
+		return all
+	}
+	return v.Interface()
 }

@@ -102,6 +102,9 @@ func decodeAction(p *pb.Decision, actions []string) (rl.Action, error) {
 	}
 	switch a.Kind {
 	case "":
+		if p.Raw == "" && len(a.ToolCalls) == 0 {
+			a.Kind = rl.ActionText // a model that says nothing has answered: no choice is to be read into it
+		}
 	case rl.ActionChoice:
 		if int64(p.Choice) >= int64(len(actions)) {
 			return a, broken("decision.choice", "%d is not one of %d actions", p.Choice, len(actions))
