@@ -62,7 +62,7 @@ type Decision struct {
 	// is a last step; Action is ignored.
 	Stop rl.StopReason
 	// Err is why there is no decision. If it is fault.Retryable the episode is
-	// lost and may be begun again; with any other error no episode can be
-	// played, and the collection ends.
+	// lost and may be begun again; with any other error, or one that says that
+	// a learner crashed, no episode can be played, and the collection ends.
 	Err error
 }

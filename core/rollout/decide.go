@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -128,9 +129,10 @@ func (w *worker) understand(s *slot) {
 }
 
 // undecided gives up an episode whose policy has no decision for it. It returns
-// err if no other episode would fare better.
+// err if no other episode would fare better: a learner that is gone comes back
+// by being loaded, not by being asked again.
 func (w *worker) undecided(s *slot, err error) error {
-	if !fault.Retryable(err) {
+	if !fault.Retryable(err) || errors.Is(err, fault.Of(fault.Learner, fault.Crashed)) {
 		return err
 	}
 	w.lose(s, err, false)

@@ -105,6 +105,18 @@ func TestSlowDecisionHoldsUpNobody(t *testing.T) {
 	require.LessOrEqual(t, most.Load(), int64(inFlight))
 }
 
+// Promise: a learner that is gone ends the collection at once, however many
+// retries there are.
+func TestLostLearner(t *testing.T) {
+	gone := &fault.Error{Boundary: fault.Learner, Kind: fault.Crashed, What: "it is gone", Retry: true}
+	for _, inFlight := range []int{0, 5} {
+		p := uneven{dice{}, func(context.Context, *policy.Observation) error { return gone }}
+		_, _, err := collect(t, config(func(c *Config) { c.InFlight, c.Retries = inFlight, 100 }), &script{}, p)
+		require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Crashed))
+		require.True(t, fault.Retryable(err), "the training loop decides what comes next")
+	}
+}
+
 // Promise: a decision that does not come is one lost episode, by the step's
 // deadline or the episode's, and what is retryable is tried again.
 func TestLostDecisions(t *testing.T) {

@@ -66,10 +66,9 @@ func (p *remote) decision(ctx context.Context, l *line, r request, newest uint64
 	return d, err
 }
 
-// late makes a typed error of a context that is over, also where the plug-in
-// kept the deadline and said so first.
+// late makes a typed error of a context that is over.
 func (p *remote) late(ctx context.Context, err error) error {
-	if f := fault.As(err); f != nil && f.Kind != fault.Timeout || ctx.Err() == nil {
+	if ctx.Err() == nil || fault.As(err) != nil {
 		return err
 	}
 	f := interrupted(p.spec.Name, "during a decision", ctx.Err())

@@ -3,8 +3,8 @@
 // or policy.Learner.
 //
 // A plug-in gets no environment variables but those that are named, no stdin
-// and no terminal of the host; it cannot outlive the host, hang it or flood it; when it dies, the
-// error says with which status and with which last words.
+// and no terminal of the host; it cannot outlive the host, hang it or flood it;
+// when it dies, the error says with which status and with which last words.
 package host
 
 import (

@@ -238,15 +238,18 @@ func (p *remote) restart(a *attempt, pause time.Duration) {
 			l.end(err)
 		}
 	}
-	p.mu.Lock()
-	p.start = nil
-	if err != nil {
-		a.err = p.died(err, false)
-	}
-	p.mu.Unlock()
 	if err == nil {
 		a.line = l
 		p.adopt(l)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.start = nil
+	switch {
+	case err != nil:
+		a.err = p.died(err, false)
+	case p.ctx.Err() != nil: // Close has not seen it
+		l.session.kill()
 	}
 }
 

@@ -46,7 +46,9 @@ func observations(actions ...string) func(int) policy.Observation {
 func TestPolicyContract(t *testing.T) {
 	for name, actions := range map[string][]string{"choices": {"left", "right", "stay"}, "text": nil} {
 		t.Run(name, func(t *testing.T) {
+			slow := observation("wait", actions...)
 			policytest.RunLearner(t, policytest.LearnerSubject{
+				Slow: &slow,
 				Open: func(t testing.TB) policy.Learner {
 					l, err := host.OpenPolicy(t.Context(), bandit(t, actions...))
 					require.NoError(t, err)

@@ -191,10 +191,15 @@ func isJoined(err error) bool {
 	return errors.As(err, &joined)
 }
 
-// kill ends the process group at once. It may be called from anywhere.
+// kill ends the process group at once. It may be called from anywhere. A
+// process that is gone already was killed by somebody else, if at all.
 func (s *session) kill() {
-	s.killed.Store(true)
-	s.process.End()
+	select {
+	case <-s.process.Exited:
+	default:
+		s.killed.Store(true)
+		s.process.End()
+	}
 }
 
 // expire kills the process because a deadline has passed.

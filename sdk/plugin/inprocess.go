@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -37,6 +38,9 @@ func (p *inProcess) Act(ctx context.Context, observations []Request, decisions [
 		})
 	}
 	all.Wait()
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
 	return nil
 }
 

@@ -26,7 +26,9 @@ func says(text string, actions ...string) policy.Observation {
 func TestPolicyInProcess(t *testing.T) {
 	for name, actions := range map[string][]string{"choices": {"left", "right", "stay"}, "text": nil} {
 		t.Run(name, func(t *testing.T) {
+			slow := says("wait", actions...)
 			policytest.RunLearner(t, policytest.LearnerSubject{
+				Slow: &slow,
 				Open: func(t testing.TB) policy.Learner {
 					l, err := bandit.Definition().Open(plugin.PolicySetup{Seed: 3, Actions: actions, Learn: true}, nil)
 					require.NoError(t, err)

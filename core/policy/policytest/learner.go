@@ -17,8 +17,9 @@ type LearnerSubject struct {
 	// Open returns a learner that has learnt nothing, each time of the same
 	// configuration. The suite closes it.
 	Open func(t testing.TB) policy.Learner
-	// Observe is that of Subject.
+	// Observe and Slow are those of Subject.
 	Observe func(i int) policy.Observation
+	Slow    *policy.Observation
 	// Experience, if set, returns what l is to learn in round k. Otherwise the
 	// suite makes episodes of one step of l's own decisions, every other one
 	// good.
@@ -36,11 +37,11 @@ type LearnerSubject struct {
 //   - an update that is interrupted has left no trace, or says that Load comes
 //     next.
 func RunLearner(t *testing.T, s LearnerSubject) {
-	t.Run("policy", func(t *testing.T) { Run(t, Subject{Policy: s.open(t), Observe: s.Observe}) })
+	t.Run("policy", func(t *testing.T) { Run(t, s.subject(s.open(t))) })
 	t.Run("policy that has learnt", func(t *testing.T) {
 		l := s.open(t)
 		s.learn(t, l, 0)
-		Run(t, Subject{Policy: l, Observe: s.Observe})
+		Run(t, s.subject(l))
 	})
 	t.Run("updates count and change the policy", s.updates)
 	t.Run("updates are reproducible", s.reproducible)
@@ -60,9 +61,13 @@ func (s LearnerSubject) open(t *testing.T) policy.Learner {
 	return l
 }
 
+func (s LearnerSubject) subject(l policy.Learner) Subject {
+	return Subject{Policy: l, Observe: s.Observe, Slow: s.Slow}
+}
+
 // acts is how the learner decides now, with whatever it says of it.
 func (s LearnerSubject) acts(t testing.TB, l policy.Learner) []policy.Decision {
-	subject := Subject{Policy: l, Observe: s.Observe}
+	subject := s.subject(l)
 	decisions := subject.act(t, subject.observations(24))
 	for i, d := range decisions {
 		require.NoError(t, d.Err, "decision %d", i)
@@ -82,7 +87,7 @@ func (s LearnerSubject) experience(t testing.TB, l policy.Learner, round int) *p
 	if s.Experience != nil {
 		return s.Experience(t, l, round)
 	}
-	subject := Subject{Policy: l, Observe: s.Observe}
+	subject := s.subject(l)
 	observations := subject.observations(16)
 	for i := range observations {
 		observations[i].Seed = rl.Seed(31).Path(uint64(round), uint64(i))

@@ -10,9 +10,11 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -23,6 +25,9 @@ type Subject struct {
 	// Observe returns the i-th of any number of different observations, with
 	// the same content in each call. The suite sets Seed and Mask.
 	Observe func(i int) policy.Observation
+	// Slow, if set, is an observation whose decision does not come before the
+	// context of its call ends.
+	Slow *policy.Observation
 }
 
 // Run tests the contract:
@@ -34,13 +39,20 @@ type Subject struct {
 //   - an action that the mask rules out is never taken;
 //   - with named actions, log-probabilities are those of one distribution over
 //     the available actions, decisions are drawn from it, and entropy is its
-//     entropy, all in nats.
+//     entropy, all in nats;
+//   - a decision that does not come within the deadline is an error of its own,
+//     retryable, and those beside it are made; a call that is cancelled returns
+//     the context's error at once.
 func Run(t *testing.T, s Subject) {
 	t.Run("decisions do not depend on the batch", s.batchIndependence)
 	t.Run("seeds decide", s.seeds)
 	t.Run("concurrent calls agree", s.concurrency)
 	t.Run("observations are not written to", s.readOnly)
 	t.Run("nothing observed, nothing decided", s.empty)
+	if s.Slow != nil {
+		t.Run("a deadline is that of one decision", s.deadline)
+		t.Run("a cancelled call ends", s.cancelled)
+	}
 	if len(s.Observe(0).Actions) > 0 {
 		t.Run("the mask is respected", s.mask)
 		t.Run("log-probabilities are a distribution", s.distribution)
@@ -135,6 +147,31 @@ func (s Subject) readOnly(t *testing.T) {
 
 func (s Subject) empty(t *testing.T) {
 	require.NoError(t, s.Policy.Act(context.Background(), nil, nil))
+}
+
+func (s Subject) deadline(t *testing.T) {
+	list := s.observations(3)
+	want := s.act(t, list)
+	list[1] = *s.Slow
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	decisions := make([]policy.Decision, len(list))
+	require.NoError(t, s.Policy.Act(ctx, list, decisions))
+	late := decisions[1].Err
+	require.ErrorIs(t, late, fault.Of("", fault.Timeout))
+	require.True(t, fault.Retryable(late))
+	require.Equal(t, want[0], decisions[0])
+	require.Equal(t, want[2], decisions[2])
+}
+
+func (s Subject) cancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- s.Policy.Act(ctx, []policy.Observation{*s.Slow}, make([]policy.Decision, 1)) }()
+	s.act(t, s.observations(2)) // nobody waits for it
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	s.act(t, s.observations(2))
 }
 
 func (s Subject) mask(t *testing.T) {
