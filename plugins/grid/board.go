@@ -38,7 +38,7 @@ func (s state) distances() [4]int {
 	return [4]int{max(north, 0), max(east, 0), max(-north, 0), max(-east, 0)}
 }
 
-// way says where the goal is: "north 2, east 1".
+// way says where the goal is: "north 2 east 1".
 func (s state) way(directions []string) string {
 	var parts []string
 	for i, n := range s.distances() {
@@ -46,7 +46,7 @@ func (s state) way(directions []string) string {
 			parts = append(parts, fmt.Sprintf("%s %d", directions[i], n))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, " ")
 }
 
 // starts returns the starts of a split. All that the options allow are put in

@@ -55,9 +55,9 @@ const north, east, south, west = 0, 1, 2, 3
 func TestWalk(t *testing.T) {
 	turns := play(t, slotAt(defaults(), cell{2, 1}, cell{1, 3}), north, north, west)
 	for i, want := range []struct{ anchor, text string }{
-		{"c2 to b4", "At c2, the goal is north 2, west 1."},
-		{"c3 to b4", "At c3, the goal is north 1, west 1."},
-		{"c4 to b4", "At c4, the goal is west 1."},
+		{"c2 to b4", "c2: north 2 west 1"},
+		{"c3 to b4", "c3: north 1 west 1"},
+		{"c4 to b4", "c4: west 1"},
 		{"b4 to b4", "You are at the goal."},
 	} {
 		require.Equal(t, want.anchor, string(turns[i].Anchor))
@@ -106,8 +106,8 @@ func TestSplits(t *testing.T) {
 			sizes[split]++
 		}
 	}
-	// Pairs of cells on a board of 5 that are 1, 2 and 3 moves apart: 80, 124, 136.
-	require.Equal(t, map[string]int{plugin.Train: 204, plugin.Validation: 68, plugin.Test: 68}, sizes)
+	// Pairs of cells on a board of 5 that are 2, 3 and 4 moves apart: 124, 136 and 120.
+	require.Equal(t, map[string]int{plugin.Train: 228, plugin.Validation: 76, plugin.Test: 76}, sizes)
 }
 
 // Promise: every wording is an option, and the moves that are said are the
@@ -130,7 +130,7 @@ func TestWrongOptions(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"size": 10, "max_steps": 1, "shares": {"test": 1}, "moves": ["up", "down"], "observation": "look", "speed": 1}`: {
 			"options.size: must be 2 to 9, not 10",
-			"options.max_steps: must be at least distance's end, 3, not 1",
+			"options.max_steps: must be at least distance's end, 4, not 1",
 			"options.shares: validation 0.2 and test 1 must be positive and leave something to train on",
 			"options.moves: must be 4 words, not 2",
 			`options.observation: "look" does not say where the goal is`,
@@ -159,5 +159,5 @@ func TestRender(t *testing.T) {
 	o.Size = 3
 	s := slotAt(o, cell{0, 0}, cell{2, 2})
 	play(t, s, east)
-	require.Equal(t, "--.\n---\n-@-\nstep 1 of 4", s.String())
+	require.Equal(t, "--.\n---\n-@-\nstep 1 of 5", s.String())
 }
