@@ -21,7 +21,7 @@ class TinkerPolicy(Policy):
 
     def __init__(self, options: Options, setup: Setup):
         super().__init__(options, setup)
-        self.base_model = options.base_model
+        self.base_model, self.context = options.base_model, options.context
         self._published = 0  # version of the sampler's weights
         self._sampler: Any = None  # None = the weights are newer than every sampler
         self._adapter = setup.learn  # whether there are weights of our own
@@ -60,7 +60,7 @@ class TinkerPolicy(Policy):
             near = difflib.get_close_matches(self.base_model, names, 1)
             return [problem("base_model", f"the service does not offer {self.base_model!r}", f"did you mean {near[0]!r}?" if near else "it offers " + ", ".join(names[:20]))]
         known = next((m.max_context_length for m in offered if m.model_name == self.base_model), None)
-        self.context = self.options.context or known or 0
+        self.context = self.context or known or 0
         return []
 
     def _load_prompts(self) -> Any:

@@ -89,10 +89,12 @@ class Prompts:
         around = self._render([*messages[:covered - 1], {"role": "assistant", "content": sentinel}, *messages[covered:]])
         before, found, rest = around.partition(sentinel)
         whole = self._render(messages)
-        if not found or before != self._render(messages[:covered - 1]) or not (whole.startswith(before) and whole.endswith(rest)):
+        # A template may trim an answer, or put a space before it: the tokens are
+        # what was said.
+        asked = self._render(messages[:covered - 1])
+        if not found or before.rstrip() != asked.rstrip() or not (whole.startswith(before) and whole.endswith(rest)):
             return None
         kept = whole[len(before):len(whole) - len(rest)]
-        # A template may trim an answer: the tokens are what was said.
         if not answer.get("tool_calls") and isinstance(text, str) and kept.strip() != text.strip():
             return None
         return rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import AsyncIterator
+from typing import AsyncIterator, Callable
 
 import httpx
 
@@ -18,48 +18,60 @@ class TooLarge(Exception):
 
 
 class Transport(httpx.AsyncBaseTransport):
-    """Plain HTTP that notes when the service last answered."""
+    """Plain HTTP that notes when the service last answered.
+
+    The client asks for a result for ever, without a pause, as long as the answer
+    is a server's error, which SkyRL gives for log-probabilities that are NaN, or
+    cannot be read. Here such a result becomes a refusal after a while.
+    """
 
     def __init__(self, connections: int, inner: httpx.AsyncBaseTransport | None = None):
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._inner = inner or httpx.AsyncHTTPTransport(limits=limits)
         self.spoke = time.monotonic()  # written by the client's thread, read by ours
-        self._failing: dict[bytes, float] = {}  # results that the service fails to give, since when
+        self._failing: dict[bytes, float] = {}  # results that the service fails to give, until when that may be
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         response = await self._inner.handle_async_request(request)
         if response.status_code < 500:
             self.spoke = time.monotonic()
-        if request.url.path.endswith("/retrieve_future"):
-            await self._settle(await request.aread(), response)
-        response.stream = _Bounded(response.stream)
+        wanted = await request.aread() if request.url.path.endswith("/retrieve_future") else b""
+        if await self._settled(wanted, response.status_code):
+            await response.aclose()
+            return httpx.Response(422, text=f"failed for good, last with status {response.status_code}")
+        response.stream = _Bounded(response.stream, lambda: self._failing.update({wanted: 0.0}))
         return response
 
-    async def _settle(self, wanted: bytes, response: httpx.Response) -> None:
-        """The client asks for a result for ever and without a pause as long as the
-        answer is a server's error, which SkyRL gives for log-probabilities that
-        are NaN, too: after a while the answer is a refusal."""
-        if response.status_code < 500:
-            self._failing.pop(wanted, None)
-        elif time.monotonic() - self._failing.setdefault(wanted, time.monotonic()) < BROKEN:
+    async def _settled(self, wanted: bytes, status: int) -> bool:
+        """Whether a result has failed for good."""
+        now = time.monotonic()
+        if not wanted:
+            return False
+        if status >= 500:
+            self._failing.setdefault(wanted, now + BROKEN)
+        elif self._failing.get(wanted):
+            del self._failing[wanted]
+        if now > self._failing.get(wanted, now):
+            del self._failing[wanted]
+            return True
+        if status >= 500:
             await asyncio.sleep(PAUSE)
-        else:
-            self._failing.pop(wanted)
-            response.status_code = 422
+        return False
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
 class _Bounded(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream):
-        self._inner = inner
+    def __init__(self, inner: httpx.AsyncByteStream, too_large: Callable[[], None]):
+        self._inner, self._too_large = inner, too_large
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for part in self._inner:
             size += len(part)
             if size > MAX_BODY:
+                self._too_large()
                 raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB")
             yield part
 

@@ -1,0 +1,29 @@
+package tinker_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
+)
+
+// sources is where Python finds the plug-in.
+func sources(more ...string) string {
+	return strings.Join(append([]string{filepath.Join(testneeds.Root(), "sdk", "python"), "."}, more...), string(os.PathListSeparator))
+}
+
+// Promise: what the tests in Python promise: of prompts, with the templates of
+// several families of models; of acting and learning, against a service that can be
+// told to fail.
+func TestInPython(t *testing.T) {
+	python := testneeds.PythonWith(t, "tinker", "transformers", "jinja2", "grpc", "google.protobuf")
+	cmd := exec.Command(python, "-B", "-m", "unittest", "discover", "-s", "tests")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+sources("tests"), "HF_HUB_OFFLINE=1")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+}
