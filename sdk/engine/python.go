@@ -98,7 +98,7 @@ func (i installer) packages(environment, lock, target string) []string {
 	python := filepath.Join(environment, "bin", "python")
 	line := []string{"uv", "pip", "install", "--quiet", "--python", python}
 	if !i.uv {
-		line = []string{python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}
+		line = []string{python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"}
 	}
 	line = append(line, "--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", lock)
 	if target != "" {

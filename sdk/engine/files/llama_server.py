@@ -29,6 +29,9 @@ def main():
         # work to do is a hundred times slower than one thread alone.
         cpu.n_threads = given.threads
         cpu.poll = 0
+    # What a request does not say otherwise: the model as it is, which the
+    # log-probabilities are of.
+    params.sampling.temp, params.sampling.top_k, params.sampling.top_p, params.sampling.min_p = 1.0, 0, 1.0, 0.0
     params.endpoint_metrics = True
     params.use_jinja = True
     server = xllamacpp.Server(params)

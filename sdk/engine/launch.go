@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// launch starts the process on a port that is free now.
+func (s *Server) launch(e Engine, m Model, o Options) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	if err != nil {
+		return &fault.Error{
+			Boundary: fault.Model, Kind: fault.Refused, Where: "port " + strconv.Itoa(o.Port), What: "cannot be listened on", Err: err,
+			Hint: "stop the server that has it, or choose another port",
+		}
+	}
+	o.Port = listener.Addr().(*net.TCPAddr).Port
+	listener.Close()
+	s.Port = o.Port
+	s.URL = fmt.Sprintf("http://127.0.0.1:%d", o.Port)
+	_ = os.Rename(s.Log, s.Log+".old") // there may be none
+	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return unwritable(s.Log, err)
+	}
+	defer log.Close()
+	line := e.commandLine(m, o)
+	s.cmd = exec.Command(line[0], line[1:]...)
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Data, log, log
+	s.cmd.Env = append(os.Environ(), e.variables(o)...)
+	s.cmd.SysProcAttr = attributes()
+	// A fresh goroutine has an ordinary thread below it: the kernel ties the
+	// death signal to the thread that starts the child.
+	started := make(chan error)
+	go func() { started <- s.cmd.Start() }()
+	if err := <-started; err != nil {
+		return &fault.Error{Boundary: fault.Model, Kind: fault.Crashed, Where: line[0], What: "cannot be started", Err: err, Hint: "install the engine again"}
+	}
+	go s.wait()
+	return nil
+}
+
+// wait reaps the process and whatever it has left behind.
+func (s *Server) wait() {
+	s.err = s.cmd.Wait()
+	s.signal(syscall.SIGKILL)
+	s.lock.Close()
+	close(s.exited)
+}
+
+// signal sends a signal to the whole group.
+func (s *Server) signal(which syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.Pid, which) }
