@@ -64,7 +64,7 @@ func (w *worker) act(ctx context.Context, decisions []policy.Decision) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case limited.Err() != nil:
+	case over(limited):
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Timeout, Where: "policy",
 			What: fmt.Sprintf("no decision within step_deadline %v", w.collector.cfg.StepDeadline),

@@ -53,7 +53,7 @@ func (w *worker) exchange(ctx context.Context) error {
 	switch {
 	case err == nil:
 		err = w.checkReply()
-	case ctx.Err() == nil && limited.Err() != nil:
+	case ctx.Err() == nil && over(limited):
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Timeout, Where: w.spec.Name,
 			What: fmt.Sprintf("no answer within step_deadline %v", w.collector.cfg.StepDeadline),
@@ -140,6 +140,12 @@ func (w *worker) late(deadline time.Duration) error {
 	}
 }
 
+// over reports whether the time of ctx is, whether or not its timer has fired.
+func over(ctx context.Context) bool {
+	deadline, ok := ctx.Deadline()
+	return ctx.Err() != nil || ok && !time.Now().Before(deadline)
+}
+
 // maxErrorText caps the error text of a trajectory.
 const maxErrorText = 2048
 
@@ -157,6 +163,9 @@ func (w *worker) lose(s *slot, cause error, crashed bool) {
 	text := fmt.Sprintf("after %d steps: %v", len(s.t.Steps), cause)
 	if s.phase == acting {
 		text = fmt.Sprintf("at step %d, action %q: %v", len(s.t.Steps), s.decision.Action.Text, cause)
+	}
+	if f := fault.As(cause); f != nil && f.Hint != "" {
+		text += "; " + f.Hint
 	}
 	s.t.StopReason, s.t.Error = rl.StopError, strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
 	w.leave(s)

@@ -100,7 +100,7 @@ func (c *Collector) decide(r *request) error {
 	if err == nil {
 		err = r.decided[0].Err
 	}
-	if err != nil && limited.Err() != nil && r.ctx.Err() == nil {
+	if err != nil && over(limited) && r.ctx.Err() == nil {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Timeout, Where: "policy", What: what, Retry: true,
 			Hint: "raise the deadline in the rollout section, or lower rollout.in_flight if the server is overloaded", Err: err,
