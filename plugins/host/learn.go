@@ -131,10 +131,10 @@ func (p *remote) control(ctx context.Context, doing string, rpc func(context.Con
 		return wire.CannotLearn(p.spec.Name)
 	}
 	l, err := p.process(ctx)
+	if ctx.Err() != nil {
+		return interrupted(p.spec.Name, doing, ctx.Err())
+	}
 	if err != nil {
-		if ctx.Err() != nil {
-			return interrupted(p.spec.Name, doing, ctx.Err())
-		}
 		return err
 	}
 	p.during(doing)

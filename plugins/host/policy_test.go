@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/policy/policytest"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/plugins/host"
 )
 
@@ -58,6 +60,25 @@ func TestPolicyContract(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Promise: a policy in Python keeps them too.
+func TestPythonContract(t *testing.T) {
+	python := testneeds.PythonWith(t, "grpc", "google.protobuf")
+	sdk := filepath.Join(testneeds.Root(), "sdk", "python")
+	cfg := host.DefaultPolicyConfig()
+	cfg.Path = write(t, "tally", fmt.Sprintf("#!/bin/sh\nPYTHONPATH='%s' exec '%s' -B '%s/plugin_tests/tally.py'\n", sdk, python, sdk), 0o700)
+	cfg.Learn = true
+	slow := observation("slow")
+	policytest.RunLearner(t, policytest.LearnerSubject{
+		Open: func(t testing.TB) policy.Learner {
+			l, err := host.OpenPolicy(t.Context(), cfg)
+			require.NoError(t, err)
+			return l
+		},
+		Observe: observations(), Slow: &slow,
+		Experience: func(t testing.TB, l policy.Learner, _ int) *policy.Experience { return experience(t, l) },
+	})
 }
 
 func ask(t testing.TB, l policy.Policy, texts ...string) []policy.Decision {
