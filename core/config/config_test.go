@@ -29,9 +29,18 @@ type bake struct {
 type step struct {
 	Do    string `yaml:"do"`
 	Times int    `yaml:"times"`
+	With  *tool  `yaml:"with,omitempty"`
 }
 
 func (s *step) SetDefaults() { s.Times = 1 }
+
+// tool is a section that need not be there.
+type tool struct {
+	Size int    `yaml:"size"`
+	Kind string `yaml:"kind"`
+}
+
+func (t *tool) SetDefaults() { t.Kind = "spoon" }
 
 func defaults() *recipe {
 	return &recipe{Name: "bread", Bake: bake{Degrees: 200, For: time.Hour, Mode: "air"}}
@@ -42,6 +51,7 @@ bake: {degrees: 220}
 steps:
   - do: knead
   - {do: rest, times: 2}
+  - {do: fold, with: {size: 2}}
 notes:
   flour: {kind: rye}
 `
@@ -54,11 +64,12 @@ func TestDocument(t *testing.T) {
 	require.True(t, d.Decode([]byte(text), r))
 	d.Set("bake.for=20m", r)
 	d.Set("steps.1.times=3", r)
+	d.Set("steps.2.with.size=3", r)
 	d.Set("notes.flour.grams=500", r)
 	require.NoError(t, d.Err())
 	require.Equal(t, &recipe{
 		Name: "rolls", Bake: bake{Degrees: 220, For: 20 * time.Minute, Mode: "air"},
-		Steps: []step{{"knead", 1}, {"rest", 3}},
+		Steps: []step{{"knead", 1, nil}, {"rest", 3, nil}, {"fold", 1, &tool{3, "spoon"}}},
 		Notes: map[string]any{"flour": map[string]any{"kind": "rye", "grams": uint64(500)}},
 	}, r)
 	require.Equal(t, "recipe.yaml:2: bake.degrees", d.Places().Of("bake.degrees"))
@@ -120,4 +131,5 @@ func TestSchemaOfAnyStruct(t *testing.T) {
 	require.Equal(t, []string{"air", "steam"}, s.Properties["bake"].Properties["mode"].Enum)
 	require.Equal(t, "1h0m0s", s.Properties["bake"].Properties["for"].Default)
 	require.EqualValues(t, 1, s.Properties["steps"].Items.Properties["times"].Default)
+	require.Equal(t, schema{Type: "string", Default: "spoon"}, s.Properties["steps"].Items.Properties["with"].Properties["kind"])
 }

@@ -48,7 +48,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 		d.mapping(n, v, path)
 	case v.Kind() == reflect.Pointer:
 		if v.IsNil() {
-			v.Set(reflect.New(v.Type().Elem()))
+			v.Set(newElement(v.Type().Elem()).Addr())
 		}
 		d.decode(n, v.Elem(), path)
 	default:
@@ -101,7 +101,8 @@ func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
 	v.Set(list)
 }
 
-// newElement returns an element of a list with its defaults.
+// newElement returns an element of a list, or a section that need not be there,
+// with its defaults.
 func newElement(t reflect.Type) reflect.Value {
 	element := reflect.New(t)
 	if x, ok := element.Interface().(interface{ SetDefaults() }); ok {

@@ -45,6 +45,9 @@ func (d Description) complete(s *jsonschema.Schema, v reflect.Value, path string
 			continue
 		}
 		at, value := join(path, name), fields.values[i]
+		if t := value.Type(); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			value = newElement(t.Elem()) // a section that need not be there
+		}
 		if value.Kind() == reflect.Struct {
 			d.complete(p, value, at)
 			continue
