@@ -36,6 +36,10 @@ type Config struct {
 	// MaxExplanation bounds an explanation, in characters, for servers that
 	// enforce maxLength; 0 leaves it to the model.
 	MaxExplanation int `yaml:"max_explanation" json:"max_explanation"`
+	// ScoreStep is the distance of the scores between which the judge may choose,
+	// 0.001 to 0.5: servers that enforce a schema enforce such a list better than
+	// the bounds of a number. 0 lets it say any number from 0 to 1.
+	ScoreStep float64 `yaml:"score_step" json:"score_step"`
 	// Seed decides the order in which members are shown, and the sampling.
 	Seed uint64 `yaml:"seed" json:"seed"`
 	// Temperature of the sampling; 0 takes the likeliest answer.
@@ -62,7 +66,7 @@ const DefaultRubric = `- A trajectory that achieves its goal should always get a
 
 // DefaultConfig ranks whole groups by RULER's rubric.
 func DefaultConfig() Config {
-	return Config{Mode: Ruler, Explain: true, Seed: 1, MaxTokens: 4096, MaxChars: 400_000, Timeout: 5 * time.Minute}
+	return Config{Mode: Ruler, Explain: true, ScoreStep: 0.05, Seed: 1, MaxTokens: 4096, MaxChars: 400_000, Timeout: 5 * time.Minute}
 }
 
 // Validate returns every problem of c, with key paths relative to the stage.
@@ -79,6 +83,9 @@ func (c Config) Validate() []error {
 		}
 	}
 	p.Check(len(c.Rubric) <= maxRubric, "rubric", fmt.Sprintf("a text of %d bytes", len(c.Rubric)), fmt.Sprintf("use at most %d bytes", maxRubric))
+	if c.ScoreStep != 0 {
+		p.Within("score_step", c.ScoreStep, 0.001, 0.5)
+	}
 	p.Within("temperature", c.Temperature, 0, 2)
 	p.Whole("max_explanation", c.MaxExplanation, 0, 100_000)
 	p.Whole("max_tokens", c.MaxTokens, 1, 1<<20)

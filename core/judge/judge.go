@@ -65,7 +65,7 @@ func New(cfg Config, model Model, o Options) (*Judge, error) {
 	}
 	j := &Judge{cfg: cfg, model: model, opts: o, rubric: rubric, cache: newCache(cfg.Cache, o.Log)}
 	text, err := json.Marshal([]any{
-		abi, o.Identity, cfg.Mode, rubric, cfg.Explain, cfg.MaxExplanation, cfg.Seed, cfg.Temperature, cfg.MaxTokens, cfg.MaxChars, o.Reversed,
+		abi, o.Identity, cfg.Mode, rubric, cfg.Explain, cfg.MaxExplanation, cfg.ScoreStep, cfg.Seed, cfg.Temperature, cfg.MaxTokens, cfg.MaxChars, o.Reversed,
 	})
 	sum := sha256.Sum256(text)
 	j.digest = "sha256:" + hex.EncodeToString(sum[:])

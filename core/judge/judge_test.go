@@ -296,6 +296,19 @@ func TestTrajectoriesAreMaterial(t *testing.T) {
 	require.Len(t, m.asked, 1)
 }
 
+// Promise: the schema demands every id and no other, and names the scores that
+// there are; a score between them counts where nobody enforces the schema.
+func TestSchema(t *testing.T) {
+	m := says(`{"1":{"score":0.33},"2":{"score":0}}`)
+	scoresOf(t, build(t, m, func(c *judge.Config, _ *judge.Options) { c.ScoreStep, c.MaxExplanation = 0.25, 80 }).EvaluateGroup(t.Context(), replies("a", "b")))
+	entry := `{"type":"object","properties":{"explanation":{"type":"string","maxLength":80},"score":{"enum":[0,0.25,0.5,0.75,1]}},` +
+		`"required":["explanation","score"],"additionalProperties":false}`
+	require.Equal(t, `{"type":"object","properties":{"1":`+entry+`,"2":`+entry+`},"required":["1","2"],"additionalProperties":false}`, string(m.asked[0].Schema))
+	m = says(`{"1":{"score":0.33}}`)
+	build(t, m, func(c *judge.Config, _ *judge.Options) { c.ScoreStep = 0 }).Evaluate(t.Context(), replies("a")[0])
+	require.Contains(t, string(m.asked[0].Schema), `"score":{"type":"number","minimum":0,"maximum":1}`)
+}
+
 // Promise: a rubric is a text or a file, and what decides scores decides the
 // digest.
 func TestRubricAndDigest(t *testing.T) {
@@ -332,13 +345,13 @@ func TestRubricAndDigest(t *testing.T) {
 func TestConfig(t *testing.T) {
 	c := judge.DefaultConfig()
 	require.Empty(t, c.Validate())
-	c = judge.Config{Mode: "vote", Rubric: strings.Repeat("x", 1<<17), RubricFile: "none.md", Temperature: -1, MaxExplanation: -1, MaxChars: 1}
+	c = judge.Config{Mode: "vote", Rubric: strings.Repeat("x", 1<<17), RubricFile: "none.md", Temperature: -1, MaxExplanation: -1, MaxChars: 1, ScoreStep: 0.7}
 	var keys []string
 	for _, err := range c.Validate() {
 		require.NotEmpty(t, fault.As(err).Hint)
 		keys = append(keys, fault.As(err).Where)
 	}
-	require.Equal(t, []string{"mode", "rubric_file", "rubric", "temperature", "max_explanation", "max_tokens", "max_chars", "timeout"}, keys)
+	require.Equal(t, []string{"mode", "rubric_file", "rubric", "score_step", "temperature", "max_explanation", "max_tokens", "max_chars", "timeout"}, keys)
 	c = judge.DefaultConfig()
 	c.RubricFile = "none.md"
 	require.Len(t, c.Validate(), 1)

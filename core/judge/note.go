@@ -7,21 +7,20 @@ import (
 )
 
 // Note is what a judge keeps with each trajectory that it was asked about.
+// Tokens are not in it: servers count the same text in different ways from one
+// request to the next (llama.cpp does), and a run's bytes must not follow them.
 type Note struct {
 	ID       string `json:"id"` // of the trajectory, in the answer
 	Of       int    `json:"of"` // how many different trajectories were judged together
 	Answer   string `json:"answer"`
 	Attempts int    `json:"attempts"`
 	Model    string `json:"model,omitempty"`
-	Usage    Usage  `json:"usage"`
 }
 
 func (v verdict) note(g *group, place int) json.RawMessage {
-	text, err := json.Marshal(Note{
-		ID: id(place), Of: len(g.shown), Answer: v.answer.Text, Attempts: v.attempts, Model: v.answer.Model, Usage: v.answer.Usage,
-	})
-	if err != nil { // a cost that is no number
-		return json.RawMessage(`null`)
+	text, err := json.Marshal(Note{ID: id(place), Of: len(g.shown), Answer: v.answer.Text, Attempts: v.attempts, Model: v.answer.Model})
+	if err != nil {
+		panic(err) // text and numbers always are JSON
 	}
 	return text
 }

@@ -42,3 +42,12 @@ func (j *Judge) Totals() Totals {
 	defer j.totals.mu.Unlock()
 	return j.totals.t
 }
+
+// Add adds what another judge was asked.
+func (t *Totals) Add(other Totals) {
+	t.Questions += other.Questions
+	t.Cached += other.Cached
+	t.Retried += other.Retried
+	t.Unscored += other.Unscored
+	t.Usage.Add(other.Usage)
+}

@@ -65,6 +65,9 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 	return p
 }
 
+// Parts returns the pool's parts, each with its name.
+func (p *Pool) Parts() []Weighted { return slices.Clone(p.parts) }
+
 // StepIndexing is the rule that holds for the step outputs of the pool's
 // evaluations: a single reward's own, and ByAssistant for a composition, whose
 // parts are translated to it.

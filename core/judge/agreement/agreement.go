@@ -33,8 +33,8 @@ type Judged struct {
 // Ask has a judge score labelled groups in both orders. The judges differ in
 // judge.Options.Reversed only; reversed is nil for a judge that sees one
 // trajectory at a time. Done, which may be nil, is told how many trajectories
-// are done. The counts are the outcomes of all evaluations.
-func Ask(ctx context.Context, forward, reversed *judge.Judge, groups []Labelled, done func(int)) ([]Judged, []reward.Count, error) {
+// are done. The evaluations are those of the first order, then of the other.
+func Ask(ctx context.Context, forward, reversed reward.Scorer, groups []Labelled, done func(int)) ([]Judged, []reward.Evaluation, error) {
 	out := make([]Judged, len(groups))
 	plain := make([]*rl.Group, len(groups))
 	for i := range groups {
@@ -61,13 +61,13 @@ func Ask(ctx context.Context, forward, reversed *judge.Judge, groups []Labelled,
 			out[i].Reversed = scores(e)
 		}
 	}
-	return out, reward.Tally(all), nil
+	return out, all, nil
 }
 
 // part is the name under which notes stand.
 const part = "judge"
 
-func evaluate(ctx context.Context, j *judge.Judge, groups []*rl.Group, before int, done func(int)) ([]reward.Evaluation, error) {
+func evaluate(ctx context.Context, j reward.Scorer, groups []*rl.Group, before int, done func(int)) ([]reward.Evaluation, error) {
 	return reward.NewPool([]reward.Weighted{{Scorer: j, Weight: 1, Name: part}}, 0).Evaluate(ctx, groups, func(n int) {
 		if done != nil {
 			done(before + n)

@@ -179,10 +179,10 @@ func TestAsk(t *testing.T) {
 		reversed, err := judge.New(cfg, m, judge.Options{Reversed: true})
 		require.NoError(t, err)
 		last := 0
-		judged, counts, err := agreement.Ask(t.Context(), forward, reversed, groups, func(n int) { last = n })
+		judged, all, err := agreement.Ask(t.Context(), forward, reversed, groups, func(n int) { last = n })
 		require.NoError(t, err)
 		require.Equal(t, 72, last)
-		require.Equal(t, []reward.Count{{Outcome: reward.Scored, N: 66}, {Outcome: reward.ABIViolation, N: 6}}, counts)
+		require.Equal(t, []reward.Count{{Outcome: reward.Scored, N: 66}, {Outcome: reward.ABIViolation, N: 6}}, reward.Tally(all))
 		return agreement.Measure(judged)
 	}
 	r := report(func(_ int, text string) float64 {
