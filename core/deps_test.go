@@ -53,7 +53,7 @@ var table = []row{
 	{"sdk/plugin/proto", nil, "the contract with plug-ins: generated"},
 	{"sdk/plugin/wire", []string{"core/rl", "core/fault", "core/env", "core/policy", "sdk/plugin/proto"}, "the contract's messages from and to the nouns"},
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "what the author of an environment or a policy imports"},
-	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
+	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "plugins/openai", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
 	{"sdk/engine/enginetest", []string{"core/testneeds", "sdk/engine"}, "for tests only"},
 	{"sdk/reward", nil, "runs inside the guest"},
@@ -64,6 +64,7 @@ var table = []row{
 	{"plugins/openai", []string{"core/fault", "plugins/openai/chat", "sdk/plugin"}, "as a user's, but for the client, which judges share, and the errors of both"},
 	{"plugins/openai/chat", []string{"core/rl", "core/fault"}, "the client of model servers, for the plug-in and for judges in this process"},
 	{"plugins/openai/chat/chattest", []string{"core/rl", "sdk/engine"}, "servers for the tests of what asks models"},
+	{"plugins/openai/judging", []string{"core/fault", "core/judge", "plugins/openai/chat"}, "a judge's model: one behind an API"},
 	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},
 	{"examples", []string{"sdk"}, "written as a user's are"},
 }

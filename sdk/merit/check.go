@@ -53,8 +53,11 @@ func (c *Config) problems(environment, reward bool) []error {
 func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)
-		if r.Module == "" {
-			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py")
+		if r.Judge != nil {
+			p = under(p, at+".judge", r.Judge.Validate())
+			p.Check(r.Module == "", at+".module", r.Module, "a reward is a module or a judge: make two of it")
+		} else if r.Module == "" {
+			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py, or a judge in its place")
 		} else if info, err := os.Stat(r.Module); err != nil {
 			p.Missing(at+".module", fmt.Sprintf("there is no file %s", r.Module), "build the reward, or correct the path")
 		} else if info.IsDir() && !sandbox.IsScript(r.Module) {

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -73,12 +74,14 @@ type Environment struct {
 	Limits host.Limits `yaml:"limits" json:"limits"`
 }
 
-// Reward is one part of the reward.
+// Reward is one part of the reward: a module or a judge.
 type Reward struct {
 	// Module is the path of a WASM file, of a script, or of a script's folder,
 	// relative to the configuration file.
-	Module string `yaml:"module" json:"module"`
-	// Weight multiplies the module's score and step rewards.
+	Module string `yaml:"module,omitempty" json:"module,omitempty"`
+	// Judge is a language model that scores in the place of a module.
+	Judge *judging.Config `yaml:"judge,omitempty" json:"judge,omitempty"`
+	// Weight multiplies the score and step rewards.
 	Weight float64 `yaml:"weight" json:"weight"`
 	// Name stands in metrics and reasons; empty means the module's own.
 	Name string `yaml:"name" json:"name"`

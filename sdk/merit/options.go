@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
@@ -22,6 +23,7 @@ type options struct {
 	scorers  []reward.Weighted
 	getenv   func(string) string
 	refused  func(module string, err error) error
+	places   config.Places // of the configuration, if there is one
 }
 
 func newOptions(list []Option) options {

@@ -27,6 +27,9 @@ func (c *Config) eachPath(replace func(string) string) {
 		if c.Rewards[i].Module != "" {
 			c.Rewards[i].Module = replace(c.Rewards[i].Module)
 		}
+		if c.Rewards[i].Judge != nil {
+			c.Rewards[i].Judge.EachPath(replace)
+		}
 	}
 	if c.Sandbox.CacheDir != "" {
 		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
@@ -77,6 +80,12 @@ func eachText(v any, replace func(string) string) any {
 func (c *Config) Marshal(dir string) ([]byte, error) {
 	g := *c
 	g.Rewards = append([]Reward(nil), c.Rewards...)
+	for i, r := range g.Rewards {
+		if r.Judge != nil {
+			judge := *r.Judge
+			g.Rewards[i].Judge = &judge
+		}
+	}
 	g.eachPath(func(path string) string {
 		from, err1 := filepath.Abs(dir)
 		to, err2 := filepath.Abs(path)

@@ -5,25 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// Rewards are loaded modules, the sandbox that runs them, and the scorers of
-// this process.
+// Rewards are loaded modules, the sandbox that runs them, judges, and the
+// scorers of this process.
 type Rewards struct {
 	Parts   []reward.Weighted
-	Modules []*sandbox.Module // the scorers of the first Parts
+	Modules []*sandbox.Module // in the order of Parts
 
+	judges  []*judging.Judge
 	options options
 	sandbox sandbox.Config
 	runtime *sandbox.Runtime // nil without modules
 }
 
-// LoadRewards loads every module of list, or says what is wrong with each. A
-// script is a module too: a .py or .js file, or the folder of one.
+// LoadRewards loads every module and judge of list, or says what is wrong with
+// each. A script is a module too: a .py or .js file, or the folder of one. A
+// judge's model is not asked yet.
 func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ...Option) (*Rewards, error) {
 	return loadRewards(ctx, cfg, list, newOptions(opts))
 }
@@ -62,23 +67,59 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 		cfg.CacheDir = CacheFolder(r.options.getenv)
 	}
 	cfg.Logger = r.options.log
-	if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
-		return err
+	if slices.ContainsFunc(list, func(part Reward) bool { return part.Judge == nil }) {
+		if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
+			return err
+		}
 	}
 	var problems []error
-	for _, part := range list {
-		m, err := r.runtime.LoadFile(ctx, part.Module)
+	for i, part := range list {
+		var scorer reward.Scorer
+		if part.Judge != nil {
+			scorer, err = r.openJudge(fmt.Sprintf("rewards[%d].judge", i), *part.Judge)
+		} else {
+			scorer, err = r.loadModule(ctx, part.Module)
+		}
 		if err != nil {
-			if f := fault.As(err); f != nil && f.Kind == fault.Refused && r.options.refused != nil {
-				err = r.options.refused(part.Module, err)
-			}
 			problems = append(problems, err)
 			continue
 		}
-		r.Modules = append(r.Modules, m)
-		r.Parts = append(r.Parts, reward.Weighted{Scorer: m, Weight: part.Weight, Name: part.Name})
+		r.Parts = append(r.Parts, reward.Weighted{Scorer: scorer, Weight: part.Weight, Name: part.Name})
 	}
 	return errors.Join(problems...)
+}
+
+func (r *Rewards) loadModule(ctx context.Context, path string) (reward.Scorer, error) {
+	m, err := r.runtime.LoadFile(ctx, path)
+	if err != nil {
+		if f := fault.As(err); f != nil && f.Kind == fault.Refused && r.options.refused != nil {
+			err = r.options.refused(path, err)
+		}
+		return nil, err
+	}
+	r.Modules = append(r.Modules, m)
+	return m, nil
+}
+
+func (r *Rewards) openJudge(at string, cfg judging.Config) (reward.Scorer, error) {
+	j, err := judging.Open(cfg, judging.Options{Getenv: r.options.getenv, Log: r.options.log})
+	if err != nil {
+		return nil, r.options.places.Explain(at, err)
+	}
+	r.judges = append(r.judges, j)
+	return j, nil
+}
+
+// JudgeTotals is what the judges were asked and what that cost, by the names
+// of their parts.
+func (r *Rewards) JudgeTotals() map[string]judge.Totals {
+	totals := map[string]judge.Totals{}
+	for _, p := range reward.NewPool(r.Parts, 1).Parts() {
+		if j, ok := p.Scorer.(*judging.Judge); ok {
+			totals[p.Name] = j.Totals()
+		}
+	}
+	return totals
 }
 
 // Group reports whether a part compares the members of a group.
@@ -91,10 +132,14 @@ func (r *Rewards) Group() bool {
 	return false
 }
 
-// Close frees the sandbox.
+// Close frees the sandbox and ends the judges' connections.
 func (r *Rewards) Close() error {
-	if r.runtime == nil {
-		return nil
+	var problems []error
+	for _, j := range r.judges {
+		problems = append(problems, j.Close())
 	}
-	return r.runtime.Close(context.Background())
+	if r.runtime != nil {
+		problems = append(problems, r.runtime.Close(context.Background()))
+	}
+	return errors.Join(problems...)
 }

@@ -55,6 +55,7 @@ type Session struct {
 // that is wrong with it. Close frees what it holds.
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
+	o.places = cfg.Places
 	if problems := cfg.problems(o.open == nil, len(o.scorers) == 0); len(problems) > 0 {
 		return nil, cfg.Places.Explain("", errors.Join(problems...))
 	}

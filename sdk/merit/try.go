@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/plugins/openai/judging"
 )
 
 // Trial is what Try found out.
@@ -30,10 +31,12 @@ type Trial struct {
 func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Option) (*Trial, error) {
 	s := &Session{Config: cfg}
 	o := newOptions(opts)
+	o.places = cfg.Places
 	environment := s.tryEnvironment(ctx, &o)
 	var there []Reward
 	for _, r := range cfg.Rewards {
-		if _, err := os.Stat(r.Module); err == nil {
+		_, err := os.Stat(r.Module)
+		if r.Judge == nil && err == nil || r.Judge != nil && len(r.Judge.Validate()) == 0 {
 			there = append(there, r)
 		}
 	}
@@ -105,10 +108,14 @@ func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl
 			case reward.GuestError:
 				t.Notes = append(t.Notes, where+": "+what)
 			default:
-				problems = append(problems, &fault.Error{
+				problem := &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Invalid, Where: where, What: what,
 					Hint: "a reward must give every conversation a finite score, or say that it has none",
-				})
+				}
+				if _, ok := part.Scorer.(*judging.Judge); ok {
+					problem.Boundary, problem.Hint = fault.Model, "see that the judge's server runs and serves its model"
+				}
+				problems = append(problems, problem)
 			}
 			break // one for each reward says enough
 		}

@@ -1,0 +1,139 @@
+package merit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/judge"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/plugins/openai/judging"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Promise: a judge stands among the rewards with the defaults of what it does
+// not say; its paths are relative to the file, and the resolved file loads to
+// the same.
+func TestAJudgeInAConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rubric.md"), []byte("Short is good."), 0o644))
+	text := `environment: {plugin: sokoban}
+rewards:
+  - name: taste
+    judge:
+      rubric_file: rubric.md
+      cache: answers
+      timeout: 30s
+      server: {url: "http://127.0.0.1:8080/v1", model: small, cassettes: {dir: tapes, mode: auto}}
+`
+	c, err := merit.ParseConfig("judge.yaml", []byte(text), dir, "rewards.0.judge.seed=5", "rewards.0.judge.server.max_concurrent=2")
+	require.NoError(t, err)
+	want := judging.DefaultConfig()
+	want.RubricFile, want.Cache, want.Timeout, want.Seed = filepath.Join(dir, "rubric.md"), filepath.Join(dir, "answers"), 30*time.Second, 5
+	want.Server.URL, want.Server.Model, want.Server.MaxConcurrent = "http://127.0.0.1:8080/v1", "small", 2
+	want.Server.Cassettes.Dir, want.Server.Cassettes.Mode = filepath.Join(dir, "tapes"), "auto"
+	require.Equal(t, []merit.Reward{{Name: "taste", Weight: 1, Judge: &want}}, c.Rewards)
+
+	resolved, err := c.Marshal(filepath.Join(dir, "run"))
+	require.NoError(t, err)
+	require.Contains(t, string(resolved), "rubric_file: ../rubric.md\n")
+	require.Equal(t, filepath.Join(dir, "rubric.md"), c.Rewards[0].Judge.RubricFile, "writing changes nothing")
+	again, err := merit.ParseConfig("run.yaml", resolved, filepath.Join(dir, "run"))
+	require.NoError(t, err)
+	require.Empty(t, c.Differences(again))
+}
+
+// counting is a server whose model scores by place.
+func counting(t *testing.T) *chattest.Server {
+	ids := regexp.MustCompile(`<trajectory id="(\d+)">`)
+	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+		var messages []rl.Message
+		c.Field(t, "messages", &messages)
+		var entries []string
+		for i, id := range ids.FindAllStringSubmatch(messages[1].Content.Text(), -1) {
+			entries = append(entries, fmt.Sprintf(`"%s":{"explanation":"place %d","score":%v}`, id[1], i, 1/float64(i+1)))
+		}
+		return chattest.Answer{Text: "{" + strings.Join(entries, ",") + "}", Prompt: 10}.Reply()
+	})
+}
+
+// Promise: played episodes are judged by groups beside the program's own
+// scorer, the judge's words stand in each, and what was asked is counted.
+func TestEpisodesAreJudged(t *testing.T) {
+	server := counting(t)
+	cfg := small()
+	j := judging.DefaultConfig()
+	j.Server.URL, j.Server.Model = server.URL, "small"
+	cfg.Rewards = []merit.Reward{{Judge: &j, Weight: 0.5, Name: "taste"}}
+	s := open(t, cfg)
+	var episodes []*rl.Trajectory
+	_, err := s.Rollout(t.Context(), merit.RolloutOptions{Split: "train", Groups: 3}, func(t *rl.Trajectory) error {
+		episodes = append(episodes, t)
+		return nil
+	})
+	require.NoError(t, err)
+	require.Len(t, episodes, 12)
+	for _, e := range episodes {
+		require.Equal(t, "scored", e.Outcome)
+		note, err := judge.ReadNote(e.Notes["taste"])
+		require.NoError(t, err)
+		m, ok := e.Evaluation.Metrics.Get("taste")
+		require.True(t, ok)
+		require.Equal(t, 1/float64(note.Place()+1), m.Score)
+	}
+	totals := s.JudgeTotals()
+	require.Equal(t, 3, totals["taste"].Questions)
+	require.EqualValues(t, 10*len(server.Calls()), totals["taste"].PromptTokens)
+	require.Equal(t, "taste", s.Manifest().Rewards[0].Name)
+}
+
+// Promise: judges that cannot be opened are named with their keys, all at once,
+// beside modules that cannot be loaded.
+func TestJudgesThatCannotBeOpened(t *testing.T) {
+	j := judging.DefaultConfig()
+	j.Server.URL, j.Server.Model, j.Server.KeyEnv = "http://127.0.0.1:1/v1", "small", "NO_SUCH_KEY"
+	_, err := merit.LoadRewards(t.Context(), sandbox.DefaultConfig(), []merit.Reward{{Judge: &j, Weight: 1}, {Module: "testdata/none.wasm", Weight: 1}},
+		merit.WithVariables(func(string) string { return "" }))
+	require.ErrorContains(t, err, "rewards[0].judge.server.key_env: the environment variable NO_SUCH_KEY is not set")
+	require.ErrorContains(t, err, "none.wasm")
+}
+
+// Promise: an evaluation of a file keeps the judge's words in its results.
+func TestJudgedResults(t *testing.T) {
+	dir := t.TempDir()
+	data, out := filepath.Join(dir, "data.jsonl"), filepath.Join(dir, "out.jsonl")
+	var text strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&text, `{"id":"%d","group":"g%d","messages":[{"role":"user","content":"?"},{"role":"assistant","content":"%d"}]}`+"\n", i, i/4, i)
+	}
+	require.NoError(t, os.WriteFile(data, []byte(text.String()), 0o644))
+	j := judging.DefaultConfig()
+	j.Server.URL, j.Server.Model = counting(t).URL, "small"
+	r, err := merit.LoadRewards(t.Context(), sandbox.DefaultConfig(), []merit.Reward{{Judge: &j, Weight: 1, Name: "taste"}})
+	require.NoError(t, err)
+	defer r.Close()
+	s, err := r.Evaluate(t.Context(), merit.EvaluateOptions{Data: data, Out: out})
+	require.NoError(t, err)
+	require.InDelta(t, (1+0.5+1/3.0+0.25)/4, *s.Mean, 1e-12)
+	written, err := os.ReadFile(out)
+	require.NoError(t, err)
+	for _, line := range strings.Split(strings.TrimSpace(string(written)), "\n") {
+		var result struct {
+			Reason string                     `json:"reason"`
+			Notes  map[string]json.RawMessage `json:"reward_notes"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &result))
+		note, err := judge.ReadNote(result.Notes["taste"])
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint("place ", note.Place()), result.Reason)
+	}
+}
