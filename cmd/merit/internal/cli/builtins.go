@@ -5,6 +5,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
+	"github.com/merit-rl/merit/cmd/merit/internal/judges"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 )
@@ -21,6 +22,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		newViewCmd(h),
 		newCompareCmd(h),
 		rewards.NewCmd(h),
+		judges.NewCmd(h),
 		newPluginsCmd(h),
 		engine.NewCmd(h),
 		newVersionCmd(h),
