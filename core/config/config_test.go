@@ -88,6 +88,20 @@ func TestDocument(t *testing.T) {
 	require.Empty(t, config.Differences(r, again))
 }
 
+// Promise: among keys that Merit does not know, too, 5e-3 is a number, wherever
+// it stands, and text only in quotes.
+func TestExponents(t *testing.T) {
+	r := defaults()
+	d := config.New("recipe.yaml")
+	require.True(t, d.Decode([]byte("notes:\n  rate: 3e-4\n  all: [1E3, '1e3', {low: -2.5e-1}]\n  flour: {kind: e3, hex: 0xe, id: 12e}\n"), r))
+	d.Set("notes.decay=1e-2", r)
+	require.NoError(t, d.Err())
+	require.Equal(t, map[string]any{
+		"rate": 3e-4, "all": []any{1e3, "1e3", map[string]any{"low": -0.25}},
+		"flour": map[string]any{"kind": "e3", "hex": uint64(14), "id": "12e"}, "decay": 1e-2,
+	}, r.Notes)
+}
+
 // Promise: problems of the values stand beside those of the text, in the order
 // of the lines, and a key has one only.
 func TestCheck(t *testing.T) {

@@ -139,7 +139,7 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 		key := it.Key().GetToken().Value
 		at := join(path, key)
 		var value any
-		if err := yaml.NodeToValue(it.Value(), &value); err != nil {
+		if err := yaml.NodeToValue(numbers(it.Value()), &value); err != nil {
 			d.problem(it.Value(), at, "cannot be read", "write a plain YAML value")
 			continue
 		}

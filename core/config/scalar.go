@@ -5,9 +5,11 @@ import (
 	"math"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
@@ -88,13 +90,41 @@ func number(n ast.Node) (float64, bool) {
 		}
 	case *ast.FloatNode:
 		return x.Value, !math.IsInf(x.Value, 0) && !math.IsNaN(x.Value)
-	case *ast.StringNode: // YAML 1.2 reads 5e-3 as a number, older readers as text
-		if x.Token.Type.String() == "String" {
-			f, err := strconv.ParseFloat(x.Value, 64)
-			return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
-		}
+	case *ast.StringNode:
+		return exponent(x)
 	}
 	return 0, false
+}
+
+// exponent returns the value of a number such as 5e-3, which YAML 1.2 reads as
+// one and older readers, like ours, as text.
+func exponent(s *ast.StringNode) (float64, bool) {
+	if s.Token.Type != token.StringType || strings.Trim(s.Value, "0123456789+-.eE") != "" {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s.Value, 64)
+	return f, err == nil
+}
+
+// numbers replaces every such number in n, which may be n itself.
+func numbers(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		if f, ok := exponent(n); ok {
+			return &ast.FloatNode{BaseNode: n.BaseNode, Token: n.Token, Value: f}
+		}
+	case *ast.SequenceNode:
+		for i, value := range n.Values {
+			n.Values[i] = numbers(value)
+		}
+	case *ast.MappingNode:
+		for _, value := range n.Values {
+			value.Value = numbers(value.Value)
+		}
+	case *ast.MappingValueNode:
+		n.Value = numbers(n.Value)
+	}
+	return n
 }
 
 // describe names what a node is, for "must be …, not …".
