@@ -1,26 +1,14 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
-)
-
-// A policy that dies so often in so short a time, without one answer in
-// between, is not started again.
-const (
-	mostDeaths   = 4
-	deathsWithin = time.Minute
-	restartPause = 100 * time.Millisecond // after the first; doubled with each one
 )
 
 // remote is a policy.Learner in a plug-in. One that learns is a process with a
@@ -43,13 +31,6 @@ type remote struct {
 	final  bool        // and after it
 	deaths []time.Time // without an answer in between
 	doing  string      // the control call that is under way, if there is one
-}
-
-// attempt is a start that several callers may wait for.
-type attempt struct {
-	done chan struct{}
-	line *line
-	err  error
 }
 
 // OpenPolicy starts the plug-in of cfg and configures it. The context bounds
@@ -119,138 +100,6 @@ func (s *session) configurePolicy(ctx context.Context, cfg PolicyConfig) (spec p
 	})
 	spec.Name, spec.Version = s.description.Name, s.description.Version
 	return spec, err
-}
-
-// adopt makes l the process that answers.
-func (p *remote) adopt(l *line) {
-	p.mu.Lock()
-	p.line = l
-	p.mu.Unlock()
-	p.tasks.Go(l.write)
-	p.tasks.Go(func() { p.bury(l, l.read()) })
-}
-
-// bury ends a process whose stream has ended by err, and tells who waits.
-func (p *remote) bury(l *line, err error) {
-	p.mu.Lock()
-	doing := cmp.Or(p.doing, "while it acted")
-	p.mu.Unlock()
-	err = l.session.finish(p.ctx, err, doing, p.cfg.LearnTimeout)
-	p.mu.Lock()
-	p.line = nil
-	err = p.died(err, l.answered.Load())
-	p.mu.Unlock()
-	l.end(err)
-}
-
-// died notes the end of a process, or of its start, and returns what callers
-// are told. p.mu is held.
-func (p *remote) died(cause error, answered bool) error {
-	now := time.Now()
-	p.deaths = slices.DeleteFunc(p.deaths, func(t time.Time) bool { return answered || now.Sub(t) > deathsWithin })
-	p.deaths = append(p.deaths, now)
-	err := p.told(cause)
-	switch {
-	case p.ctx.Err() != nil:
-		return p.closed()
-	case len(p.deaths) >= mostDeaths:
-		p.final = true
-		p.lost = &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Crashed, Where: p.spec.Name,
-			What: fmt.Sprintf("died %d times within %v and answered nothing in between", len(p.deaths), deathsWithin),
-			Hint: "it is not started again; correct what its output complains of", Err: cause,
-		}
-		return p.lost
-	case p.learner():
-		p.lost = err
-	}
-	return err
-}
-
-// told is the death of a process as its callers hear of it.
-func (p *remote) told(cause error) error {
-	f := fault.As(cause)
-	if f == nil || f.Boundary != fault.Plugin {
-		return cause
-	}
-	again := f.Kind == fault.Crashed || f.Kind == fault.Timeout || f.Kind == fault.Interrupted && p.learner()
-	if p.learner() {
-		kind := f.Kind
-		if again {
-			kind = fault.Crashed // however it went
-		}
-		return &fault.Error{
-			Boundary: fault.Learner, Kind: kind, Where: p.spec.Name, What: "the learner is gone, and what it has learnt since it was saved",
-			Hint: "go on from its last saved state", Err: cause, Retry: again,
-		}
-	}
-	same := *f
-	same.Retry = again
-	return &same
-}
-
-// learner reports whether the process has a state that another one lacks.
-func (p *remote) learner() bool { return p.cfg.Learn && p.spec.Learns }
-
-func (p *remote) closed() error {
-	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: p.spec.Name, What: "the policy is closed"}
-}
-
-// process returns the line of the process that answers, and starts one where
-// there is none.
-func (p *remote) process(ctx context.Context) (*line, error) {
-	p.mu.Lock()
-	l, a, err := p.line, p.start, p.lost
-	switch {
-	case p.ctx.Err() != nil:
-		err = p.closed()
-	case err != nil || l != nil:
-	case a == nil:
-		a = &attempt{done: make(chan struct{})}
-		p.start = a
-		pause := restartPause << len(p.deaths) / 2
-		p.tasks.Go(func() { p.restart(a, pause) })
-	}
-	p.mu.Unlock()
-	if l != nil || err != nil {
-		return l, err
-	}
-	select {
-	case <-a.done:
-		return a.line, a.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// restart starts another process for all that wait for a.
-func (p *remote) restart(a *attempt, pause time.Duration) {
-	defer close(a.done)
-	select {
-	case <-time.After(pause):
-	case <-p.ctx.Done():
-	}
-	l, err := p.connect(p.ctx)
-	if err == nil && p.loaded != nil && !p.learner() {
-		if err = p.put(p.ctx, l, p.loaded); err != nil {
-			l.session.kill()
-			l.session.close()
-			l.end(err)
-		}
-	}
-	if err == nil {
-		a.line = l
-		p.adopt(l)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.start = nil
-	switch {
-	case err != nil:
-		a.err = p.died(err, false)
-	case p.ctx.Err() != nil: // Close has not seen it
-		l.session.kill()
-	}
 }
 
 // Spec implements policy.Learner.

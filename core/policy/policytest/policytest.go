@@ -153,7 +153,7 @@ func (s Subject) deadline(t *testing.T) {
 	list := s.observations(3)
 	want := s.act(t, list)
 	list[1] = *s.Slow
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	decisions := make([]policy.Decision, len(list))
 	require.NoError(t, s.Policy.Act(ctx, list, decisions))
