@@ -11,19 +11,17 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// launch starts the process on a port that is free now.
+// launch starts the process on the port of the options, or one that is free.
 func (s *Server) launch(e Engine, m Model, o Options) error {
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
+	socket, port, err := listen(o.Port)
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Model, Kind: fault.Refused, Where: "port " + strconv.Itoa(o.Port), What: "cannot be listened on", Err: err,
 			Hint: "stop the server that has it, or choose another port",
 		}
 	}
-	o.Port = listener.Addr().(*net.TCPAddr).Port
-	listener.Close()
-	s.Port = o.Port
-	s.URL = fmt.Sprintf("http://127.0.0.1:%d", o.Port)
+	defer socket.Close()
+	o.Port, s.Port, s.URL = port, port, fmt.Sprintf("http://127.0.0.1:%d", port)
 	_ = os.Rename(s.Log, s.Log+".old") // there may be none
 	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -35,6 +33,11 @@ func (s *Server) launch(e Engine, m Model, o Options) error {
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Data, log, log
 	s.cmd.Env = append(os.Environ(), e.variables(o)...)
 	s.cmd.SysProcAttr = attributes()
+	if e.Tinker {
+		s.cmd.ExtraFiles = []*os.File{socket} // file 3: nobody takes the port in the seconds that it needs to begin
+	} else {
+		socket.Close() // it makes its own
+	}
 	// A fresh goroutine has an ordinary thread below it: the kernel ties the
 	// death signal to the thread that starts the child.
 	started := make(chan error)
@@ -44,6 +47,17 @@ func (s *Server) launch(e Engine, m Model, o Options) error {
 	}
 	go s.wait()
 	return nil
+}
+
+// listen returns a socket of this machine only.
+func listen(port int) (*os.File, int, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer listener.Close()
+	file, err := listener.(*net.TCPListener).File()
+	return file, listener.Addr().(*net.TCPAddr).Port, err
 }
 
 // wait reaps the process and whatever it has left behind.

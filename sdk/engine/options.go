@@ -63,7 +63,7 @@ func (e Engine) commandLine(m Model, o Options) []string {
 	if err != nil {
 		panic(err) // numbers
 	}
-	return append(line, "api", "--port", strconv.Itoa(o.Port), "--base-model", m.Name, "--base-model-checkpoint-path", m.Path,
+	return append(line, "api", "--base-model", m.Name, "--base-model-checkpoint-path", m.Path,
 		"--backend", "jax", "--backend-config", string(settings),
 		"--checkpoints-base", filepath.Join(o.Data, "checkpoints"), "--database-url", "sqlite:///"+filepath.Join(o.Data, "tinker.db"),
 		"--session-timeout-sec", strconv.Itoa(sessionTimeout), "--session-cleanup-interval-sec", strconv.Itoa(sessionCheck))

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -23,8 +24,8 @@ import (
 // The test binary stands in for the Python of an engine: run as one, it is a server
 // that behaves as the file behaviour beside it says.
 func TestMain(m *testing.M) {
-	if at := slices.Index(os.Args, "--port"); len(os.Args) > 2 && os.Args[1] == "-I" && at > 0 {
-		stand(os.Args[at+1])
+	if len(os.Args) > 3 && os.Args[1] == "-I" {
+		stand(os.Args[3:])
 	}
 	os.Exit(m.Run())
 }
@@ -43,7 +44,7 @@ func pretend(t *testing.T, e engine.Engine, folder string) {
 }
 
 // stand is the server: it refuses the first questions as one that loads a model.
-func stand(port string) {
+func stand(args []string) {
 	switch os.Getenv("STAND_IN") {
 	case "dies":
 		fmt.Println("no such quantisation")
@@ -68,7 +69,14 @@ func stand(port string) {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, `{"detail":"Engine is configured for 'm' but request specified 'x'"}`)
 	})
-	fmt.Println(http.ListenAndServe("127.0.0.1:"+port, nil))
+	listener, err := net.FileListener(os.NewFile(3, "socket"))
+	if at := slices.Index(args, "--port"); at >= 0 {
+		listener, err = net.Listen("tcp", "127.0.0.1:"+args[at+1])
+	}
+	if err == nil {
+		err = http.Serve(listener, nil)
+	}
+	fmt.Println(err)
 	os.Exit(1)
 }
 

@@ -235,4 +235,6 @@ func TestPlacesOfVariables(t *testing.T) {
 	folders := merit.PluginFolders(getenv(map[string]string{"MERIT_PLUGINS": "/a" + string(os.PathListSeparator) + "/b"}))
 	require.Equal(t, []string{"/a", "/b"}, folders[:2])
 	require.Equal(t, filepath.Join("bin", "plugins"), folders[len(folders)-1])
+	folders = merit.PluginFolders(getenv(map[string]string{"MERIT_HOME": "/m"}))
+	require.Equal(t, "/m/engines/skyrl/plugins", folders[len(folders)-1], "with an engine come plug-ins")
 }

@@ -1,5 +1,5 @@
 """Runs SkyRL's Tinker server: skyrl_server.py api ARGUMENTS, where ARGUMENTS are those
-of skyrl.tinker.api. SkyRL would start its second process, the engine, with `uv
+of skyrl.tinker.api, with the socket to listen on as file 3. SkyRL would start its second process, the engine, with `uv
 run`, and leave it behind when the first one is killed. Here it is this file again,
 in the same Python, and dies with the first one.
 """
@@ -8,6 +8,7 @@ import argparse
 import ctypes
 import os
 import signal
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "stubs"))
@@ -24,14 +25,12 @@ def api(arguments):
     ]
     parser = argparse.ArgumentParser()
     config.add_model(parser, config.EngineConfig)
-    parser.add_argument("--port", type=int, required=True)
-    given = vars(parser.parse_args(arguments))
-    port = given.pop("port")
-    api.app.state.engine_config = config.EngineConfig.model_validate(given)
-    uvicorn.run(
-        api.app, host="127.0.0.1", port=port, log_config=get_uvicorn_log_config(),
+    api.app.state.engine_config = config.EngineConfig.model_validate(vars(parser.parse_args(arguments)))
+    settings = uvicorn.Config(
+        api.app, log_config=get_uvicorn_log_config(),
         timeout_keep_alive=api.HTTP_KEEP_ALIVE_TIMEOUT_SECONDS, timeout_graceful_shutdown=1,
     )
+    uvicorn.Server(settings).run(sockets=[socket.socket(fileno=3)])
 
 
 def engine(arguments):
