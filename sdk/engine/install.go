@@ -35,12 +35,14 @@ func (e Engine) Install(ctx context.Context, o InstallOptions) error {
 	if err != nil {
 		return err
 	}
-	env := e.environment(o.Folder)
-	if err = os.RemoveAll(env); err == nil {
-		err = os.MkdirAll(filepath.Dir(env), 0o700)
-	}
+	held, err := acquire(filepath.Join(o.Folder, e.Name))
 	if err != nil {
-		return unwritable(filepath.Dir(env), err)
+		return err
+	}
+	defer held.Close()
+	env := e.environment(o.Folder)
+	if err := os.RemoveAll(env); err != nil {
+		return unwritable(env, err)
 	}
 	with := newInstaller(ctx, python)
 	o.say("making a Python environment with " + python)

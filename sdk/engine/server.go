@@ -34,7 +34,7 @@ func (e Engine) Start(ctx context.Context, m Model, o Options) (*Server, error) 
 	if err := e.ready(o); err != nil {
 		return nil, err
 	}
-	held, err := acquire(filepath.Join(o.Data, "lock"))
+	held, err := acquire(o.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -58,13 +58,7 @@ func (e Engine) ready(o Options) error {
 	if err := e.Installed(o.Folder); err != nil {
 		return err
 	}
-	if err := e.unpack(o.Folder); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return unwritable(o.Data, err)
-	}
-	return nil
+	return e.unpack(o.Folder)
 }
 
 // Exited is closed when the engine has ended.

@@ -153,7 +153,7 @@ func TestOneServer(t *testing.T) {
 	first, err := started(t, e, folder, nil)
 	require.NoError(t, err)
 	_, err = started(t, e, folder, nil)
-	require.ErrorContains(t, err, "another server uses this folder")
+	require.ErrorContains(t, err, "another process uses this folder")
 	_, err = started(t, e, folder, func(o *engine.Options) { o.Data, o.Port = t.TempDir(), first.Port })
 	require.ErrorContains(t, err, "cannot be listened on")
 

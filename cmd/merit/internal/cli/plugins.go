@@ -36,8 +36,9 @@ func newPluginsListCmd(h *console.Host) *cobra.Command {
 		Use:   "list [NAME|PATH...]",
 		Short: "List the plug-ins that are found, with their options",
 		Long: `List starts every plug-in that it finds and asks it who it is. Plug-ins are
-searched in the folders of $MERIT_PLUGINS, in plugins beside the merit binary
-in bin/plugins and with the engines that are installed; a name in a configuration is looked up in the same order.
+searched in the folders of $MERIT_PLUGINS, in plugins beside the merit binary,
+in bin/plugins and with the engines that are installed; a name in a configuration
+is looked up in the same order.
 A plug-in given by name or path is shown with all its options.`,
 		Example: "  merit plugins list\n  merit plugins list sokoban",
 		RunE:    o.run,
