@@ -1,4 +1,5 @@
 # make run    train the quickstart agent: the whole loop in one command
+# make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
 # make lint   vet, staticcheck, gofmt
@@ -13,7 +14,7 @@ OUT     ?= runs/quickstart
 # architecture, with any libc or none.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build run test lint bench soak generate clean
+.PHONY: build run llm test lint bench soak generate clean
 build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
@@ -29,6 +30,13 @@ examples/sokoban/reward.wasm: $(BIN)/merit
 
 run: build
 	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
+
+# The engine ends with the recipe, however that ends.
+llm: build
+	$(BIN)/merit python install
+	$(BIN)/merit engine install skyrl --model smollm2
+	$(BIN)/merit engine up --engine skyrl --model smollm2 & trap "kill $$!; wait" EXIT; \
+	  $(BIN)/merit train -c examples/llm/train.yaml --set policy.options.patience=300 --out runs/llm --overwrite
 
 # The closing lines name every test that stood aside, and why.
 test: build
