@@ -1,0 +1,61 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/action"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Promise: a real model behind a real server plays: every answer keeps to the
+// schema, comes with its tokens and their log-probabilities, is the same when
+// it is asked again, one at a time or several, and when it is replayed.
+func TestLlama(t *testing.T) {
+	url := chattest.Llama(t, 4, 256)
+	o := options{
+		"model": chattest.LlamaModel, "max_tokens": 40, "extra": options{"top_k": 0, "min_p": 0},
+		"json_schema": options{
+			"type": "object", "properties": options{"move": options{"enum": []string{"north", "east", "south", "west"}}},
+			"required": []string{"move"}, "additionalProperties": false,
+		},
+		"cassettes": options{"mode": "record", "dir": t.TempDir()},
+	}
+	schema := func(c *merit.Config) {
+		c.Rollout.Groups, c.Rollout.Members = 2, 2
+		c.Rollout.Action = action.DefaultConfig()
+		c.Rollout.Action.Parse, c.Rollout.Action.Field = action.JSONSchema, "move"
+		c.Rollout.Action.Schema = o["json_schema"].(options)
+	}
+	first, err := play(t, url, o, schema)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{string(reward.Scored): 4}, first.Outcomes)
+	moves := map[string]bool{}
+	for _, e := range first.episodes {
+		for _, s := range e.Steps {
+			require.NotEmpty(t, s.Tokens)
+			require.Negative(t, s.LogProb)
+			moves[s.Action.Text] = true
+			require.True(t, slices.Contains(s.Available, s.Action.Text), s.RawOutput)
+		}
+	}
+	require.Greater(t, len(moves), 1, "it samples")
+
+	o["cassettes"].(options)["mode"] = "replay"
+	replayed, err := play(t, url, o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 1 })
+	require.NoError(t, err)
+	require.Equal(t, first.lines, replayed.lines)
+
+	o["cassettes"].(options)["mode"] = "off"
+	again, err := play(t, url, o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 1 })
+	require.NoError(t, err)
+	for i, e := range again.episodes {
+		for k, s := range e.Steps {
+			require.Equal(t, first.episodes[i].Steps[k].RawOutput, s.RawOutput)
+		}
+	}
+}
