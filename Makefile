@@ -50,9 +50,9 @@ lint:
 # What docs/performance.md shows: about five minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./cmd/merit
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./cmd/merit
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
-            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|Quickstart
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart
 bench: build
 	mkdir -p runs
 	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt

@@ -15,9 +15,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// kill ends the processes of this test that run the plug-in, in the way that
-// nothing survives, and returns how many there were.
-func kill(t testing.TB) (n int) {
+// running lists the processes of this test that run the plug-in.
+func running(t testing.TB) (pids []int) {
 	path := filepath.Join(binaries, "openai")
 	links, err := filepath.Glob("/proc/[0-9]*/exe")
 	require.NoError(t, err)
@@ -28,10 +27,9 @@ func kill(t testing.TB) (n int) {
 		var pid int
 		_, err := fmt.Sscanf(strings.TrimPrefix(link, "/proc/"), "%d/exe", &pid)
 		require.NoError(t, err)
-		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		n++
+		pids = append(pids, pid)
 	}
-	return n
+	return pids
 }
 
 // Promise: a plug-in that is killed in the middle of a rollout is started
@@ -45,7 +43,12 @@ func TestKilledPlugin(t *testing.T) {
 	killed := 0
 	s = serve(t, func(c chattest.Call) chattest.Reply {
 		if c.Number == 12 {
-			once.Do(func() { killed = kill(t) })
+			once.Do(func() {
+				for _, pid := range running(t) {
+					require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+					killed++
+				}
+			})
 		}
 		return walk(t, c)
 	})
