@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -62,6 +63,7 @@ type Server struct {
 	now         int // requests under way
 	most        int
 	connections int
+	busy        atomic.Int64
 }
 
 // New starts a server that answers at most slots requests at one time (0 = any
@@ -108,6 +110,9 @@ func (s *Server) Connections() int {
 	return s.connections
 }
 
+// Busy returns how long slots were taken, those of all requests together.
+func (s *Server) Busy() time.Duration { return time.Duration(s.busy.Load()) }
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -127,7 +132,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if s.slots != nil {
 		s.slots <- struct{}{}
-		defer func() { <-s.slots }()
+		began := time.Now()
+		defer func() {
+			s.busy.Add(int64(time.Since(began)))
+			<-s.slots
+		}()
 	}
 	s.answer(w, r, s.script(call))
 }
