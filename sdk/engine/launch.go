@@ -32,7 +32,7 @@ func (s *Server) launch(e Engine, m Model, o Options) error {
 	s.cmd = exec.Command(line[0], line[1:]...)
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = o.Data, log, log
 	s.cmd.Env = append(os.Environ(), e.variables(o)...)
-	s.cmd.SysProcAttr = attributes()
+	s.cmd.SysProcAttr = Attributes()
 	if e.Tinker {
 		s.cmd.ExtraFiles = []*os.File{socket} // file 3: nobody takes the port in the seconds that it needs to begin
 	} else {

@@ -4,6 +4,6 @@ package engine
 
 import "syscall"
 
-// attributes puts the server into a process group of its own, which Ctrl-C does not
+// Attributes puts a process into a process group of its own, which Ctrl-C does not
 // reach.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func Attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -23,15 +23,18 @@ type upOptions struct {
 func newUpCmd(h *console.Host) *cobra.Command {
 	o := &upOptions{host: h}
 	cmd := &cobra.Command{
-		Use:   "up",
-		Short: "Run an engine until Ctrl-C",
+		Use:   "up [-- COMMAND ARGUMENT...]",
+		Short: "Run an engine until Ctrl-C, or while a command runs",
 		Long: `Up serves a model on 127.0.0.1, says when it is ready and what to write into a
 configuration, and ends with Ctrl-C (twice: at once). What the server says goes to
 server.log in the folder of its data, where a training server also keeps its
-checkpoints: started again with the same data, it can load them.`,
-		Example: "  merit engine up --engine skyrl --model smollm2\n  merit engine up --engine llama.cpp --model smollm2 --slots 4",
-		Args:    console.NoArgs,
-		RunE:    o.run,
+checkpoints: started again with the same data, it can load them. A command given
+after -- is run when the server is ready, and ends it; its exit code is the one
+of up.`,
+		Example: "  merit engine up --engine skyrl --model smollm2\n  merit engine up --engine llama.cpp --model smollm2 --slots 4\n" +
+			"  merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml",
+		Args: onlyCommand,
+		RunE: o.run,
 	}
 	folderFlag(cmd, &o.dir)
 	d := engine.SkyRL().DefaultOptions("")
@@ -50,7 +53,7 @@ checkpoints: started again with the same data, it can load them.`,
 	return cmd
 }
 
-func (o *upOptions) run(cmd *cobra.Command, _ []string) error {
+func (o *upOptions) run(cmd *cobra.Command, command []string) error {
 	if err := console.Required(cmd, "engine", "model"); err != nil {
 		return err
 	}
@@ -81,7 +84,12 @@ func (o *upOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer server.Stop()
-	if err := o.ready(e, server, o.host.Now().Sub(begun)); err != nil {
+	took := o.host.Now().Sub(begun)
+	if len(command) > 0 {
+		say(fmt.Sprintf("%s is ready (%s)", e.Title, took.Round(time.Second/10)))
+		return o.while(ctx, server, command)
+	}
+	if err := o.ready(e, server, took); err != nil {
 		return err
 	}
 	return until(ctx, server)
