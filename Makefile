@@ -31,12 +31,12 @@ examples/sokoban/reward.wasm: $(BIN)/merit
 run: build
 	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
 
-# The engine ends with the recipe, however that ends.
+# The engine ends with the training, however that ends.
 llm: build
 	$(BIN)/merit python install
 	$(BIN)/merit engine install skyrl --model smollm2
-	$(BIN)/merit engine up --engine skyrl --model smollm2 & trap "kill $$!; wait" EXIT; \
-	  $(BIN)/merit train -c examples/llm/train.yaml --set policy.options.patience=300 --out runs/llm --overwrite
+	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
+	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --overwrite
 
 # The closing lines name every test that stood aside, and why.
 test: build

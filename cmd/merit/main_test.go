@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/cli"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox/interpreter"
+	"github.com/merit-rl/merit/sdk/engine"
+	"github.com/merit-rl/merit/sdk/engine/enginetest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -84,7 +87,16 @@ func build() (string, error) {
 // Promise: every command of the README and every kind of bad input does what
 // its script says.
 func TestScripts(t *testing.T) {
-	scripts(t, func(name string) bool { return interpreterOf(name) == nil })
+	scripts(t, func(name string) bool { return interpreterOf(name) == nil && filepath.Base(name) != engineScript })
+}
+
+// engineScript needs an engine that is installed.
+const engineScript = "llama.cpp.txtar"
+
+// Promise: a model is served with the commands that the pages show.
+func TestScriptsOfEngines(t *testing.T) {
+	enginetest.Folder(t, engine.Llama())
+	scripts(t, func(name string) bool { return filepath.Base(name) == engineScript })
 }
 
 // Promise: rewards that are run from their source work with every verb.
@@ -141,7 +153,7 @@ func scripts(t *testing.T, wanted func(name string) bool) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "hex": hexFile, "waitfor": waitFor, "shorten": shorten, "expand": expand,
+			"exits": exits, "hex": hexFile, "waitfor": waitFor, "shorten": shorten, "expand": expand, "reach": reach,
 		},
 	})
 }
@@ -192,6 +204,21 @@ func awaitLines(path string, lines int) bool {
 		}
 	}
 	return false
+}
+
+// reach is `reach URL`: it waits until a server answers there that all is well.
+func reach(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		res, err := http.Get(args[0])
+		if err != nil {
+			continue
+		}
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	ts.Fatalf("%s does not answer", args[0])
 }
 
 // shorten is `shorten FILE BYTES`: it cuts that many bytes off the end.
