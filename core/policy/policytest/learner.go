@@ -24,6 +24,9 @@ type LearnerSubject struct {
 	// suite makes episodes of one step of l's own decisions, every other one
 	// good.
 	Experience func(t testing.TB, l policy.Learner, k int) *policy.Experience
+	// Named says that states name weights that an engine keeps, under names
+	// of its own: no two states are the same.
+	Named bool
 }
 
 // RunLearner tests the contract of policy.Learner, and Run's of the policy that
@@ -141,7 +144,9 @@ func (s LearnerSubject) reproducible(t *testing.T) {
 		require.Equal(t, s.learn(t, one, round), s.learn(t, two, round))
 		require.Equal(t, s.acts(t, one), s.acts(t, two))
 	}
-	require.Equal(t, s.save(t, one), s.save(t, two))
+	if !s.Named {
+		require.Equal(t, s.save(t, one), s.save(t, two))
+	}
 }
 
 func (s LearnerSubject) save(t testing.TB, l policy.Learner) []byte {

@@ -48,6 +48,7 @@ class Options:
 
     # The service.
     concurrency: int = 128  # samples under way at once
+    reproducible: bool = True  # … only prompts that SkyRL pads to one length
     patience: float = 60.0  # seconds without a sign of life after which it is dead
     queue: float = 300.0  # seconds to wait for a free slot for the weights
 

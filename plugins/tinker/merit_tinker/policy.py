@@ -10,9 +10,11 @@ from typing import Any
 
 from merit_plugin import Decision, Fault, Faults, Policy, Request, Sequence, Setup, Spec, Stats, problem
 
+from .gate import Gate, padded
 from .options import Options
 
 SEEDS = 2**31 - 1  # the service's seeds are 31 bits
+EARLY = 10.0  # seconds of Configure for weights, which may be refused
 
 
 class TinkerPolicy(Policy):
@@ -26,13 +28,13 @@ class TinkerPolicy(Policy):
         self._sampler: Any = None  # None = the weights are newer than every sampler
         self._adapter = setup.learn  # whether there are weights of our own
         self._making: asyncio.Task | None = None  # of the sampler
-        self._slots = asyncio.Semaphore(options.concurrency)
+        self._gate = Gate(options.concurrency)
         self._saved: set[tuple[str, str]] = set()
 
     async def describe(self) -> Spec:
-        """Connects and refuses what cannot work, all of it at once. The weights come
-        with the first request that needs them: another process may yet have to
-        give its slot back."""
+        """Connects and refuses what cannot work, all of it at once. Weights that are
+        long in coming, because an earlier process has the slot, are not waited for:
+        a state that is loaded knows how to get it back."""
         problems = list(self.options.check_learning()) if self.setup.learn else []
         # The client and the tokenizers take seconds to import.
         from .service import Service
@@ -47,6 +49,11 @@ class TinkerPolicy(Policy):
             raise Faults(problems)
         self.prompts = prompts
         self._stop = self._stops()
+        if self.setup.learn:
+            self._making = asyncio.create_task(self._make())
+            done, _ = await asyncio.wait({self._making}, timeout=EARLY)
+            if done and (refused := self._making.exception()) and not getattr(refused, "retry", True):
+                raise refused
         return Spec(learns=True, model=self.base_model, tokenizer=prompts.digest(), context=self.context)
 
     def _choose(self, offered: list) -> list[Fault]:
@@ -89,7 +96,7 @@ class TinkerPolicy(Policy):
             max_tokens=self.options.max_tokens, seed=request.seed % SEEDS, stop=self._stop,
             temperature=0.0 if request.greedy else self.options.temperature, top_p=self.options.top_p, top_k=self.options.top_k or -1,
         )
-        async with self._slots:
+        async with self._gate.inside(padded(len(prompt)) if self.options.reproducible else 0):
             sampler = await self._newest()
             version = self._published
             asked = asyncio.wrap_future(sampler.sample(prompt=types.ModelInput.from_ints(prompt), num_samples=1, sampling_params=settings))
@@ -178,6 +185,7 @@ class TinkerPolicy(Policy):
 
     async def publish(self) -> None:
         await self._newest()
+        self._published = self.version
 
     async def save(self, name: str) -> bytes:
         await self._newest()
@@ -190,6 +198,9 @@ class TinkerPolicy(Policy):
 
     async def load(self, state: bytes) -> None:
         saved = self._read(state) if state else {"path": "", "model": "", "updates": 0}
+        if self._making:
+            self._making.cancel()
+            await asyncio.wait({self._making})
         self._sampler, self._adapter = None, bool(state) or self.setup.learn
         if self._adapter:
             # A run has one trainer: what an earlier process of it held is free.

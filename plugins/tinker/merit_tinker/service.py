@@ -41,6 +41,7 @@ class Service:
         self._transport = Transport(options.concurrency + 32)
         self._client: tinker.ServiceClient | None = None
         self._training: tinker.TrainingClient | None = None
+        self._held: set[str] = set()  # names of weights that we hold a slot with
         self._open = 0
         self._lost: asyncio.Future[Fault] = asyncio.get_running_loop().create_future()
         self._watcher: asyncio.Task | None = None
@@ -48,6 +49,12 @@ class Service:
 
     async def models(self) -> list[types.SupportedModel]:
         """Connects, and returns what the service offers."""
+        await self._connect()
+        offered = await self.watched(self._client.get_server_capabilities_async(), "asking for the models")
+        return list(offered.supported_models)
+
+    async def _connect(self) -> None:
+        """Opens a session."""
         await self._answering()
         self._client = tinker.ServiceClient(
             base_url=self._options.url.rstrip("/"), api_key=self._options.key() or "tml-local", http_client=client(self._transport),
@@ -57,16 +64,16 @@ class Service:
         # A session that has never sent a heartbeat never expires on SkyRL, and
         # the client sends its first after ten seconds.
         await self.watched(self._raw(Pool.SESSION, lambda c: c.service.session_heartbeat(session_id=self._client.holder.get_session_id())), "sending a heartbeat")
-        offered = await self.watched(self._client.get_server_capabilities_async(), "asking for the models")
-        return list(offered.supported_models)
 
     async def renew(self, model: str, path: str = "", stale: str = "") -> None:
         """Has fresh weights of the model, or those saved under path, and nothing
         else. Stale is a set of weights that a dead process of ours may have left."""
         if self._lost.done():
+            # In a session that is over, SkyRL makes weights that never go.
             self._lost = asyncio.get_running_loop().create_future()
-        held = {self._training.model_id if self._training else "", stale} - {""}
-        self._training = None
+            self._client.holder.close()
+            await self._connect()
+        held, self._held, self._training = self._held | {stale} - {""}, set(), None
         for left in sorted(held):
             await self._unload(left)
         await self._wash(model)
@@ -128,9 +135,9 @@ class Service:
         """Gives the slot back, so that the next client need not wait for it."""
         if self._watcher:
             self._watcher.cancel()
-        training, self._training = self._training, None
-        if training and not self._lost.done():
-            await asyncio.wait_for(self._unload(training.model_id), 1.0)
+        held, self._held = self._held, set()
+        if not self._lost.done():
+            await asyncio.wait_for(asyncio.gather(*(self._unload(model) for model in sorted(held))), 1.0)
 
     async def _create(self, model: str) -> tinker.TrainingClient:
         """Waits for a slot: those of dead clients come free when their sessions end."""
@@ -138,7 +145,9 @@ class Service:
         while True:
             made = self._client.create_lora_training_client_async(model, rank=self._options.lora_rank, seed=self._seed)
             try:
-                return await self.watched(made, "making weights")
+                training = await self.watched(made, "making weights")
+                self._held.add(training.model_id)
+                return training
             except Fault as fault:
                 if errors.RANK.search(fault.what):
                     raise problem("lora_rank", fault.what, "use a rank that the service allows, or start it for a larger one") from None
@@ -165,6 +174,7 @@ class Service:
                 raise
             log(f"a step without gradients is refused, so there are none: {fault.what}")
         await self._unload(washer.model_id)
+        self._held.discard(washer.model_id)
 
     async def _unload(self, model_id: str) -> None:
         """Asks the service to forget weights. It does so before what it is asked

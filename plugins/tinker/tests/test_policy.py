@@ -15,7 +15,7 @@ import samples
 from fake import PROTO, Fake
 
 from merit_plugin import Fault, Faults, Request, Sequence, Setup, options
-from merit_tinker import prompt, service, transport
+from merit_tinker import policy, prompt, service, transport
 from merit_tinker.options import Options
 from merit_tinker.policy import TinkerPolicy
 
@@ -190,20 +190,18 @@ class Refusing(Base):
 
     # Promise: a rank that the service does not allow is a fault of the option.
     async def test_rank(self):
-        p = await self.policy(self.fake(rank=4), lora_rank=5)
-        f = await self.fault(p.act(request()))
+        f = await self.fault(self.policy(self.fake(rank=4), lora_rank=5))
         self.assertEqual((f.boundary, f.where), ("config", "options.lora_rank"))
 
-    # Promise: a taken slot is waited for; there is an end to that.
+    # Promise: a taken slot is waited for, not while the policy is configured; there is an end to that.
     async def test_slots(self):
         fake = self.fake()
         first = await self.policy(fake)
-        await first.act(request())
-        second = await self.policy(fake, queue=30.0)
         self.assertEqual((await self.fault((await self.policy(fake)).act(request()))).kind, "exhausted")
-        with mock.patch.object(service, "SLOT", 0.05):
+        with mock.patch.object(service, "SLOT", 0.05), mock.patch.object(policy, "EARLY", 0.1):
+            second = await self.policy(fake, queue=30.0)
             waiting = asyncio.create_task(second.act(request()))
-            while fake.calls.count("create_model") < 5:
+            while fake.calls.count("create_model") < 8:
                 await asyncio.sleep(0.01)
             await first.close()
             self.assertEqual(len((await waiting).tokens), 3)
@@ -311,7 +309,8 @@ class Learning(Base):
         for sequences in ([], [sequence(d, 1.0, 0.0)]):
             await p.learn(sequences, 1)
             await p.publish()
-        self.assertEqual((p.version, (await p.act(request())).log_probs), (2, before))
+        d = await p.act(request())
+        self.assertEqual((p.version, d.version, d.log_probs), (2, 2, before))
 
     # Promise: numbers that would destroy the weights are not sent.
     async def test_numbers(self):

@@ -41,18 +41,19 @@ def problem(key: str, what: str, hint: str) -> Fault:
     return Fault(what, boundary="config", kind="invalid", where=f"options.{key}" if key else "options", hint=hint)
 
 
-def encode(error: BaseException) -> fault_pb2.Fault:
+def encode(error: BaseException, retry: bool = True) -> fault_pb2.Fault:
     """The message for an exception. One that is no Fault is a defect of the
-    plug-in: its traceback goes to the log."""
+    plug-in: its traceback goes to the log, and retry says whether the next try may
+    be better."""
     if isinstance(error, Faults) and error.all:
-        return fault_pb2.Fault(all=[encode(f) for f in error.all[:MAX_FAULTS]])
+        return fault_pb2.Fault(all=[encode(f, retry) for f in error.all[:MAX_FAULTS]])
     if isinstance(error, Fault):
         return fault_pb2.Fault(
             boundary=error.boundary, kind=error.kind, where=_cut(error.where), what=_cut(error.what), hint=_cut(error.hint), retry=error.retry,
         )
     traceback.print_exception(error)
     text = "".join(traceback.format_exception_only(error)).strip()
-    return fault_pb2.Fault(boundary="plugin", kind="crashed", what=_cut(text), hint="the plug-in has a defect; its log has the traceback")
+    return fault_pb2.Fault(boundary="plugin", kind="crashed", what=_cut(text), hint="the plug-in has a defect; its log has the traceback", retry=retry)
 
 
 def _cut(text: str) -> str:

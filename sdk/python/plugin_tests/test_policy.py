@@ -94,7 +94,7 @@ class Wire(unittest.TestCase):
         for i, text in enumerate(["defect", "fault", "two", "nan", "fine"], 1):
             stream.send(id=i, text=text)
         got = stream.take(5)
-        self.assertEqual((got[1].fault.kind, got[1].fault.what), ("crashed", "KeyError: 'nothing'"))
+        self.assertEqual((got[1].fault.kind, got[1].fault.what, got[1].fault.retry), ("crashed", "KeyError: 'nothing'", True))
         f = got[2].fault
         self.assertEqual((f.boundary, f.kind, f.where, f.what, f.hint, f.retry), ("model", "exhausted", "there", "not now", "wait", True))
         self.assertIn("one action", got[3].fault.what)
