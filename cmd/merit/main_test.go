@@ -40,7 +40,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/corridor, plugins.test/bandit, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai}, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -62,6 +62,8 @@ func build() (string, error) {
 		wasm     bool
 	}{
 		{"plugins/sokoban", "./plugins/sokoban", false},
+		{"plugins.test/grid", "./plugins/grid", false},
+		{"plugins.test/openai", "./plugins/openai", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
 		{"gsm8k.wasm", "./examples/gsm8k", true},
@@ -139,6 +141,7 @@ func scripts(t *testing.T, wanted func(name string) bool) {
 	if len(files) == 0 {
 		t.Fatal("there is no script")
 	}
+	model := modelServer(t)
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Setup: func(e *testscript.Env) error {
@@ -147,6 +150,8 @@ func scripts(t *testing.T, wanted func(name string) bool) {
 			e.Setenv("MERIT_PLUGINS", filepath.Join(dir, "plugins"))
 			e.Setenv("MERIT_CACHE", filepath.Join(dir, "cache"))
 			e.Setenv("MERIT_HOME", filepath.Dir(interpreter.Folder()))
+			e.Setenv("MODEL_URL", model)
+			e.Setenv("MODEL_KEY", modelKey)
 			e.Setenv("GOCACHE", folders[0])
 			e.Setenv("GOMODCACHE", folders[1])
 			e.Setenv("GOPROXY", "off")
@@ -233,7 +238,7 @@ func shorten(ts *testscript.TestScript, _ bool, args []string) {
 // expand is `expand FILE`: it replaces $BUILT and $WORK in a file of the script
 // and makes it executable.
 func expand(ts *testscript.TestScript, _ bool, args []string) {
-	text := strings.NewReplacer("$BUILT", ts.Getenv("BUILT"), "$WORK", ts.Getenv("WORK")).Replace(ts.ReadFile(args[0]))
+	text := strings.NewReplacer("$BUILT", ts.Getenv("BUILT"), "$WORK", ts.Getenv("WORK"), "$MODEL_URL", ts.Getenv("MODEL_URL")).Replace(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o755))
 	ts.Check(os.Chmod(ts.MkAbs(args[0]), 0o755))
 }

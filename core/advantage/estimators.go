@@ -47,6 +47,9 @@ func lookup(name string) Estimator {
 }
 
 func (e Estimator) accepts(rows *Rows) error {
+	if rows.Len() == 0 {
+		return nil // a batch of which nothing is left lacks nothing
+	}
 	if e.Anchors && rows.Anchor == nil {
 		return errors.New("estimator " + e.Name + " needs an anchor for every row: give the observation, or choose an estimator that does without, such as grpo")
 	}

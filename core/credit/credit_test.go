@@ -73,6 +73,24 @@ func TestRunWithoutEstimator(t *testing.T) {
 	require.Nil(t, g.Trajectories[0].Steps[0].Credit)
 }
 
+// Promise: groups of which every episode was lost before its first step have
+// no score, which is what is said of them, whatever estimator there is.
+func TestNothingLeft(t *testing.T) {
+	g := group("one", "two")
+	for _, e := range g.Trajectories {
+		e.Steps, e.Messages, e.StopReason, e.Error = nil, nil, rl.StopError, "after 0 steps: the server is gone"
+	}
+	for _, estimator := range advantage.Estimators() {
+		p := pipeline(judge{}, true)
+		p.Advantage.Estimator = estimator.Name
+		b, err := p.Run(t.Context(), []*rl.Group{g})
+		require.NotNil(t, b, estimator.Name)
+		require.ErrorIs(t, err, fault.Of("", fault.Unscored))
+		require.ErrorContains(t, err, "the server is gone")
+		require.Zero(t, b.Rows.Len())
+	}
+}
+
 // Promise: with too many episodes without a score the batch is complete and
 // the error says so; rewards too large to compare are an error without one.
 func TestErrors(t *testing.T) {

@@ -29,8 +29,10 @@ type Options struct {
 }
 
 func defaults() Options {
+	client := chat.DefaultConfig()
+	client.MaxConcurrent = 256 // rollout.in_flight is the bound that users set
 	return Options{
-		Config: chat.DefaultConfig(), Temperature: 1, TopP: 1, MaxTokens: 256, Stop: []string{}, Seed: true, ToolChoice: "auto",
+		Config: client, Temperature: 1, TopP: 1, MaxTokens: 256, Stop: []string{}, Seed: true, ToolChoice: "auto",
 	}
 }
 

@@ -133,13 +133,13 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 	}
 	spec := first.Spec()
 	s.Player = &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
-	if s.Player.Digest, err = s.Config.policyDigest(o); err == nil && !spec.Learns {
-		err = s.Config.Places.Explain("policy", &fault.Error{
+	if !spec.Learns {
+		s.idle = s.Config.Places.Explain("policy", &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn", spec.Name),
 			Hint: "train with one that does, such as tinker or the embedded network; this one plays in rollouts",
 		})
 	}
-	if err != nil {
+	if s.Player.Digest, err = s.Config.policyDigest(o); err != nil {
 		return nil, nil, errors.Join(err, first.Close())
 	}
 	next := func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error) {

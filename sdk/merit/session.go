@@ -49,6 +49,8 @@ type Session struct {
 	Plugin host.Found
 	// Player is who the policy of a plug-in is, once Train or Try has asked it.
 	Player *run.Policy
+
+	idle error // why the policy cannot be trained, if it cannot
 }
 
 // Open finds and loads what cfg names and the options do not bring, or says all

@@ -42,6 +42,9 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	if s.idle != nil {
+		return nil, s.idle
+	}
 	options := run.Options{Manifest: s.Manifest(), Resume: o.Resume, Overwrite: o.Overwrite}
 	options.Manifest.Started = time.Now().UTC()
 	options.Manifest.Host, _ = os.Hostname() // unknown stays empty

@@ -50,6 +50,9 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 	}
 	defer s.Close()
 	t := &Trial{}
+	if s.idle != nil {
+		t.Notes = append(t.Notes, s.idle.Error())
+	}
 	err = errors.Join(environment, t.score(ctx, s.Parts, sample))
 	t.Manifest = s.Manifest()
 	return t, err
