@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// environment is what its slots share.
+type environment struct {
+	options Options
+	prompts []string
+}
+
+func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
+	all, err := o.read()
+	return &environment{options: o, prompts: o.deal(all, setup.Split)}, err
+}
+
+// Spec implements plugin.Environment. Actions are free text.
+func (e *environment) Spec() plugin.Spec { return plugin.Spec{MaxSteps: 1, System: e.options.System} }
+
+// NewSlot implements plugin.Environment.
+func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
+
+// slot is one prompt.
+type slot struct {
+	env    *environment
+	prompt string
+	reply  string
+}
+
+// Reset implements plugin.Slot. Seeds come from a seed tree: well mixed.
+func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
+	s.prompt, s.reply = s.env.prompts[seed%uint64(len(s.env.prompts))], ""
+	turn.Anchor = append(turn.Anchor, s.prompt...)
+	turn.Text = append(turn.Text, strings.ReplaceAll(s.env.options.Ask, "{prompt}", s.prompt)...)
+	return nil
+}
+
+// Step implements plugin.Slot. Any reply ends the episode.
+func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
+	s.reply = action.Text
+	turn.Anchor = append(turn.Anchor, s.reply...)
+	turn.Terminated = true
+	return nil
+}
+
+// String shows the prompt and the reply.
+func (s *slot) String() string { return s.prompt + "\n> " + s.reply }
