@@ -1,5 +1,6 @@
 # make run    train the quickstart agent: the whole loop in one command
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
+# make judge  a local model writes titles, a local judge ranks them: minutes
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
 # make lint   vet, staticcheck, gofmt
@@ -14,7 +15,7 @@ OUT     ?= runs/quickstart
 # architecture, with any libc or none.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build run llm test lint bench soak generate clean
+.PHONY: build run llm judge test lint bench soak generate clean
 build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
@@ -37,6 +38,12 @@ llm: build
 	$(BIN)/merit engine install skyrl --model smollm2
 	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
 	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --overwrite
+
+judge: build
+	$(BIN)/merit engine install llama.cpp
+	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 & trap "kill $$!; wait" EXIT; \
+	  mkdir -p runs/judge && $(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
+	  $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl
 
 # The closing lines name every test that stood aside, and why.
 test: build

@@ -38,10 +38,13 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
 	return nil
 }
 
+// ended is the last observation: an empty one would repeat the anchor.
+const ended = "(end)"
+
 // Step implements plugin.Slot. Any reply ends the episode.
 func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	s.reply = action.Text
-	turn.Anchor = append(turn.Anchor, s.reply...)
+	turn.Anchor, turn.Text = append(turn.Anchor, s.reply...), append(turn.Text, ended...)
 	turn.Terminated = true
 	return nil
 }

@@ -39,7 +39,7 @@ func TestContract(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = e.Close() })
 		return e
-	})
+	}, "a reply", "another reply")
 }
 
 // Promise: an episode is the prompt as it is asked for, one reply of free text,

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/judge/agreement"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -145,4 +146,14 @@ func TestProblems(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Unscored))
 	require.ErrorContains(t, err, "gave none of 12 trajectories a score; the first: infrastructure")
 	require.Empty(t, server.Calls())
+}
+
+// Promise: the example is a configuration that can be played, and its data has
+// a label for each of its titles.
+func TestExample(t *testing.T) {
+	folder := filepath.Join(testneeds.Root(), "examples", "judge")
+	cfg, err := merit.LoadConfig(filepath.Join(folder, "judge.yaml"), "rewards.0.judge.server.url=http://127.0.0.1:1/v1", "rewards.0.judge.server.retries=0")
+	require.NoError(t, err)
+	_, err = judgecheck.Run(t.Context(), cfg, judgecheck.Options{Data: filepath.Join(folder, "labelled.jsonl"), Label: "label"})
+	require.ErrorContains(t, err, "gave none of 192 trajectories a score", "24 groups of four, in both orders")
 }
