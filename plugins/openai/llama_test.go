@@ -1,24 +1,34 @@
 package main
 
 import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/sdk/engine"
+	"github.com/merit-rl/merit/sdk/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Promise: a real model behind a real server plays: every answer keeps to the
 // schema, comes with its tokens and their log-probabilities, is the same when
-// it is asked again, one at a time or several, and when it is replayed.
+// it is asked again, one at a time or several, after the server was killed among
+// them, and when it is replayed.
 func TestLlama(t *testing.T) {
-	url := chattest.Llama(t, 4, 256)
+	server := enginetest.Start(t, engine.Llama(), engine.SmolLM2, func(o *engine.Options) { o.Slots, o.Context = 4, 256 })
+	base := server.URL + "/v1"
 	o := options{
-		"model": chattest.LlamaModel, "max_tokens": 40, "extra": options{"top_k": 0, "min_p": 0},
+		"model": engine.SmolLM2, "max_tokens": 40, "extra": options{"top_k": 0, "min_p": 0},
 		"json_schema": options{
 			"type": "object", "properties": options{"move": options{"enum": []string{"north", "east", "south", "west"}}},
 			"required": []string{"move"}, "additionalProperties": false,
@@ -31,7 +41,7 @@ func TestLlama(t *testing.T) {
 		c.Rollout.Action.Parse, c.Rollout.Action.Field = action.JSONSchema, "move"
 		c.Rollout.Action.Schema = o["json_schema"].(options)
 	}
-	first, err := play(t, url, o, schema)
+	first, err := play(t, base, o, schema)
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{string(reward.Scored): 4}, first.Outcomes)
 	moves := map[string]bool{}
@@ -46,16 +56,38 @@ func TestLlama(t *testing.T) {
 	require.Greater(t, len(moves), 1, "it samples")
 
 	o["cassettes"].(options)["mode"] = "replay"
-	replayed, err := play(t, url, o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 1 })
+	replayed, err := play(t, base, o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 1 })
 	require.NoError(t, err)
 	require.Equal(t, first.lines, replayed.lines)
 
 	o["cassettes"].(options)["mode"] = "off"
-	again, err := play(t, url, o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 1 })
+	o["retries"], o["backoff"] = 8, "100ms"
+	again, err := play(t, killing(t, server, 5), o, schema, func(c *merit.Config) { c.Rollout.Parallel, c.Rollout.InFlight = 1, 2 })
 	require.NoError(t, err)
 	for i, e := range again.episodes {
 		for k, s := range e.Steps {
 			require.Equal(t, first.episodes[i].Steps[k].RawOutput, s.RawOutput)
 		}
 	}
+}
+
+// killing is a gateway before a server, which it kills and starts again when it
+// has so many requests.
+func killing(t *testing.T, server *enginetest.Server, after int64) (base string) {
+	target, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = log.New(io.Discard, "", 0)
+	var n atomic.Int64
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n.Add(1) == after {
+			server.Restart()
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		gateway.Close()
+		require.Greater(t, n.Load(), after)
+	})
+	return gateway.URL + "/v1"
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/plugins/openai/chat"
-	"github.com/merit-rl/merit/sdk/plugin"
 )
 
 // Options is what a user may set: whom to ask and how much, which are the
@@ -92,5 +91,3 @@ func (o Options) schema() (json.RawMessage, error) {
 	_, err := chat.NewSchema(raw)
 	return raw, err
 }
-
-var _ plugin.Policy = (*player)(nil)
