@@ -1,17 +1,20 @@
 package merit_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
@@ -76,7 +79,7 @@ func TestEpisodesAreJudged(t *testing.T) {
 	cfg.Rewards = []merit.Reward{{Judge: &j, Weight: 0.5, Name: "taste"}}
 	s := open(t, cfg)
 	var episodes []*rl.Trajectory
-	_, err := s.Rollout(t.Context(), merit.RolloutOptions{Split: "train", Groups: 3}, func(t *rl.Trajectory) error {
+	played, err := s.Rollout(t.Context(), merit.RolloutOptions{Split: "train", Groups: 3}, func(t *rl.Trajectory) error {
 		episodes = append(episodes, t)
 		return nil
 	})
@@ -91,9 +94,43 @@ func TestEpisodesAreJudged(t *testing.T) {
 		require.Equal(t, 1/float64(note.Place()+1), m.Score)
 	}
 	totals := s.JudgeTotals()
+	require.Equal(t, totals, played.Judges)
 	require.Equal(t, 3, totals["taste"].Questions)
 	require.EqualValues(t, 10*len(server.Calls()), totals["taste"].PromptTokens)
 	require.Equal(t, "taste", s.Manifest().Rewards[0].Name)
+}
+
+// Promise: a run that trains on a judge and was stopped ends with the same
+// bytes, though its judge never says the same twice: what was asked before is
+// in the cache.
+func TestAJudgedRunResumes(t *testing.T) {
+	var said atomic.Int64
+	ids := regexp.MustCompile(`<trajectory id="(\d+)">`)
+	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+		var messages []rl.Message
+		c.Field(t, "messages", &messages)
+		var entries []string
+		for _, id := range ids.FindAllStringSubmatch(messages[1].Content.Text(), -1) {
+			entries = append(entries, fmt.Sprintf(`"%s":{"score":%v}`, id[1], float64(said.Add(1)%97)/97))
+		}
+		return chattest.Say("{" + strings.Join(entries, ",") + "}")
+	})
+	cfg := small()
+	cfg.Train.Iterations = 2
+	j := judging.DefaultConfig()
+	j.Server.URL, j.Server.Model, j.Cache = server.URL, "small", t.TempDir()
+	cfg.Rewards = []merit.Reward{{Judge: &j, Weight: 0.1, Name: "taste"}}
+	whole, again := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "again")
+	_, err := open(t, cfg).Train(t.Context(), merit.TrainOptions{Dir: whole})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = open(t, cfg, merit.WithProgress(&stopAfter{iterations: 1, stop: cancel})).Train(ctx, merit.TrainOptions{Dir: again})
+	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
+	s := open(t, cfg)
+	_, err = s.Train(t.Context(), merit.TrainOptions{Dir: again, Resume: true})
+	require.NoError(t, err)
+	require.Equal(t, metrics(t, whole), metrics(t, again))
+	require.Equal(t, s.JudgeTotals()["taste"].Questions, s.JudgeTotals()["taste"].Cached)
 }
 
 // Promise: judges that cannot be opened are named with their keys, all at once,

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -45,6 +46,9 @@ type Rollout struct {
 	Stops    map[string]int `json:"stops"`
 	Outcomes map[string]int `json:"outcomes"`
 	Score    float64        `json:"mean_score"` // of the scored episodes
+	// Judges is what the judges were asked since they were opened, and what that
+	// cost, by the names of their parts.
+	Judges map[string]judge.Totals `json:"judges,omitempty"`
 
 	unscored error
 }
@@ -105,6 +109,7 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 			return nil, err
 		}
 	}
+	r.Judges = s.JudgeTotals()
 	return r, nil
 }
 

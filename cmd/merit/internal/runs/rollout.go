@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -111,5 +112,17 @@ func (o *rolloutOptions) report(played *merit.Rollout) error {
 		t.Add(outcome, strconv.Itoa(played.Outcomes[outcome]))
 	}
 	t.Add("mean score", fmt.Sprintf("%.4f", played.Score))
+	for _, name := range slices.Sorted(maps.Keys(played.Judges)) {
+		t.Add(name+" asked", judged(played.Judges[name]))
+	}
 	return t.Write(w)
+}
+
+// judged says what a judge was asked, and what that cost.
+func judged(t judge.Totals) string {
+	text := fmt.Sprintf("%d questions, %d of them twice; %d answers were kept from before; %d + %d tokens", t.Questions-t.Cached, t.Retried, t.Cached, t.PromptTokens, t.CompletionTokens)
+	if t.Cost > 0 {
+		text += fmt.Sprintf(", cost %.4g", t.Cost)
+	}
+	return text
 }

@@ -5,6 +5,8 @@ package runs
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -78,6 +80,9 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	defer s.Close()
 	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
 	progress.close()
+	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
+		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
+	}
 	if err != nil {
 		return o.advise(err)
 	}
