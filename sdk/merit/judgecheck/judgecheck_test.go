@@ -152,7 +152,8 @@ func TestProblems(t *testing.T) {
 // a label for each of its titles.
 func TestExample(t *testing.T) {
 	folder := filepath.Join(testneeds.Root(), "examples", "judge")
-	cfg, err := merit.LoadConfig(filepath.Join(folder, "judge.yaml"), "rewards.0.judge.server.url=http://127.0.0.1:1/v1", "rewards.0.judge.server.retries=0")
+	cfg, err := merit.LoadConfig(filepath.Join(folder, "judge.yaml"),
+		"rewards.0.judge.server.url=http://127.0.0.1:1/v1", "rewards.0.judge.server.retries=0", "rewards.0.judge.cache="+t.TempDir())
 	require.NoError(t, err)
 	_, err = judgecheck.Run(t.Context(), cfg, judgecheck.Options{Data: filepath.Join(folder, "labelled.jsonl"), Label: "label"})
 	require.ErrorContains(t, err, "gave none of 192 trajectories a score", "24 groups of four, in both orders")
