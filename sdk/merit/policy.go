@@ -135,8 +135,8 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 	s.Player = &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
 	if !spec.Learns {
 		s.idle = s.Config.Places.Explain("policy", &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn", spec.Name),
-			Hint: "train with one that does, such as tinker or the embedded network; this one plays in rollouts",
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn, it only plays", spec.Name),
+			Hint: "train with one that does, such as tinker or the embedded network",
 		})
 	}
 	if s.Player.Digest, err = s.Config.policyDigest(o); err != nil {
