@@ -50,6 +50,9 @@ func (o Options) check() error {
 	if !o.Seed && o.Cassettes.Mode != chat.Off {
 		p.Invalid("seed", "is off, and cassettes tell requests apart by their seeds", "set seed: true or cassettes.mode: off")
 	}
+	if o.TokenIDs && !o.LogProbs {
+		p.Invalid("token_ids", "is on without log_probs, and tokens are kept with their log-probabilities only", "set log_probs: true, or remove token_ids")
+	}
 	for i, err := range p {
 		under := *fault.As(err)
 		under.Where = "options." + under.Where

@@ -105,7 +105,7 @@ func TestPromptTokens(t *testing.T) {
 	d := act(t, must(t, s.URL, map[string]any{"token_ids": true, "log_probs": true}), policy.Observation{})
 	require.Equal(t, []int32{1, 2}, d.Prompt)
 	require.Equal(t, []rl.Token{{ID: 3, LogProb: -1}}, d.Tokens)
-	d = act(t, must(t, s.URL, map[string]any{"token_ids": true}), policy.Observation{})
+	d = act(t, must(t, s.URL, nil), policy.Observation{})
 	require.Nil(t, d.Prompt)
 	require.Nil(t, d.Tokens)
 }
@@ -207,6 +207,7 @@ func TestOptions(t *testing.T) {
 	_, err := open(t, "ftp://x", plugin.PolicySetup{}, map[string]any{
 		"model": "", "key_env": "MERIT_NO_SUCH_KEY", "temperature": -1, "top_p": 0, "max_tokens": 0, "context": -1, "stop": []string{""}, "tool_choice": "perhaps",
 		"json_schema": map[string]any{"type": "nothing"}, "seed": false, "cassettes": map[string]any{"mode": "auto", "dir": t.TempDir()}, "timeout": "0s", "top_k": 0,
+		"token_ids": true,
 	})
 	require.Empty(t, s.Calls())
 	keys := map[string]string{}
@@ -218,11 +219,11 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for _, key := range []string{
-		"url", "model", "key_env", "timeout", "temperature", "top_p", "max_tokens", "context", "stop", "tool_choice", "json_schema", "seed", "top_k",
+		"url", "model", "key_env", "timeout", "temperature", "top_p", "max_tokens", "context", "stop", "tool_choice", "json_schema", "seed", "top_k", "token_ids",
 	} {
 		require.NotEmpty(t, keys["options."+key], key)
 	}
-	require.Len(t, keys, 13)
+	require.Len(t, keys, 14)
 	require.Contains(t, keys["options.key_env"], "policy.pass_env")
 }
 

@@ -221,7 +221,7 @@ func completion(tokens string) chattest.Reply {
 }
 
 // Promise: whatever a server does to some requests has one typed outcome with a
-// // word of what to do: the episodes of those requests end with it and have no
+// word of what to do: the episodes of those requests end with it and have no
 // score, the others keep their bytes; or no episode is to be had, and the
 // rollout says so.
 func TestBadServers(t *testing.T) {

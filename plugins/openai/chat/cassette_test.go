@@ -21,6 +21,8 @@ func taped(dir, mode string) func(*chat.Config) {
 	}
 }
 
+func nowhere(string) (string, bool) { return "", false }
+
 // files returns what a folder holds, by name.
 func files(t *testing.T, dir string) map[string]string {
 	all := map[string]string{}
@@ -62,7 +64,7 @@ func TestRecordAndReplay(t *testing.T) {
 		require.NotContains(t, text, "127.0.0.1")
 	}
 
-	c = quick(t, "http://192.0.2.1/v1", taped(dir, chat.Replay)) // no such server
+	c = quick(t, "http://192.0.2.1/v1", taped(dir, chat.Replay), func(c *chat.Config) { c.Lookup = nowhere }) // no such server, and no key
 	for i, text := range []string{"a", "b", "a"} {
 		r, err := c.Complete(t.Context(), ask(text))
 		require.NoError(t, err)
