@@ -40,10 +40,11 @@ llm: build
 	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --overwrite
 
 judge: build
-	$(BIN)/merit engine install llama.cpp
-	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 & trap "kill $$!; wait" EXIT; \
-	  mkdir -p runs/judge && $(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
-	  $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl
+	$(BIN)/merit engine install llama.cpp --model smollm2
+	mkdir -p runs/judge
+	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 -- sh -c \
+	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
+	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 # The closing lines name every test that stood aside, and why.
 test: build
