@@ -12,6 +12,9 @@ import (
 	"github.com/merit-rl/merit/core/testneeds"
 )
 
+// modules are what the plug-in needs of a Python.
+var modules = []string{"tinker", "transformers", "jinja2", "numpy", "grpc", "google.protobuf"}
+
 // sources is where Python finds the plug-in.
 func sources(more ...string) string {
 	return strings.Join(append([]string{filepath.Join(testneeds.Root(), "sdk", "python"), "."}, more...), string(os.PathListSeparator))
@@ -21,7 +24,7 @@ func sources(more ...string) string {
 // several families of models; of acting and learning, against a service that can be
 // told to fail.
 func TestInPython(t *testing.T) {
-	python := testneeds.PythonWith(t, "tinker", "transformers", "jinja2", "grpc", "google.protobuf")
+	python := testneeds.PythonWith(t, modules...)
 	cmd := exec.Command(python, "-B", "-m", "unittest", "discover", "-s", "tests")
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+sources("tests"), "HF_HUB_OFFLINE=1")
 	text, err := cmd.CombinedOutput()
