@@ -123,11 +123,11 @@ func (c *Config) hostPolicy(o *options, spec env.Spec, updates int) (host.Policy
 // manifest can say who it is. What it returns gives that policy first, and
 // opens another each time after that; release closes one that nobody took.
 func (s *Session) learner(ctx context.Context, o *options, updates int) (open OpenPolicy, release func() error, err error) {
-	open, release = s.Config.openPolicy(o), func() error { return nil }
+	another := s.Config.openPolicy(o)
 	if o.policy != nil || s.Config.Policy.Plugin == "" {
-		return open, release, nil
+		return another, func() error { return nil }, nil
 	}
-	first, err := open(ctx, s.spec(), updates)
+	first, err := another(ctx, s.spec(), updates)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -147,7 +147,7 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 			first = nil
 			return p, nil
 		}
-		return open(ctx, spec, updates)
+		return another(ctx, spec, updates)
 	}
 	return next, func() error {
 		if first == nil {
