@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -51,9 +53,20 @@ func entries(a, b reflect.Value, path string) (found []Difference) {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if pair := values[key]; !reflect.DeepEqual(pair[0], pair[1]) {
+		if pair := values[key]; !equal(pair[0], pair[1]) {
 			found = append(found, Difference{join(path, key), pair[0], pair[1]})
 		}
 	}
 	return found
+}
+
+// equal compares values of a map by what they say: a file's 8 is a uint64, a
+// program's an int.
+func equal(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	left, errLeft := json.Marshal(a)
+	right, errRight := json.Marshal(b)
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
