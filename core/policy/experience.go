@@ -61,11 +61,11 @@ type builder struct {
 }
 
 func (b *builder) add(s *rl.Step, advantage, weight float64) error {
-	if s.Prompt == nil || len(s.Tokens) == 0 {
-		if weight == 0 {
-			return nil
-		}
+	if weight > 0 && (s.Prompt == nil || len(s.Tokens) == 0) {
 		return b.misfit(s, "has no tokens", "the policy must give token ids and log-probabilities of prompt and answer")
+	}
+	if s.Prompt == nil {
+		return nil
 	}
 	if s.Prompt.Keep < 0 || s.Prompt.Keep > len(b.current.Tokens) {
 		return b.misfit(s, fmt.Sprintf("keeps %d tokens of %d", s.Prompt.Keep, len(b.current.Tokens)), "the trajectory was changed; learn from the trajectories of a rollout")

@@ -1,5 +1,7 @@
 package rl
 
+import "slices"
+
 // Token is one sampled token of a language model.
 type Token struct {
 	ID      int32   `json:"id"`
@@ -18,13 +20,14 @@ type Prompt struct {
 }
 
 // NewPrompt writes prompt as what it has behind its longest common beginning
-// with before, the sequence so far.
+// with before, the sequence so far. It copies those: a step that held on to the
+// whole prompt would make an episode cost the square of its tokens.
 func NewPrompt(before, prompt []int32) *Prompt {
 	keep := 0
 	for keep < len(before) && keep < len(prompt) && before[keep] == prompt[keep] {
 		keep++
 	}
-	return &Prompt{Keep: keep, Tokens: prompt[keep:]}
+	return &Prompt{Keep: keep, Tokens: slices.Clone(prompt[keep:])}
 }
 
 // Sequence appends the tokens of the prompt and those sampled behind it to
