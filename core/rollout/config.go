@@ -25,6 +25,9 @@ const (
 	AnchorMessages    AnchorSource = "messages"    // the whole conversation up to the decision
 )
 
+// MaxInFlight is the largest Config.InFlight: as good as no bound.
+const MaxInFlight = 1 << 16
+
 // Config says how episodes are collected.
 type Config struct {
 	// Groups is how many identical starts a collection has, Members how many
@@ -82,7 +85,7 @@ func (c Config) Validate() []error {
 	p.AtLeast("members", c.Members, 1)
 	p.AtLeast("max_steps", c.MaxSteps, 0)
 	p.AtLeast("parallel", c.Parallel, 0)
-	p.Whole("in_flight", c.InFlight, 0, 1<<16)
+	p.Whole("in_flight", c.InFlight, 0, MaxInFlight)
 	p.AtLeast("retries", c.Retries, 0)
 	p.Check(c.StepDeadline >= 0, "step_deadline", c.StepDeadline, "write a duration such as 30s, or 0 for none")
 	p.Check(c.EpisodeDeadline >= 0, "episode_deadline", c.EpisodeDeadline, "write a duration such as 10m, or 0 for none")

@@ -8,7 +8,6 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/learn"
-	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -141,7 +140,7 @@ func (c *Config) Settings() train.Settings {
 func (c *Config) rollout() rollout.Config {
 	r := c.Rollout
 	if c.Policy.Plugin != "" && r.InFlight == 0 {
-		r.InFlight = c.Environment.Slots * max(r.Parallel, processors.Count())
+		r.InFlight = rollout.MaxInFlight
 	}
 	return r
 }
