@@ -184,21 +184,26 @@ func (c *Config) openNetwork(_ context.Context, spec env.Spec, updates int) (pol
 // player makes the policy that a rollout asks for: untrained, or as a
 // checkpoint has it.
 func (s *Session) player(ctx context.Context, checkpoint string) (policy.Learner, error) {
+	var state []byte
+	if checkpoint != "" {
+		dir, name, err := SplitCheckpoint(checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		c, err := run.ReadCheckpoint(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if state, err = train.LearnerState(c); err != nil {
+			return nil, err
+		}
+	}
 	p, err := s.Config.openPolicy(&s.options)(ctx, s.spec(), -1)
-	if err != nil || checkpoint == "" {
+	if err != nil || state == nil {
 		return p, err
 	}
-	dir, name, err := SplitCheckpoint(checkpoint)
-	if err != nil {
-		return nil, err
+	if err := p.Load(ctx, state); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
-	c, err := run.ReadCheckpoint(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	state, err := train.LearnerState(c)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.Load(ctx, state)
+	return p, nil
 }

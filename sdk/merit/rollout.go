@@ -78,9 +78,9 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 		o.Groups = s.Config.Rollout.Groups
 	}
 	if o.Policy == nil {
-		p, err := s.player(ctx, o.Checkpoint)
-		if err != nil {
-			return nil, err
+		p, failed := s.player(ctx, o.Checkpoint)
+		if failed != nil {
+			return nil, failed
 		}
 		defer func() { err = errors.Join(err, p.Close()) }()
 		o.Policy = p

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -193,6 +194,38 @@ func (right) Act(_ context.Context, observations []policy.Observation, decisions
 }
 
 func (right) Version() uint64 { return 0 }
+
+// unloadable is a policy that takes no state.
+type unloadable struct {
+	policy.Learner
+	closed *int
+}
+
+func (u unloadable) Load(context.Context, []byte) error { return errors.New("not mine") }
+
+func (u unloadable) Close() error {
+	*u.closed++
+	return u.Learner.Close()
+}
+
+// Promise: a policy that cannot be put where a checkpoint stands is closed, and
+// none is opened for a checkpoint that is not there.
+func TestPolicyOfABadCheckpointIsClosed(t *testing.T) {
+	dir, opened, closed := t.TempDir(), 0, 0
+	_, err := open(t, small()).Train(t.Context(), merit.TrainOptions{Dir: dir})
+	require.NoError(t, err)
+	s := open(t, small(), merit.WithPolicy(func(_ context.Context, spec env.Spec, _ int) (policy.Learner, error) {
+		opened++
+		a, err := learn.NewAgent(learn.DefaultPolicyConfig(), nil, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, 1)
+		return unloadable{a, &closed}, err
+	}))
+	_, err = s.Rollout(t.Context(), merit.RolloutOptions{Checkpoint: filepath.Join(dir, "none")}, nil)
+	require.Error(t, err)
+	require.Zero(t, opened)
+	_, err = s.Rollout(t.Context(), merit.RolloutOptions{Checkpoint: dir}, nil)
+	require.EqualError(t, err, "not mine")
+	require.Equal(t, []int{1, 1}, []int{opened, closed})
+}
 
 // Promise: Try shows a reward that gives no number before a run does; what the
 // author of a reward decided is a note.
