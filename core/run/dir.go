@@ -50,6 +50,7 @@ type Dir struct {
 	options  Options
 	manifest Manifest
 	resumed  bool // the directory held the run already
+	goesOn   bool // the manifest has this session of it
 	lock     *os.File
 	made     []string // what Start created, in order
 	metrics  *growing // nil until the run begins

@@ -84,7 +84,7 @@ func (p *Policy) String() string {
 	if p == nil {
 		return "the embedded network"
 	}
-	return fmt.Sprintf("%s %s, model %s, tokenizer %s", p.Name, p.Digest, p.Model, p.Tokenizer)
+	return fmt.Sprintf("%s %s %s, model %s, tokenizer %s", p.Name, p.Version, p.Digest, p.Model, p.Tokenizer)
 }
 
 // Format is the version of the run directory that this program writes.

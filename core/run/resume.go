@@ -36,12 +36,13 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 	return c, errors.Join(d.metrics.cut(size), d.starts.cut(starts), d.episodes.cut(c.Cursor.SavedBytes), d.goOn(c.Cursor.Iteration))
 }
 
-// goOn adds this session to a resumed run. The manifest comes first: it holds
-// what the configuration was before.
+// goOn adds this session to a resumed run, once. The manifest comes first: it
+// holds what the configuration was before.
 func (d *Dir) goOn(iteration int) error {
-	if !d.resumed {
+	if !d.resumed || d.goesOn {
 		return nil
 	}
+	d.goesOn = true
 	d.manifest.Resumed = append(d.manifest.Resumed, d.options.Manifest.session(iteration, d.options.Changes))
 	if err := d.writeJSON(ManifestFile, d.manifest); err != nil {
 		return err

@@ -68,7 +68,11 @@ func dying(retry bool, calls map[string]int) (open func(context.Context, env.Spe
 			if seen[call] != calls[call] {
 				return nil
 			}
-			return &fault.Error{Boundary: fault.Learner, Kind: fault.Crashed, What: "the engine is gone", Retry: retry}
+			boundary := fault.Learner
+			if call == "publish" {
+				boundary = fault.Plugin // a defect of the plug-in's
+			}
+			return &fault.Error{Boundary: boundary, Kind: fault.Crashed, What: "the engine is gone", Retry: retry}
 		}, func() { *closed++ }}, err
 	}, opened, closed
 }

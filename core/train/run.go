@@ -34,7 +34,7 @@ func Run(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*run.Summary
 	}
 	for restarts := 0; ; restarts++ {
 		summary, err := attempt(ctx, s, deps, dir)
-		if restarts == s.Train.Restarts || !errors.Is(err, fault.Of(fault.Learner, "")) || !fault.Retryable(err) {
+		if restarts == s.Train.Restarts || !fault.Retryable(err) {
 			return summary, err
 		}
 		deps.Log.WarnContext(ctx, "the policy was lost; the run goes on from its last checkpoint", "cause", err)
@@ -129,7 +129,7 @@ func interrupted(dir *run.Dir, l *loop) error {
 	if dir.Begun() {
 		e.What, e.Hint = "stopped before the run went on; the last checkpoint is kept", "go on with it by --resume"
 	}
-	if l != nil && dir.Begun() {
+	if l != nil && l.cursor.MetricLines > 0 {
 		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)
 	}
 	return e
