@@ -116,7 +116,7 @@ func DefaultDir(now time.Time) string {
 }
 
 // Differences returns the keys, in the order of the file, whose values differ
-// between c and other; lists and a plug-in's options count as one key.
+// between c and other; a list counts as one key, a plug-in's option too.
 func (c *Config) Differences(other *Config) (keys []string) {
 	for _, d := range config.Differences(c, other) {
 		keys = append(keys, d.Key)
@@ -131,7 +131,8 @@ var free = []string{
 	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
 	"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
 	"rollout.in_flight", "policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts",
-	"policy.options.url", // the same engine, started again
+	"policy.options.url", "policy.options.key_env", // the same engine, started again …
+	"policy.options.concurrency", "policy.options.patience", "policy.options.queue", // … and how it is waited for
 }
 
 // CheckResume returns an error for every key of now that keeps it from going
