@@ -40,10 +40,7 @@ func (a *Agent) Spec() policy.Spec { return policy.Spec{Name: "embedded", Learns
 // Learn implements policy.Learner. On an error the agent is as before the call.
 func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (policy.Stats, error) {
 	if a.learner == nil {
-		return policy.Stats{}, &fault.Error{
-			Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy was made to act, not to learn",
-			Hint: "this is a bug of Merit; please report it",
-		}
+		return policy.Stats{}, a.idle()
 	}
 	samples, err := SamplesFrom(e)
 	if err != nil {
@@ -56,13 +53,21 @@ func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (
 	}, err
 }
 
+// idle is the error of an agent that only acts.
+func (a *Agent) idle() error {
+	return &fault.Error{
+		Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy was made to act, not to learn",
+		Hint: "this is a bug of Merit; please report it",
+	}
+}
+
 // Publish implements policy.Learner: inference and learner share parameters.
 func (a *Agent) Publish(context.Context) error { return nil }
 
 // Save implements policy.Learner.
 func (a *Agent) Save(context.Context, string) ([]byte, error) {
 	if a.learner == nil {
-		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "a policy that does not learn has nothing to save"}
+		return nil, a.idle()
 	}
 	return a.learner.Snapshot().MarshalBinary()
 }

@@ -97,9 +97,10 @@ func misfit(column, what string) error {
 	}
 }
 
-// SamplesFrom makes samples of the steps of e with weight above 0. Features and masks share memory with the steps; the text of an observation
-// is the message before the action. It is an error if a step was not taken by
-// an embedded policy.
+// SamplesFrom makes samples of the steps of e with weight above 0. Features and
+// masks share memory with the steps; the text of an observation is the message
+// before the action. It is an error if a step was not taken by an embedded
+// policy.
 func SamplesFrom(e *policy.Experience) (*Samples, error) {
 	s := &Samples{}
 	values := true

@@ -31,8 +31,9 @@ type Pool struct {
 }
 
 // NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor, or as many as a part that waits can use. Parts of one name are told apart by a number: exact, exact#2. A
-// pool of no parts scores 0, for training on the environment's own reward.
+// processor, or as many as a part that waits can use. Parts of one name are told
+// apart by a number: exact, exact#2. A pool of no parts scores 0, for training on
+// the environment's own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
 	if parallel <= 0 {
