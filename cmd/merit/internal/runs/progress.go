@@ -64,8 +64,11 @@ func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	if it.Update != nil {
 		p.note += fmt.Sprintf("  KL %.3f  entropy %.2f", it.Update.KL, it.Update.Entropy)
 	}
-	if it.Time.StepsPerSecond > 0 {
-		p.note += fmt.Sprintf("  %.0fk steps/s", it.Time.StepsPerSecond/1000)
+	switch rate := it.Time.StepsPerSecond; {
+	case rate >= 1000:
+		p.note += fmt.Sprintf("  %.0fk steps/s", rate/1000)
+	case rate > 0: // language models take seconds for one
+		p.note += fmt.Sprintf("  %.1f steps/s", rate)
 	}
 	p.bar.Set(int64(p.done), p.note)
 }

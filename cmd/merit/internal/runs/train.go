@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -89,10 +90,19 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	return o.report(summary)
 }
 
-// advise gives the command that goes on with a run that was stopped.
+// advise gives the command that goes on with a run that was stopped, or whose
+// policy was lost.
 func (o *trainOptions) advise(err error) error {
-	if _, none := run.ReadManifest(o.out); none == nil && errors.Is(err, fault.Of("", fault.Interrupted)) {
-		fault.As(err).Hint = "go on with: merit train --resume --out " + console.Quote(o.out)
+	f := fault.As(err)
+	if _, none := run.ReadManifest(o.out); none != nil || f == nil {
+		return err
+	}
+	command := "go on with: merit train --resume --out " + console.Quote(o.out)
+	switch {
+	case errors.Is(err, fault.Of("", fault.Interrupted)):
+		f.Hint = command
+	case f.Retry:
+		f.Hint = strings.TrimPrefix(f.Hint+"; then "+command, "; then ")
 	}
 	return err
 }

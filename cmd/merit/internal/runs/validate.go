@@ -3,12 +3,14 @@ package runs
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -54,16 +56,20 @@ func (o *validateOptions) report(t *merit.Trial) error {
 	m := t.Manifest
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
-			Valid   bool     `json:"valid"`
-			Rewards any      `json:"rewards"`
-			Plugins any      `json:"plugins"`
-			Notes   []string `json:"notes,omitempty"`
-		}{true, m.Rewards, m.Plugins, t.Notes})
+			Valid   bool        `json:"valid"`
+			Rewards any         `json:"rewards"`
+			Plugins any         `json:"plugins"`
+			Policy  *run.Policy `json:"policy,omitempty"`
+			Notes   []string    `json:"notes,omitempty"`
+		}{true, m.Rewards, m.Plugins, m.Policy, t.Notes})
 	}
 	table := ui.Table{}
 	table.Add("config", o.source.path, "ok")
 	for _, p := range m.Plugins {
 		table.Add("plug-in", fmt.Sprintf("%s %s", p.Name, p.Version), p.Digest)
+	}
+	if p := m.Policy; p != nil {
+		table.Add("policy", strings.TrimSuffix(fmt.Sprintf("%s %s, %s", p.Name, p.Version, p.Model), ", "), p.Digest)
 	}
 	for _, r := range m.Rewards {
 		table.Add("reward", fmt.Sprintf("%s × %g", r.Name, r.Weight), r.Digest)
