@@ -70,7 +70,7 @@ func TestFaults(t *testing.T) {
 		{"no reason", body(`{"message":{"content":"x"}}`), fault.Protocol, true, "why it ended", nil},
 		{"a wrong reason", body(`{"message":{"content":"x"},"finish_reason":"tired"}`), fault.Protocol, false, `none: "tired"`, nil},
 		{"an aborted answer", body(`{"message":{"content":"x"},"finish_reason":"abort"}`), fault.Protocol, true, "gave the answer up", nil},
-		{"a nameless call", body(`{"message":{"tool_calls":[{"id":"1"}]},"finish_reason":"stop"}`), fault.Protocol, false, "names no function", nil},
+		{"a nameless call", body(`{"message":{"tool_calls":[{"id":"1"}]},"finish_reason":"stop"}`), fault.Protocol, true, "names no function", nil},
 		{"impossible usage", chattest.Reply{Body: `{"usage":{"prompt_tokens":-3}}`}, fault.Protocol, false, "cannot be", nil},
 		{"log-probability NaN", probs(`{"content":[{"id":1,"logprob":NaN}]}`), fault.Protocol, true, "a number of the answer is not finite", nil},
 		{"log-probability infinite", probs(`{"content":[{"id":1,"logprob":-Infinity}]}`), fault.Protocol, true, "not finite", nil},

@@ -139,7 +139,7 @@ func (c *Client) choice(r *Response, w *completion) *fault.Error {
 	}
 	for i := range m.ToolCalls {
 		if m.ToolCalls[i].Function.Name == "" {
-			return bad("tool call %d of the answer names no function", i)
+			return c.again(fault.Protocol, "look at what the model says, and at the server's parser of tool calls", "tool call %d of the answer names no function", i)
 		}
 		if m.ToolCalls[i].Type == "" {
 			m.ToolCalls[i].Type = "function"
