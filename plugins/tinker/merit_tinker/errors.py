@@ -27,7 +27,7 @@ def lost(url: str, what: str) -> Fault:
 
 def classify(error: BaseException, url: str, doing: str) -> Fault:
     """The fault for an exception of the client while doing something. The text is
-    the server's: it is cut, and it can hold no key, which only we send."""
+    the server's: it is cut here, and Merit takes out of it the keys that it passed."""
     if isinstance(error, Fault):
         return error
     said = str(error).strip().replace("\n", " ")[:500] or type(error).__name__

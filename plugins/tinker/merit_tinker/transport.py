@@ -32,13 +32,15 @@ class Transport(httpx.AsyncBaseTransport):
         self._failing: dict[bytes, float] = {}  # results that the service fails to give, until when that may be
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.headers["Accept-Encoding"] = "identity"  # what is unpacked would have no bound
         response = await self._inner.handle_async_request(request)
         if response.status_code < 500:
             self.spoke = time.monotonic()
         wanted = await request.aread() if request.url.path.endswith("/retrieve_future") else b""
-        if await self._settled(wanted, response.status_code):
+        packed = response.headers.get("Content-Encoding", "identity") != "identity"
+        if packed or await self._settled(wanted, response.status_code):
             await response.aclose()
-            return httpx.Response(422, text=f"failed for good, last with status {response.status_code}")
+            return httpx.Response(422, text="an answer that is packed is not taken" if packed else f"failed for good, last with status {response.status_code}")
         response.stream = _Bounded(response.stream, lambda: self._failing.update({wanted: 0.0}))
         return response
 

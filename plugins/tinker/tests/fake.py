@@ -25,7 +25,7 @@ class Fake:
         self.faults, self.calls, self.requests = {}, [], []
         self.saved, self.sessions, self.futures, self.count = {}, {}, {}, 0
         self.answer = self.result = None  # change a SampleResponse, a ForwardBackwardOutput before it goes out
-        self.closed = False
+        self.closed, self.packing = False, ""  # "gzip" and the like, of all answers
         self.restart()
         fake = self
 
@@ -46,6 +46,8 @@ class Fake:
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(text)))
+                if fake.packing:
+                    self.send_header("Content-Encoding", fake.packing)
                 if 300 <= status < 400:
                     self.send_header("Location", text.decode())
                 self.end_headers()

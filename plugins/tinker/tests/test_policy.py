@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import gzip
 import json
 import os
 import tempfile
@@ -150,6 +151,10 @@ class Acting(Base):
         fake.faults = {"retrieve_future": [(200, PROTO, bytes(1 << 20))] * 9}
         with mock.patch.object(transport, "MAX_BODY", 1 << 16):
             self.assertIsInstance(await self.fault(p.act(request())), Fault)
+        fake.packing, fake.faults = "gzip", {"asample": [(200, "application/json", gzip.compress(bytes(1 << 24)))] * 9}
+        f = await self.fault(p.act(request()))
+        self.assertEqual((f.kind, f.retry), ("refused", False))
+        self.assertIn("packed", f.what)
 
     # Promise: the key is sent to the service and shown to nobody.
     async def test_key(self):
