@@ -45,6 +45,7 @@ class Service:
         self._open = 0
         self._lost: asyncio.Future[Fault] = asyncio.get_running_loop().create_future()
         self._watcher: asyncio.Task | None = None
+        self._tidying: asyncio.Task | None = None
         self._http = client(Transport(4))
 
     async def models(self) -> list[types.SupportedModel]:
@@ -59,8 +60,9 @@ class Service:
         self._client = tinker.ServiceClient(
             base_url=self._options.url.rstrip("/"), api_key=self._options.key() or "tml-local", http_client=client(self._transport),
         )
-        # The holder is made on first use, with calls that block.
+        # Both are made on first use, with calls that block.
         await self.watched(asyncio.to_thread(lambda: self._client.holder), "opening a session")
+        self._rest = await self.watched(asyncio.to_thread(self._client.create_rest_client), "opening a session")
         # A session that has never sent a heartbeat never expires on SkyRL, and
         # the client sends its first after ten seconds.
         await self.watched(self._raw(Pool.SESSION, lambda c: c.service.session_heartbeat(session_id=self._client.holder.get_session_id())), "sending a heartbeat")
@@ -99,7 +101,19 @@ class Service:
         if base_model:
             return await self.watched(self._client.create_sampling_client_async(base_model=base_model), "opening a sampler")
         session = await self.watched(_result(self.training._save_weights_for_sampler_impl(None, None)), "publishing the weights")
+        self._tidying = asyncio.create_task(self._tidy(self.held))
         return tinker.SamplingClient(self._client.holder, sampling_session_id=session)
+
+    async def _tidy(self, model_id: str) -> None:
+        """Deletes what was published before: nobody samples it any more, and SkyRL
+        keeps every one, 10 MB each of a small model."""
+        try:
+            listed = await self._rest.list_checkpoints_async(model_id)
+            published = sorted((c for c in listed.checkpoints if c.checkpoint_type == "sampler"), key=lambda c: c.time)
+            for old in published[:-1]:
+                await self._rest.delete_checkpoint_from_tinker_path_async(old.tinker_path)
+        except Exception as e:
+            log(f"what {model_id} published before could not be deleted: {str(e)[:200]}")
 
     async def watched(self, work: Awaitable, doing: str) -> Any:
         """The result of work, or the fault that stands for it."""

@@ -23,6 +23,7 @@ class Fake:
     def __init__(self, slots=1, rank=8, reduction="mean", models=("fake",)):
         self.slots, self.rank, self.reduction, self.offered = slots, rank, reduction, models
         self.faults, self.calls, self.requests = {}, [], []
+        self.published = {}
         self.saved, self.sessions, self.futures, self.count = {}, {}, {}, 0
         self.answer = self.result = None  # change a SampleResponse, a ForwardBackwardOutput before it goes out
         self.closed, self.packing = False, ""  # "gzip" and the like, of all answers
@@ -33,6 +34,9 @@ class Fake:
             protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", 1 << 16, True
 
             def do_GET(self):
+                self.reply(b"")
+
+            def do_DELETE(self):
                 self.reply(b"")
 
             def do_POST(self):
@@ -77,6 +81,8 @@ class Fake:
             self.calls.append(path)
             if self.faults.get(path):
                 return self.faults[path].pop(0)
+            if path.startswith("training_runs/"):
+                return self.checkpoints(*path.split("/")[1:])
             message = body if headers.get("Content-Type") == PROTO else json.loads(body or b"{}")
             method = getattr(self, "do_" + path.replace("/", "_"), None)
             if method is None:
@@ -88,6 +94,17 @@ class Fake:
             if isinstance(result, bytes):
                 return 200, PROTO, result
             return 200, "application/json", json.dumps(result).encode()
+
+    def checkpoints(self, model, _, *name):
+        """Lists what a model published, or deletes one."""
+        if name:
+            self.published[model].remove(name[1])
+            return 204, "application/json", b""
+        listed = [
+            {"checkpoint_id": n, "checkpoint_type": "sampler", "time": f"2026-01-01T00:00:{i:02}Z", "tinker_path": f"tinker://{model}/sampler_weights/{n}"}
+            for i, n in enumerate(self.published[model])
+        ]
+        return 200, "application/json", json.dumps({"checkpoints": listed}).encode()
 
     def future(self, result):
         self.count += 1
@@ -135,6 +152,7 @@ class Fake:
     def do_save_weights_for_sampler(self, m):
         def publish():
             self.count += 1
+            self.published.setdefault(m["model_id"], []).append(f"ss{self.count}")
             self.sessions[f"sampling_{self.count}"] = (m["model_id"], self.model(m["model_id"])["theta"].copy())
             return {"path": None, "sampling_session_id": f"sampling_{self.count}", "type": "save_weights_for_sampler"}
 

@@ -251,6 +251,15 @@ class Learning(Base):
                 self.assertLess(stats.drift_max, 1e-6)
                 self.assertAlmostEqual(stats.ratio, 1, 5)
 
+    # Promise: what nobody will sample any more is not kept.
+    async def test_tidy(self):
+        fake = self.fake()
+        p = await self.policy(fake)
+        for _ in range(3):
+            await self.update(p)
+            await p._service._tidying
+        self.assertEqual([len(v) for v in fake.published.values()], [1])
+
     # Promise: requests have one size, so that the service compiles one program.
     async def test_batches(self):
         fake = self.fake()
