@@ -16,6 +16,7 @@ import (
 const (
 	solvedPairs = 3
 	failedPairs = 1
+	worthSteps  = 7   // to watch: shorter episodes are shown where there are none of these
 	maxStarts   = 200 // of the test split that are looked through
 	maxFrames   = 120
 	maxText     = 2000
@@ -40,6 +41,7 @@ type episode struct {
 type frame struct {
 	Board  [][]cell // nil if the observation is no board
 	Text   string
+	Said   string // what a language model said, if the action is not all of it
 	Action string
 	Credit *rl.Credit
 }
@@ -65,18 +67,21 @@ func pairs(dir string) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	var solved, failed []pair
+	var solved, short, failed []pair
 	for i := range min(len(before), len(after)) {
 		p := pair{newEpisode(before[i], "untrained"), newEpisode(after[i], "trained")}
 		switch ended := after[i].StopReason == rl.StopTerminated; {
 		case before[i].Seed != after[i].Seed:
-		case ended && before[i].StopReason != rl.StopTerminated && len(after[i].Steps) > 6 && len(solved) < solvedPairs:
+		case ended && before[i].StopReason != rl.StopTerminated && len(after[i].Steps) >= worthSteps:
 			solved = append(solved, p)
+		case ended && before[i].StopReason != rl.StopTerminated:
+			short = append(short, p)
 		case !ended && len(failed) < failedPairs:
 			failed = append(failed, p)
 		}
 	}
-	return append(solved, failed...), nil
+	solved = append(solved, short...)
+	return append(solved[:min(len(solved), solvedPairs)], failed...), nil
 }
 
 // lastEpisodes returns the saved episodes of the last iteration that has any.
@@ -124,7 +129,10 @@ func newEpisode(t *rl.Trajectory, label string) episode {
 			break
 		}
 		f := newFrame(t.Messages[s.MessageCount-1].Content.Text())
-		f.Action, f.Credit = s.Action.Text, s.Credit
+		f.Action, f.Credit = shown(s.Action.Text), s.Credit
+		if said := strings.TrimSpace(s.RawOutput); said != strings.TrimSpace(s.Action.Text) {
+			f.Said = shown(said)
+		}
 		e.Credit = e.Credit || s.Credit != nil
 		e.Frames = append(e.Frames, f)
 	}
@@ -135,12 +143,17 @@ func newEpisode(t *rl.Trajectory, label string) episode {
 }
 
 func newFrame(text string) frame {
-	f := frame{Text: text}
-	if len(f.Text) > maxText {
-		f.Text = strings.ToValidUTF8(f.Text[:maxText], "") + "…"
-	}
+	f := frame{Text: shown(text)}
 	f.Board = board(strings.Trim(f.Text, "\n"))
 	return f
+}
+
+// shown is the beginning of a text.
+func shown(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText], "") + "…"
 }
 
 // board reads text as rows of squares, or returns nil if it is something else.

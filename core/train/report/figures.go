@@ -68,7 +68,7 @@ func figures(metrics []run.Iteration) []section {
 	one := func(title string, format func(float64) string, value func(*run.Iteration) float64) chart {
 		return small(title, format, pick(metrics, "", "a", value))
 	}
-	return []section{
+	all := []section{
 		{"Episodes", "What the policy learned from, iteration by iteration.", []chart{
 			one("Return", number, func(r *run.Iteration) float64 { return r.Rollout.Return }),
 			one("Length in steps", number, func(r *run.Iteration) float64 { return r.Rollout.Length }),
@@ -92,6 +92,17 @@ func figures(metrics []run.Iteration) []section {
 			one("Learning rate", number, func(r *run.Iteration) float64 { return r.Update.LearningRate }),
 		}},
 	}
+	if !slices.ContainsFunc(metrics, func(r run.Iteration) bool { return r.Update != nil && r.Update.Ratio != 0 }) {
+		return all
+	}
+	return append(all, section{"Engine", "Whether the weights that learn and those that sample are the same: what they give to the same tokens, before the update.", []chart{
+		small("Difference of log-probabilities, nats", number,
+			pick(metrics, "largest", "a", func(r *run.Iteration) float64 { return r.Update.DriftMax }),
+			pick(metrics, "mean", "b", func(r *run.Iteration) float64 { return r.Update.Drift })),
+		one("Learner ÷ sampler", number, func(r *run.Iteration) float64 { return r.Update.Ratio }),
+		one("Tokens with a gradient", number, func(r *run.Iteration) float64 { return float64(r.Update.Tokens) }),
+		one("Steps of weights too old", number, func(r *run.Iteration) float64 { return float64(r.Rollout.Stale) }),
+	}})
 }
 
 // outcomes adds up the outcomes of all training episodes, most frequent first.

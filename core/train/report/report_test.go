@@ -68,6 +68,31 @@ func TestReport(t *testing.T) {
 	require.Empty(t, regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|https?://`).FindAllString(page, -1))
 }
 
+// Promise: of a language model the report shows what it said before and after, in
+// episodes of any length, and whether its sampler has the weights that learn.
+func TestReportOfALanguageModel(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Manifest: run.NewManifest("x", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, d.Record(run.Iteration{Iteration: 1, Rollout: &run.Rollout{}, Advantage: &run.Advantage{}, Update: &run.Update{Ratio: 1, DriftMax: 2.5e-5}}))
+	walk := func(stop rl.StopReason, said, move string) *rl.Trajectory {
+		return &rl.Trajectory{
+			ID: "test-g0-m0", StopReason: stop, Steps: []rl.Step{{MessageCount: 1, RawOutput: said, Action: rl.Action{Text: move}}},
+			Messages: []rl.Message{
+				{Role: rl.RoleUser, Content: rl.Text("c2: north 1")}, {Role: rl.RoleAssistant, Content: rl.Text(said)}, {Role: rl.RoleUser, Content: rl.Text("Arrived.")},
+			},
+		}
+	}
+	require.NoError(t, d.WriteEpisodes("test-baseline", []*rl.Trajectory{walk(rl.StopTruncated, "Move: to the", "Move: to the")}))
+	require.NoError(t, d.WriteEpisodes("test-trained", []*rl.Trajectory{walk(rl.StopTerminated, "Move: north", "north")}))
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	for _, want := range []string{"c2: north 1", "0 · Move: to the", `<pre class="said">Move: north</pre>`, "0 · north", "2.5e-05", "Learner ÷ sampler"} {
+		require.Contains(t, string(html), want)
+	}
+}
+
 // Promise: a run that is not finished has a report too.
 func TestReportOfAnUnfinishedRun(t *testing.T) {
 	html, err := report.Make(dir(t, false))
