@@ -15,8 +15,8 @@ import (
 // How many episodes are shown, and the most frames and characters of each.
 const (
 	solvedPairs = 3
+	longWalk    = 6 // steps after which a solution is worth a look
 	failedPairs = 1
-	worthSteps  = 7   // to watch: shorter episodes are shown where there are none of these
 	maxStarts   = 200 // of the test split that are looked through
 	maxFrames   = 120
 	maxText     = 2000
@@ -27,6 +27,9 @@ type pair struct {
 	Before, After episode
 }
 
+// Talk reports whether the pair is read as conversations, not played.
+func (p pair) Talk() bool { return p.Before.Talk && p.After.Talk }
+
 // episode is a trajectory to look at.
 type episode struct {
 	ID     string
@@ -35,14 +38,16 @@ type episode struct {
 	Stop   string
 	Frames []frame
 	Credit bool // frames have one
+	Talk   bool // of a language model, in words
 }
 
 // frame is what the policy saw and did next. The last one has no action.
 type frame struct {
 	Board  [][]cell // nil if the observation is no board
 	Text   string
-	Said   string // what a language model said, if the action is not all of it
+	Said   string // by a language model, before parsing
 	Action string
+	Wrong  bool // the action was invalid
 	Credit *rl.Credit
 }
 
@@ -57,7 +62,8 @@ var cells = map[rune]cell{
 }
 
 // pairs reads the evaluations of the test split and picks starts that only the
-// trained policy solved, and one that it did not solve.
+// trained policy solved, long ones first, and one that it did not
+// solve.
 func pairs(dir string) ([]pair, error) {
 	before, err := read(dir, "test-baseline", maxStarts)
 	if err != nil {
@@ -72,7 +78,7 @@ func pairs(dir string) ([]pair, error) {
 		p := pair{newEpisode(before[i], "untrained"), newEpisode(after[i], "trained")}
 		switch ended := after[i].StopReason == rl.StopTerminated; {
 		case before[i].Seed != after[i].Seed:
-		case ended && before[i].StopReason != rl.StopTerminated && len(after[i].Steps) >= worthSteps:
+		case ended && before[i].StopReason != rl.StopTerminated && len(after[i].Steps) > longWalk:
 			solved = append(solved, p)
 		case ended && before[i].StopReason != rl.StopTerminated:
 			short = append(short, p)
@@ -119,7 +125,7 @@ func read(dir, name string, most int) (all []*rl.Trajectory, err error) {
 }
 
 func newEpisode(t *rl.Trajectory, label string) episode {
-	e := episode{ID: t.ID, Label: label, Stop: string(t.StopReason)}
+	e := episode{ID: t.ID, Label: label, Stop: string(t.StopReason), Talk: len(t.Steps) > 0}
 	if t.Evaluation != nil {
 		e.Score = t.Evaluation.Score
 	}
@@ -129,10 +135,9 @@ func newEpisode(t *rl.Trajectory, label string) episode {
 			break
 		}
 		f := newFrame(t.Messages[s.MessageCount-1].Content.Text())
-		f.Action, f.Credit = shown(s.Action.Text), s.Credit
-		if said := strings.TrimSpace(s.RawOutput); said != strings.TrimSpace(s.Action.Text) {
-			f.Said = shown(said)
-		}
+		f.Action, f.Credit, f.Wrong = s.Action.Text, s.Credit, !s.ActionValid
+		f.Said = cut(s.RawOutput)
+		e.Talk = e.Talk && f.Board == nil && s.RawOutput != ""
 		e.Credit = e.Credit || s.Credit != nil
 		e.Frames = append(e.Frames, f)
 	}
@@ -143,13 +148,13 @@ func newEpisode(t *rl.Trajectory, label string) episode {
 }
 
 func newFrame(text string) frame {
-	f := frame{Text: shown(text)}
+	f := frame{Text: cut(text)}
 	f.Board = board(strings.Trim(f.Text, "\n"))
 	return f
 }
 
-// shown is the beginning of a text.
-func shown(text string) string {
+// cut shortens what is too long to look at.
+func cut(text string) string {
 	if len(text) <= maxText {
 		return text
 	}

@@ -68,31 +68,6 @@ func TestReport(t *testing.T) {
 	require.Empty(t, regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|https?://`).FindAllString(page, -1))
 }
 
-// Promise: of a language model the report shows what it said before and after, in
-// episodes of any length, and whether its sampler has the weights that learn.
-func TestReportOfALanguageModel(t *testing.T) {
-	path := t.TempDir()
-	d, err := run.Start(path, run.Options{Manifest: run.NewManifest("x", 1)})
-	require.NoError(t, err)
-	defer d.Close()
-	require.NoError(t, d.Record(run.Iteration{Iteration: 1, Rollout: &run.Rollout{}, Advantage: &run.Advantage{}, Update: &run.Update{Ratio: 1, DriftMax: 2.5e-5}}))
-	walk := func(stop rl.StopReason, said, move string) *rl.Trajectory {
-		return &rl.Trajectory{
-			ID: "test-g0-m0", StopReason: stop, Steps: []rl.Step{{MessageCount: 1, RawOutput: said, Action: rl.Action{Text: move}}},
-			Messages: []rl.Message{
-				{Role: rl.RoleUser, Content: rl.Text("c2: north 1")}, {Role: rl.RoleAssistant, Content: rl.Text(said)}, {Role: rl.RoleUser, Content: rl.Text("Arrived.")},
-			},
-		}
-	}
-	require.NoError(t, d.WriteEpisodes("test-baseline", []*rl.Trajectory{walk(rl.StopTruncated, "Move: to the", "Move: to the")}))
-	require.NoError(t, d.WriteEpisodes("test-trained", []*rl.Trajectory{walk(rl.StopTerminated, "Move: north", "north")}))
-	html, err := report.Make(path)
-	require.NoError(t, err)
-	for _, want := range []string{"c2: north 1", "0 · Move: to the", `<pre class="said">Move: north</pre>`, "0 · north", "2.5e-05", "Learner ÷ sampler"} {
-		require.Contains(t, string(html), want)
-	}
-}
-
 // Promise: a run that is not finished has a report too.
 func TestReportOfAnUnfinishedRun(t *testing.T) {
 	html, err := report.Make(dir(t, false))
@@ -106,4 +81,38 @@ func TestReportOfNothing(t *testing.T) {
 	require.Error(t, err)
 	_, err = report.Make(os.DevNull)
 	require.Error(t, err)
+}
+
+// Promise: what a language model said before and after training is shown in its
+// words, escaped, with what had no effect, and beside it what the model was.
+func TestReportOfALanguageModel(t *testing.T) {
+	path := t.TempDir()
+	m := run.NewManifest("test", 1)
+	m.Policy = &run.Policy{Plugin: run.Plugin{Name: "tinker", Version: "1"}, Model: "smollm2" + hostile, Tokenizer: "sha256:cafe"}
+	d, err := run.Start(path, run.Options{Config: []byte("seed: 1"), Manifest: m})
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, d.Record(run.Iteration{Validation: &run.Score{}}))
+	require.NoError(t, d.Record(run.Iteration{
+		Iteration: 1, Rollout: &run.Rollout{}, Advantage: &run.Advantage{}, Update: &run.Update{Sequences: 3, Tokens: 7, Ratio: 1, DriftMax: 2e-5},
+	}))
+	require.NoError(t, d.WriteSummary(&run.Summary{}))
+	talk := func(stop rl.StopReason, said string, valid bool) []*rl.Trajectory {
+		return []*rl.Trajectory{{
+			ID: "test-g0-m0", StopReason: stop, Messages: []rl.Message{
+				{Role: rl.RoleUser, Content: rl.Text("a2: north 1")}, {Role: rl.RoleAssistant, Content: rl.Text(said)},
+				{Role: rl.RoleUser, Content: rl.Text("What then?")},
+			},
+			Steps: []rl.Step{{MessageCount: 1, RawOutput: said, ActionValid: valid}},
+		}}
+	}
+	require.NoError(t, d.WriteEpisodes("test-baseline", talk(rl.StopTruncated, "to the "+hostile, false)))
+	require.NoError(t, d.WriteEpisodes("test-trained", talk(rl.StopTerminated, "Move: north", true)))
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	page := string(html)
+	for _, want := range []string{"<pre>a2: north 1</pre>", "to the &lt;script&gt;", "no effect", "Move: north", "smollm2&lt;script", "sha256:cafe", "2e-05", "Learner ÷ sampler"} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, hostile)
 }
