@@ -23,7 +23,7 @@ def find(name: str) -> str:
 
 def load_tokenizer(name: str) -> Any:
     """The tokenizer of a folder or of Hugging Face. No code of the model runs."""
-    os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # it misses PyTorch, which we do not
     from transformers import AutoTokenizer
 
     try:
