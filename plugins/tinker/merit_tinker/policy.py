@@ -71,13 +71,16 @@ class TinkerPolicy(Policy):
         return []
 
     def _load_prompts(self) -> Any:
-        from .prompt import Prompts, find, load_tokenizer, positions
+        from .prompt import Prompts, config, find, load_tokenizer
 
         name = find(self.options.tokenizer or self.base_model)
-        tokenizer = load_tokenizer(name)
+        tokenizer, model = load_tokenizer(name), config(name)
         if not self.context:
-            self.context = positions(name) or (tokenizer.model_max_length if tokenizer.model_max_length < 1 << 24 else 0)
-        return Prompts(tokenizer, self.options.chat_template, self.options.prefill, self.setup.tools)
+            known = model.get("max_position_embeddings") or tokenizer.model_max_length
+            self.context = known if isinstance(known, int) and known < 1 << 24 else 0
+        ends = model.get("eos_token_id")
+        ends = [e for e in (ends if isinstance(ends, list) else [ends]) if isinstance(e, int)]
+        return Prompts(tokenizer, self.options.chat_template, self.options.prefill, self.setup.tools, ends)
 
     def _stops(self) -> list:
         """Ids; with texts of the user's, everything as texts: a service takes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any, Sequence
+from typing import Any, Iterable, Sequence
 
 from merit_plugin import Fault, problem
 
@@ -33,25 +33,26 @@ def load_tokenizer(name: str) -> Any:
         raise problem("tokenizer", f"cannot load the tokenizer {name!r}: {lines[0][:500]}", "name a folder with tokenizer.json, or a model of Hugging Face") from None
 
 
-def positions(folder: str) -> int:
-    """How many tokens the model of a folder was made for; 0 = not known."""
+def config(folder: str) -> dict:
+    """What the model of a folder says of itself; nothing if it is no folder."""
     try:
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
-            return max(0, int(json.load(f)["max_position_embeddings"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
+            said = json.load(f)
+        return said if isinstance(said, dict) else {}
+    except (OSError, ValueError):
+        return {}
 
 
 class Prompts:
     """Turns messages into tokens with one tokenizer and its chat template."""
 
-    def __init__(self, tokenizer: Any, chat_template: str = "", prefill: str = "", tools: list[dict] | None = None):
+    def __init__(self, tokenizer: Any, chat_template: str = "", prefill: str = "", tools: list[dict] | None = None, ends: Iterable[int] = ()):
         self.tokenizer, self.prefill, self._tools = tokenizer, prefill, tools or None
         self._template = chat_template or tokenizer.chat_template
         if not self._template:
             raise problem("chat_template", f"the tokenizer {tokenizer.name_or_path} has none", "give one in Jinja, or use a model for conversations")
         self.vocabulary = len(tokenizer)
-        self.stops = self._ends()
+        self.stops = self._ends(ends)
 
     def digest(self) -> str:
         """Of what decides how text becomes tokens."""
@@ -99,17 +100,20 @@ class Prompts:
             return None
         return rest
 
-    def _ends(self) -> list[int]:
-        """The tokens that end an answer: the tokenizer's end of text, and what the
-        template puts behind an answer if that is one special token."""
-        ends = {self.tokenizer.eos_token_id} - {None}
+    def _ends(self, known: Iterable[int]) -> list[int]:
+        """The tokens that end an answer: the end of text, of the tokenizer and of the
+        model, and what the template puts behind an answer if that is one special
+        token."""
+        ends = {self.tokenizer.eos_token_id, *known} - {None}
         sentinel = SENTINEL.format("")
         try:
             text = self._text([{"role": "user", "content": "?"}, {"role": "assistant", "content": sentinel}, {"role": "user", "content": "?"}])
         except Exception:
             return sorted(ends)  # a template that wants something else
         behind = self._encode(text.partition(sentinel)[2])
-        if behind and behind[0] in self.tokenizer.all_special_ids:
+        # Not all_special_ids: those are the ones with a role, such as bos.
+        added = self.tokenizer.added_tokens_decoder.get(behind[0]) if behind else None
+        if added is not None and added.special:
             ends.add(behind[0])
         return sorted(ends)
 

@@ -37,7 +37,7 @@ def tokenizer(template=SMOLLM2):
     inner = Tokenizer(models.BPE(vocabulary, []))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
-    special = {"additional_special_tokens": ["<|im_start|>", "<|im_end|>"]}
-    result = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<|endoftext|>", **special)
+    inner.add_special_tokens(["<|im_start|>", "<|im_end|>", "<|endoftext|>"])
+    result = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token="<|endoftext|>")
     result.chat_template = template
     return result

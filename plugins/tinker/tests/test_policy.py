@@ -409,8 +409,8 @@ class Found(unittest.TestCase):
             os.makedirs(os.path.join(models, "small", "hf"))
             with open(os.path.join(models, "small", "hf", "config.json"), "w") as f:
                 f.write('{"max_position_embeddings": 64}')
-            self.assertEqual(prompt.positions(prompt.find("small")), 64)
-            self.assertEqual((prompt.find("other"), prompt.positions("other"), prompt.find("")), ("other", 0, ""))
+            self.assertEqual(prompt.config(prompt.find("small")), {"max_position_embeddings": 64})
+            self.assertEqual((prompt.find("other"), prompt.config("other"), prompt.find("")), ("other", {}, ""))
 
     # Promise: the learning rate rises, falls, and is known for every update.
     def test_schedule(self):

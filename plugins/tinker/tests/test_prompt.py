@@ -87,6 +87,10 @@ class Turns(unittest.TestCase):
     def test_stops(self):
         self.assertEqual(Prompts(tokenizer()).stops, [1, 2])
         self.assertEqual(Prompts(tokenizer(samples.PLAIN)).stops, [2])
+        self.assertEqual(Prompts(tokenizer(samples.PLAIN), ends=[1, 7]).stops, [1, 2, 7])
+        odd = tokenizer()  # one whose special tokens have no role, as converted ones
+        odd.eos_token = "<|im_start|>"
+        self.assertIn(END, Prompts(odd).stops)
 
     # Promise: a conversation that the template refuses is a fault of the configuration.
     def test_refused(self):
