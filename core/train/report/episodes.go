@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -62,8 +63,8 @@ var cells = map[rune]cell{
 }
 
 // pairs reads the evaluations of the test split and picks starts that only the
-// trained policy solved, long ones first, and one that it did not
-// solve.
+// trained policy solved, long ones first, then those that both ended, as a single
+// reply does, and that score higher since, and one that it did not solve.
 func pairs(dir string) ([]pair, error) {
 	before, err := read(dir, "test-baseline", maxStarts)
 	if err != nil {
@@ -73,7 +74,7 @@ func pairs(dir string) ([]pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	var solved, short, failed []pair
+	var solved, short, better, failed []pair
 	for i := range min(len(before), len(after)) {
 		p := pair{newEpisode(before[i], "untrained"), newEpisode(after[i], "trained")}
 		switch ended := after[i].StopReason == rl.StopTerminated; {
@@ -82,11 +83,13 @@ func pairs(dir string) ([]pair, error) {
 			solved = append(solved, p)
 		case ended && before[i].StopReason != rl.StopTerminated:
 			short = append(short, p)
+		case ended && p.After.Score > p.Before.Score:
+			better = append(better, p)
 		case !ended && len(failed) < failedPairs:
 			failed = append(failed, p)
 		}
 	}
-	solved = append(solved, short...)
+	solved = slices.Concat(solved, short, better)
 	return append(solved[:min(len(solved), solvedPairs)], failed...), nil
 }
 

@@ -3,6 +3,7 @@ package report_test
 import (
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +116,29 @@ func TestReportOfALanguageModel(t *testing.T) {
 		require.Contains(t, page, want)
 	}
 	require.NotContains(t, page, hostile)
+}
+
+// Promise: where both policies end an episode, as with a single reply, starts
+// are shown that score higher since.
+func TestReportOfReplies(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Manifest: run.NewManifest("test", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, d.Record(run.Iteration{}))
+	reply := func(said string, scores ...float64) (all []*rl.Trajectory) {
+		for i, score := range scores {
+			all = append(all, &rl.Trajectory{
+				StopReason: rl.StopTerminated, Evaluation: &rl.EvaluateResult{Score: score},
+				Messages: []rl.Message{{Role: rl.RoleUser, Content: rl.Text("A title?")}, {Role: rl.RoleAssistant, Content: rl.Text("…")}},
+				Steps:    []rl.Step{{MessageCount: 1, RawOutput: said + strconv.Itoa(i)}},
+			})
+		}
+		return all
+	}
+	require.NoError(t, d.WriteEpisodes("test-baseline", reply("before", 1, 0, 0)))
+	require.NoError(t, d.WriteEpisodes("test-trained", reply("after", 0, 0, 1)))
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	require.Equal(t, []string{"before2", "after2"}, regexp.MustCompile(`(before|after)\d`).FindAllString(string(html), -1))
 }
