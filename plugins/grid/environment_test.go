@@ -106,8 +106,8 @@ func TestSplits(t *testing.T) {
 			sizes[split]++
 		}
 	}
-	// Pairs of cells on a board of 5 that are 2, 3 and 4 moves apart: 124, 136 and 120.
-	require.Equal(t, map[string]int{plugin.Train: 228, plugin.Validation: 76, plugin.Test: 76}, sizes)
+	// Pairs of cells on a board of 5 that are 1, 2, 3 and 4 moves apart: 80, 124, 136 and 120.
+	require.Equal(t, map[string]int{plugin.Train: 276, plugin.Validation: 92, plugin.Test: 92}, sizes)
 }
 
 // Promise: every wording is an option, and the moves that are said are the

@@ -27,7 +27,7 @@ type Options struct {
 
 func defaults() Options {
 	return Options{
-		Size: 5, Distance: Range{2, 4}, MaxSteps: 5, Shares: Shares{Validation: 0.2, Test: 0.2},
+		Size: 5, Distance: Range{1, 4}, MaxSteps: 5, Shares: Shares{Validation: 0.2, Test: 0.2},
 		Moves:      []string{"north", "east", "south", "west"},
 		Directions: []string{"north", "east", "south", "west"},
 		Rules:      "Moves: {moves}.",
@@ -62,7 +62,7 @@ func (o Options) check(split string) error {
 		bad("size", "5 is a good start", "must be %d to %d, not %d", minSide, maxSide, o.Size)
 	}
 	if far := 2 * (o.Size - 1); sized && (o.Distance[0] < 1 || o.Distance[1] < o.Distance[0] || o.Distance[0] > far) {
-		bad("distance", "[2, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
+		bad("distance", "[1, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
 	}
 	if o.MaxSteps < max(1, o.Distance[1]) {
 		bad("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
