@@ -18,6 +18,7 @@ import (
 // Options are those of the policy.
 type Options struct {
 	Rate float64 `json:"rate"` // of learning
+	Die  string  `json:"die"`  // a file that is made, once, by the death of the process in its third update
 }
 
 // words are what it says where actions are free text.
@@ -37,7 +38,7 @@ func Definition() plugin.PolicyDefinition[Options] {
 			return nil
 		},
 		New: func(setup plugin.PolicySetup, o Options) (plugin.Policy, error) {
-			b := &bandit{rate: o.Rate, answers: setup.Actions, seed: setup.Seed}
+			b := &bandit{rate: o.Rate, die: o.Die, answers: setup.Actions, seed: setup.Seed}
 			if len(b.answers) == 0 {
 				b.answers = words
 			}
@@ -54,6 +55,7 @@ type weights struct {
 
 type bandit struct {
 	rate    float64
+	die     string
 	answers []string
 	seed    plugin.Seed
 	newest  weights
@@ -153,6 +155,12 @@ func (b *bandit) Learn(ctx context.Context, sequences []plugin.Sequence, seed pl
 	}
 	if err := ctx.Err(); err != nil {
 		return stats, err
+	}
+	if b.die != "" && next.Updates == 3 {
+		if f, err := os.OpenFile(b.die, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			f.Close()
+			os.Exit(9)
+		}
 	}
 	b.newest = next
 	return stats, nil
