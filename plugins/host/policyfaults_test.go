@@ -340,7 +340,7 @@ func TestCheckPolicy(t *testing.T) {
 	found, err = host.Inspect(t.Context(), cfg.Path)
 	require.NoError(t, err)
 	require.Equal(t, host.Policy, found.Kind)
-	require.JSONEq(t, `{"rate": 0.5}`, string(found.Options))
+	require.JSONEq(t, `{"rate": 0.5, "die": ""}`, string(found.Options))
 	cfg.StartTimeout, cfg.ConfigureTimeout, cfg.LearnTimeout = 0, 0, -1
 	_, err = host.CheckPolicy(t.Context(), cfg)
 	for _, key := range []string{"start_timeout", "configure_timeout", "learn_timeout"} {
