@@ -25,7 +25,6 @@ var advice = []struct {
 	{fault.Sandbox, fault.Missing, nil, "merit reward build", "builds one"},
 	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugins list", "shows what there is"},
 	{fault.Plugin, fault.Missing, regexp.MustCompile(`\btinker$`), "merit engine install skyrl", "brings it"},
-	{fault.Plugin, fault.Missing, regexp.MustCompile(`(^| )tinker$`), "merit engine install skyrl", "brings it"},
 	{fault.Plugin, fault.Missing, nil, "merit plugins list", "shows what there is"},
 	{fault.Plugin, fault.Crashed, nil, "--log-level debug", "logs all that it prints"},
 	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the steps before"},
