@@ -65,13 +65,13 @@ type Config struct {
 }
 
 // DefaultConfig returns 32 groups of 8 with deadlines that only a stuck
-// environment meets.
+// environment, or a model that is asked too much at a time, meets.
 func DefaultConfig() Config {
 	return Config{
 		Groups:          32,
 		Members:         8,
-		StepDeadline:    30 * time.Second,
-		EpisodeDeadline: 10 * time.Minute,
+		StepDeadline:    2 * time.Minute,
+		EpisodeDeadline: 30 * time.Minute,
 		Retries:         2,
 		Action:          action.DefaultConfig(),
 		Anchor:          AnchorObservation,

@@ -46,7 +46,8 @@ type Policy interface {
 	Spec() PolicySpec
 	// Act answers one request: it depends on that request only. Many run at
 	// once. The context ends when nobody waits for the answer any longer. An
-	// error, or a panic, fails this request only; see Retry.
+	// error that is marked with Retry, or a panic, costs the episode of this
+	// request; any other error ends the rollout, for no other would fare better.
 	//
 	// A decision has an action, or Raw, an output that Merit parses. Lag counts
 	// the updates that the weights that decided lack; Err and LogitMax are not
