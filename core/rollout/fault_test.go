@@ -176,7 +176,7 @@ func TestPolicyFaults(t *testing.T) {
 		want string
 	}{
 		"error":       {func(context.Context, *policy.Decision) error { return boom }, "boom"},
-		"hang":        {func(ctx context.Context, _ *policy.Decision) error { <-ctx.Done(); return ctx.Err() }, "no decision within step_deadline 30s"},
+		"hang":        {func(ctx context.Context, _ *policy.Decision) error { <-ctx.Done(); return ctx.Err() }, "no decision within step_deadline 2m0s"},
 		"NaN":         {func(_ context.Context, d *policy.Decision) error { d.LogProb = math.NaN(); return nil }, "t-g3-m0 step 0: the policy gave a number that is not finite"},
 		"no action":   {func(_ context.Context, d *policy.Decision) error { d.Action.Choice = 3; return nil }, "the policy chose action 3 of 3"},
 		"negative":    {func(_ context.Context, d *policy.Decision) error { d.Action.Choice = -1; return nil }, "the policy chose action -1 of 3"},
