@@ -25,7 +25,7 @@ import (
 // it is asked again, one at a time or several, after the server was killed among
 // them, and when it is replayed. The server computes one answer at a time and
 // keeps nothing of a prompt: what it computes beside others, or behind what it
-// kept, differs in the last digits, and once in a hundred samples in its words.
+// kept, differs in the last digits, and now and then in its words.
 func TestLlama(t *testing.T) {
 	server := enginetest.Start(t, engine.Llama(), engine.SmolLM2, func(o *engine.Options) { o.Slots, o.Context = 1, 256 })
 	base := server.URL + "/v1"
