@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -86,6 +87,22 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, "test", h.Split)
 	require.JSONEq(t, `{"size":6,"boxes":1,"levels":{"train":10}}`, string(h.Options))
 	require.Equal(t, 16, f.Settings().Rollout.Groups)
+}
+
+// Promise: the configurations of the examples are right. Sokoban's reward is
+// compiled by make, so another stands in for it.
+func TestExamplesLoad(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "examples", "*", "*.yaml"))
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(paths), 4)
+	for _, path := range paths {
+		var overrides []string
+		if filepath.Base(filepath.Dir(path)) == "sokoban" {
+			overrides = []string{"rewards.0.module=testdata/reward.wasm"}
+		}
+		_, err := merit.LoadConfig(path, overrides...)
+		require.NoError(t, err)
+	}
 }
 
 // Promise: an override reaches any key, in sections, lists and a plug-in's
