@@ -5,6 +5,9 @@ package enginetest
 
 import (
 	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +66,7 @@ func Start(t testing.TB, e engine.Engine, model string, change ...func(*engine.O
 	m, err := e.Model(t.Context(), model, engine.InstallOptions{Folder: folder})
 	require.NoError(t, err)
 	o := e.DefaultOptions(folder)
-	o.Data, o.Port, o.Slots = filepath.Join(t.TempDir(), "data"), 0, 4
+	o.Data, o.Port, o.Slots = filepath.Join(t.TempDir(), "data"), port(t), 4
 	for _, c := range change {
 		c(&o)
 	}
@@ -74,8 +77,27 @@ func Start(t testing.TB, e engine.Engine, model string, change ...func(*engine.O
 		}
 	})
 	s.start()
-	s.options.Port = s.Port
 	return s
+}
+
+// The ports of tests lie below those that systems give to connections. A client
+// that tries again and again to reach a server that was killed would otherwise,
+// sooner or later, be given its port and be connected to itself, and the server
+// could not be started there again.
+const firstPort, ports = 20_000, 10_000
+
+// port returns a port that is free.
+func port(t testing.TB) int {
+	for range 100 {
+		p := firstPort + rand.IntN(ports)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err == nil {
+			require.NoError(t, l.Close())
+			return p
+		}
+	}
+	require.Fail(t, "no port is free")
+	return 0
 }
 
 // Restart starts a server that has been killed again, with its port and its data.

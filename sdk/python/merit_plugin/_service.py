@@ -138,7 +138,7 @@ class Service:
             try:
                 return await call()
             except Exception as e:
-                return reply(fault=encode(e, retry=reply is not policy_pb2.PolicyReply))
+                return reply(fault=encode(e, retry=reply not in (policy_pb2.PolicyReply, policy_pb2.LoadReply)))
 
     async def _call(self, method: Callable, *arguments: Any) -> Any:
         """Calls a method of the author: a coroutine here, another in a thread."""
