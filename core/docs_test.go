@@ -74,6 +74,7 @@ func TestCommandsStandInScripts(t *testing.T) {
 			_, command, found := strings.Cut(line, "exec merit ")
 			if found {
 				command, _, _ = strings.Cut(command, " &") // in the background
+				command, _, _ = strings.Cut(command, " >") // into a file
 				run["merit "+strings.TrimSpace(command)] = true
 			}
 		}
