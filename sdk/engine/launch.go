@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
 	"syscall"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -64,6 +66,13 @@ func listen(port int) (*os.File, int, error) {
 func (s *Server) wait() {
 	s.err = s.cmd.Wait()
 	s.signal(syscall.SIGKILL)
+	// What the process has started takes a moment to give back gigabytes, and
+	// until then keeps what it has open.
+	for deadline := time.Now().Add(grace); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if errors.Is(syscall.Kill(-s.cmd.Process.Pid, 0), syscall.ESRCH) {
+			break
+		}
+	}
 	s.lock.Close()
 	close(s.exited)
 }

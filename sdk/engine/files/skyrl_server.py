@@ -30,7 +30,9 @@ def api(arguments):
         api.app, log_config=get_uvicorn_log_config(),
         timeout_keep_alive=api.HTTP_KEEP_ALIVE_TIMEOUT_SECONDS, timeout_graceful_shutdown=1,
     )
-    uvicorn.Server(settings).run(sockets=[socket.socket(fileno=3)])
+    listening = socket.socket(fileno=3)
+    listening.set_inheritable(False)  # or the port is taken until the engine, too, is gone
+    uvicorn.Server(settings).run(sockets=[listening])
 
 
 def engine(arguments):
