@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -62,18 +59,5 @@ func (o Options) starts(split string) []state {
 			all = append(all, s)
 		}
 	}
-	slices.SortFunc(all, func(a, b state) int {
-		x, y := sha256.Sum256([]byte(a.String())), sha256.Sum256([]byte(b.String()))
-		return bytes.Compare(x[:], y[:])
-	})
-	test := int(o.Shares.Test * float64(len(all)))
-	validation := test + int(o.Shares.Validation*float64(len(all)))
-	switch split {
-	case plugin.Test:
-		return all[:test]
-	case plugin.Validation:
-		return all[test:validation]
-	default:
-		return all[validation:]
-	}
+	return plugin.Deal(o.Shares, all, state.String, split)
 }

@@ -11,10 +11,10 @@ import (
 
 // Options is what a user may set.
 type Options struct {
-	Size     int    `json:"size"`      // side of the board
-	Distance Range  `json:"distance"`  // moves from a start to its goal, [min, max]
-	MaxSteps int    `json:"max_steps"` // then an episode is truncated
-	Shares   Shares `json:"shares"`    // how starts are dealt to the splits
+	Size     int           `json:"size"`      // side of the board
+	Distance Range         `json:"distance"`  // moves from a start to its goal, [min, max]
+	MaxSteps int           `json:"max_steps"` // then an episode is truncated
+	Shares   plugin.Shares `json:"shares"`    // how starts are dealt to the splits
 
 	// The wording. Moves and Directions are in the order north, east, south,
 	// west: what the model says, and what an observation says.
@@ -27,19 +27,13 @@ type Options struct {
 
 func defaults() Options {
 	return Options{
-		Size: 5, Distance: Range{1, 4}, MaxSteps: 5, Shares: Shares{Validation: 0.2, Test: 0.2},
+		Size: 5, Distance: Range{1, 4}, MaxSteps: 5, Shares: plugin.Shares{Validation: 0.2, Test: 0.2},
 		Moves:      []string{"north", "east", "south", "west"},
 		Directions: []string{"north", "east", "south", "west"},
 		Rules:      "Moves: {moves}.",
 		Observe:    "{cell}: {way}",
 		Arrived:    "You are at the goal.",
 	}
-}
-
-// Shares of the starts that are held out; the rest is for training.
-type Shares struct {
-	Validation float64 `json:"validation"`
-	Test       float64 `json:"test"`
 }
 
 // Range is an inclusive range.
@@ -67,7 +61,7 @@ func (o Options) check(split string) error {
 	if o.MaxSteps < max(1, o.Distance[1]) {
 		bad("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
 	}
-	if s := o.Shares; !(s.Validation > 0 && s.Test > 0 && s.Validation+s.Test < 1) { // also NaN
+	if s := o.Shares; !s.Valid() {
 		bad("shares", "0.2 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
 	}
 	for key, words := range map[string][]string{"moves": o.Moves, "directions": o.Directions} {

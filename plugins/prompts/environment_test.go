@@ -47,7 +47,7 @@ func TestContract(t *testing.T) {
 func TestOneReply(t *testing.T) {
 	o := defaults()
 	o.File, o.Ask, o.System = file(t, "bees\n\n \t\n\nants\nand more ants\n"), "A title for {prompt}!", "You write titles."
-	o.Shares = Shares{0.1, 0.1}
+	o.Shares = plugin.Shares{Validation: 0.1, Test: 0.1}
 	e, err := newEnvironment(plugin.Setup{Slots: 1, Split: plugin.Train}, o)
 	require.NoError(t, err)
 	require.Equal(t, plugin.Spec{MaxSteps: 1, System: "You write titles."}, e.Spec())

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -17,19 +15,15 @@ import (
 
 // Options is what a user may set.
 type Options struct {
-	File   string `json:"file"`   // prompts, with blank lines between them
-	System string `json:"system"` // opens the conversation
-	Ask    string `json:"ask"`    // what the model is told; {prompt} is where the prompt belongs
-	Shares Shares `json:"shares"` // how prompts are dealt to the splits
+	File   string        `json:"file"`   // prompts, with blank lines between them
+	System string        `json:"system"` // opens the conversation
+	Ask    string        `json:"ask"`    // what the model is told; {prompt} is where the prompt belongs
+	Shares plugin.Shares `json:"shares"` // how prompts are dealt to the splits
 }
 
-// Shares of the prompts that are held out; the rest is for training.
-type Shares struct {
-	Validation float64 `json:"validation"`
-	Test       float64 `json:"test"`
+func defaults() Options {
+	return Options{Ask: "{prompt}", Shares: plugin.Shares{Validation: 0.2, Test: 0.2}}
 }
-
-func defaults() Options { return Options{Ask: "{prompt}", Shares: Shares{Validation: 0.2, Test: 0.2}} }
 
 // maxFile bounds the file of prompts in bytes.
 const maxFile = 16 << 20
@@ -43,7 +37,7 @@ func (o Options) check(split string) error {
 	if !strings.Contains(o.Ask, "{prompt}") {
 		errs = append(errs, plugin.Problem("ask", fmt.Sprintf("%q does not have the prompt in it", o.Ask), "write {prompt} where it belongs"))
 	}
-	sharing := o.Shares.Validation > 0 && o.Shares.Test > 0 && o.Shares.Validation+o.Shares.Test < 1 // NaN is not
+	sharing := o.Shares.Valid()
 	if !sharing {
 		errs = append(errs, plugin.Problem("shares", fmt.Sprintf("validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test), "0.2 each is a good choice"))
 	}
@@ -90,19 +84,5 @@ func (o Options) read() ([]string, error) {
 // nothing to do with the file and are dealt from the front: test, validation,
 // and the rest is for training.
 func (o Options) deal(all []string, split string) []string {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b string) int {
-		x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-		return bytes.Compare(x[:], y[:])
-	})
-	test := int(o.Shares.Test * float64(len(all)))
-	validation := test + int(o.Shares.Validation*float64(len(all)))
-	switch split {
-	case plugin.Test:
-		return all[:test]
-	case plugin.Validation:
-		return all[test:validation]
-	default:
-		return all[validation:]
-	}
+	return plugin.Deal(o.Shares, all, func(prompt string) string { return prompt }, split)
 }
