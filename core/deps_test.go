@@ -44,7 +44,13 @@ var table = []row{
 	{"core/run", []string{"core/rl", "core/fault"}, "the run directory stores nouns"},
 	{"core/jsonl", []string{"core/rl", "core/fault"}, "the nouns as files, one a line"},
 	{"core/scoring", []string{"core/rl", "core/fault", "core/processors", "core/reward", "core/align", "core/jsonl"}, "a reward over a file: knows no sandbox"},
+	{"core/serve", []string{"core/rl", "core/fault", "core/processors", "core/reward", "core/align", "core/advantage", "core/jsonl", "core/scoring"}, "rewards behind HTTP: knows no sandbox and no listener"},
+	{"core/serve/internal/fields", []string{"core/fault", "core/jsonl"}, "JSON objects that clients send"},
+	{"core/serve/credit", []string{"core/rl", "core/fault", "core/reward", "core/align", "core/advantage", "core/jsonl", "core/serve/internal"}, "requests for advantages as functions of bytes: knows no HTTP"},
+	{"core/serve/tenant", []string{"core/rl", "core/fault", "core/config", "core/reward", "core/processors"}, "who asks and how much they may: knows no HTTP and no sandbox"},
 	{"core/train", []string{"core"}, "the loop calls every stage"},
+	{"core/serve/shape", []string{"core/rl", "core/fault", "core/reward", "core/jsonl", "core/scoring"}, "peers' bodies ⇄ trajectories and results, as pure functions: knows no HTTP, no tenant and no sandbox"},
+	{"core/serve/library", []string{"core/fault", "core/reward"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},
 	{"core/config", []string{"core/fault"}, "reads YAML into any struct; what the keys mean is not its own"},
 	{"sandbox", []string{"core/rl", "core/fault", "core/processors", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},
 	{"sandbox/abi", []string{"core/rl", "core/reward"}, "the guest format of the nouns; a manifest names the rule for steps"},
@@ -54,6 +60,7 @@ var table = []row{
 	{"sdk/plugin/wire", []string{"core/rl", "core/fault", "core/env", "core/policy", "sdk/plugin/proto"}, "the contract's messages from and to the nouns"},
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "what the author of an environment or a policy imports"},
 	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "plugins/openai", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
+	{"sdk/merit/serving", []string{"core", "sandbox", "sdk/merit"}, "a server: tenants, their stores and sandboxes behind a listener"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
 	{"sdk/engine/enginetest", []string{"core/testneeds", "sdk/engine"}, "for tests only"},
 	{"sdk/reward", nil, "runs inside the guest"},
@@ -78,6 +85,8 @@ var doors = map[string][]string{
 	"gorgonia.org/tensor":            {"core/learn/internal"},
 	"github.com/hashicorp/go-plugin": {"plugins/host", "sdk/plugin"},
 	"github.com/spf13/cobra":         {"cmd"},
+	"github.com/prometheus":          {"core/serve"},
+	"go.opentelemetry.io":            {"core/serve"},
 }
 
 // Promise: the dependency arrows of the architecture hold, one reason a row.

@@ -1,5 +1,7 @@
 package advantage
 
+import "math"
+
 // AnchorGroups writes the anchor group of each row into dst and returns dst.
 // Inside a group, rows with the same anchor are one anchor group; numbers run
 // over the batch in order of first appearance.
@@ -14,7 +16,7 @@ package advantage
 // with the clusters of their group.
 // Source: arXiv 2505.10978, Eq. 6; similarity: its reference implementation.
 func AnchorGroups(dst []int32, group []int32, anchors []string, similarity float64) []int32 {
-	var c clusters
+	c := clusters{left: math.MaxInt64}
 	return c.assign(dst, group, anchors, similarity, false)
 }
 
@@ -22,6 +24,7 @@ func AnchorGroups(dst []int32, group []int32, anchors []string, similarity float
 type clusters struct {
 	known memo[anchorKey] // anchors seen, to their cluster
 	heads [][]head        // by group: the clusters, for similarity
+	left  work            // of comparing anchors; below 0 assign has stopped
 }
 
 type anchorKey struct {
@@ -45,6 +48,9 @@ func (c *clusters) assign(dst, group []int32, anchors []string, similarity float
 	}
 	next, current := int32(0), int32(-1)
 	for i, g := range group {
+		if c.left < 0 {
+			break
+		}
 		if g < 0 {
 			dst[i] = -1
 			continue
@@ -77,11 +83,13 @@ func (c *clusters) assign(dst, group []int32, anchors []string, similarity float
 func (c *clusters) place(group int32, anchor string, similarity float64, next int32) int32 {
 	text := []rune(anchor)
 	for i := range c.heads[group] {
-		if c.heads[group][i].atLeast(text, similarity) {
+		if c.heads[group][i].atLeast(text, similarity, &c.left) || c.left < 0 {
 			return c.heads[group][i].id
 		}
 	}
-	c.heads[group] = append(c.heads[group], head{next, newMatcher(text)})
+	h := head{next, newMatcher(text)}
+	c.left -= perPoint*work(len(text)) + perNew*work(len(h.count))
+	c.heads[group] = append(c.heads[group], h)
 	return next
 }
 

@@ -17,6 +17,7 @@ package advantage
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Estimate computes the advantages of a batch with the estimator that cfg
@@ -32,6 +33,13 @@ import (
 // (*[RowError]); dst then holds no result. It panics if columns differ in
 // length.
 func Estimate(cfg Config, rows *Rows, dst *Result) error {
+	return EstimateWithin(cfg, rows, dst, math.MaxInt64)
+}
+
+// EstimateWithin is Estimate for rows of strangers: it stops with [ErrWork] when
+// comparing anchors by similarity has taken more than most steps, of one to
+// four nanoseconds each. The rest is linear in the rows and not counted.
+func EstimateWithin(cfg Config, rows *Rows, dst *Result, most int64) error {
 	if problems := cfg.Validate(); problems != nil {
 		return errors.Join(problems...)
 	}
@@ -43,6 +51,7 @@ func Estimate(cfg Config, rows *Rows, dst *Result) error {
 		return err
 	}
 	dst.resize(rows.Len())
+	dst.scratch.clusters.left = work(most)
 	if err := dst.prepare(cfg, rows); err != nil {
 		return err
 	}
@@ -81,6 +90,9 @@ func (d *Result) prepare(cfg Config, rows *Rows) error {
 		return nil
 	}
 	s.clusters.assign(d.AnchorGroup, s.member, rows.Anchor, cfg.Similarity, s.order.together)
+	if s.clusters.left < 0 {
+		return ErrWork
+	}
 	return nil
 }
 

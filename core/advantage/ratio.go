@@ -1,5 +1,7 @@
 package advantage
 
+import "math"
+
 // Ratio returns the similarity of two texts by Ratcliff and Obershelp: twice
 // the number of code points in matching blocks over the sum of lengths, 1 for
 // two empty texts. It equals Python's difflib.SequenceMatcher(None, a, b)
@@ -9,8 +11,8 @@ package advantage
 // Source: difflib of the Python standard library (find_longest_match,
 // get_matching_blocks, autojunk).
 func Ratio(a, b string) float64 {
-	m := newMatcher([]rune(b))
-	return m.ratio([]rune(a))
+	m, work := newMatcher([]rune(b)), work(math.MaxInt64)
+	return m.ratio([]rune(a), &work)
 }
 
 // matcher compares texts with one text b.
@@ -44,14 +46,17 @@ func newMatcher(b []rune) matcher {
 
 // atLeast reports whether ratio(a) ≥ threshold. Two upper bounds of the ratio,
 // by lengths and by counts of code points, answer most unlike texts at once.
-func (m *matcher) atLeast(a []rune, threshold float64) bool {
+// When left is used up the answer means nothing.
+func (m *matcher) atLeast(a []rune, threshold float64, left *work) bool {
+	*left -= perPair
 	if quotient(min(len(a), len(m.b)), a, m.b) < threshold {
 		return false
 	}
+	*left -= perPoint * work(len(a)+len(m.count))
 	if quotient(m.common(a), a, m.b) < threshold {
 		return false
 	}
-	return m.ratio(a) >= threshold
+	return m.ratio(a, left) >= threshold
 }
 
 // common counts the code points that a and b share, order aside.
@@ -77,13 +82,13 @@ func quotient(matches int, a, b []rune) float64 {
 // span is a part of a and a part of b that are still to be matched.
 type span struct{ alo, ahi, blo, bhi int }
 
-func (m *matcher) ratio(a []rune) float64 {
+func (m *matcher) ratio(a []rune, left *work) float64 {
 	todo := []span{{0, len(a), 0, len(m.b)}}
 	matches := 0
-	for len(todo) > 0 {
+	for len(todo) > 0 && *left >= 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		i, j, k := m.longest(a, s)
+		i, j, k := m.longest(a, s, left)
 		if k == 0 {
 			continue
 		}
@@ -101,10 +106,12 @@ func (m *matcher) ratio(a []rune) float64 {
 // longest returns the start in a, the start in b and the length of the longest
 // matching block inside s: the earliest in a, then the earliest in b. Popular
 // code points start no match but extend one.
-func (m *matcher) longest(a []rune, s span) (int, int, int) {
+func (m *matcher) longest(a []rune, s span, left *work) (int, int, int) {
 	bi, bj, size := s.alo, s.blo, 0
-	for i := s.alo; i < s.ahi; i++ {
-		for _, j := range m.where[a[i]] {
+	for i := s.alo; i < s.ahi && *left >= 0; i++ {
+		places := m.where[a[i]]
+		*left -= perPoint + work(len(places))
+		for _, j := range places {
 			if int(j) < s.blo {
 				continue
 			}

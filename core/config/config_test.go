@@ -147,3 +147,37 @@ func TestSchemaOfAnyStruct(t *testing.T) {
 	require.EqualValues(t, 1, s.Properties["steps"].Items.Properties["times"].Default)
 	require.Equal(t, schema{Type: "string", Default: "spoon"}, s.Properties["steps"].Items.Properties["with"].Properties["kind"])
 }
+
+// colour reads its own word.
+type colour string
+
+func (c *colour) UnmarshalText(text []byte) error {
+	if string(text) == "red" {
+		return &fault.Error{What: "red is not allowed", Hint: "use another"}
+	}
+	*c = colour(text)
+	return nil
+}
+
+// Promise: a value that reads its own text gets the word, whatever YAML takes
+// it for, and its problem has a place and a hint.
+func TestValueThatReadsItsText(t *testing.T) {
+	for word, want := range map[string]string{"blue": "blue", "-1": "-1", "null": "null", "true": "true", `"7"`: "7"} {
+		var c struct {
+			Colour colour `yaml:"colour"`
+		}
+		d := config.New("x.yaml")
+		require.True(t, d.Decode([]byte("colour: "+word+"\n"), &c), word)
+		require.NoError(t, d.Err())
+		require.Equal(t, colour(want), c.Colour)
+	}
+	for word, want := range map[string]string{"red": "x.yaml:1: colour: red is not allowed", "[1]": "x.yaml:1: colour: must be one value"} {
+		var c struct {
+			Colour colour `yaml:"colour"`
+		}
+		d := config.New("x.yaml")
+		d.Decode([]byte("colour: "+word+"\n"), &c)
+		require.EqualError(t, d.Err(), want)
+		require.NotEmpty(t, fault.As(d.Err()).Hint)
+	}
+}

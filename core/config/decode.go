@@ -31,6 +31,12 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
 		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
 		return
+	}
+	if own, ok := textual(v); ok {
+		d.textual(n, own, path)
+		return
+	}
+	switch n.(type) {
 	case *ast.NullNode:
 		if v.Kind() != reflect.Struct { // a section may be empty
 			d.problem(n, path, "has no value", "give one, or remove the key to have the default")

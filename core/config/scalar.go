@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"fmt"
 	"math"
 	"reflect"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/merit-rl/merit/core/fault"
 )
 
 func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
@@ -47,6 +50,34 @@ func (d *decoder) scalar(n ast.Node, v reflect.Value, path string) {
 		d.mismatch(n, v, path, "a finite number")
 	default:
 		d.problem(n, path, "cannot be set in a file", "remove it")
+	}
+}
+
+// textual returns v if it reads its own text.
+func textual(v reflect.Value) (encoding.TextUnmarshaler, bool) {
+	if v.Kind() != reflect.String || !v.CanAddr() {
+		return nil, false
+	}
+	own, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
+	return own, ok
+}
+
+// textual has a value read the text of a scalar, whatever YAML takes it for: a
+// number, null or true are their own words.
+func (d *decoder) textual(n ast.Node, own encoding.TextUnmarshaler, path string) {
+	word, ok := text(n)
+	if _, scalar := n.(ast.ScalarNode); scalar && !ok && n.GetToken().Type != token.ImplicitNullType {
+		word, ok = n.GetToken().Value, true
+	}
+	if !ok {
+		d.problem(n, path, "must be one value", "write it behind the key, or remove the key to have the default")
+		return
+	}
+	err := own.UnmarshalText([]byte(word))
+	if f := fault.As(err); f != nil {
+		d.problem(n, path, f.What, f.Hint)
+	} else if err != nil {
+		d.problem(n, path, err.Error(), "")
 	}
 }
 

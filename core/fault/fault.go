@@ -24,6 +24,7 @@ const (
 	Storage Boundary = "storage" // run directories, checkpoints, disks
 	Model   Boundary = "model"   // language models and judges behind an API
 	CLI     Boundary = "cli"     // the command line itself
+	Server  Boundary = "server"  // requests to a server of rewards: who asks, and how much
 )
 
 // Kind is the way in which something failed.

@@ -10,8 +10,8 @@ import (
 // its value in the line.
 type Member struct{ KeyStart, KeyEnd, ValueStart, End int }
 
-// Members appends the fields of the object in line to dst. The line must be
-// valid JSON on one line and begin with '{'.
+// Members appends the fields of the object in line to dst. The line, which may
+// be several, must be valid JSON and begin with '{'.
 func Members(dst []Member, line []byte) []Member {
 	i := 1
 	for {
@@ -31,8 +31,31 @@ func Members(dst []Member, line []byte) []Member {
 	}
 }
 
+// Elements returns the spans of the elements of the array in text, in order, or
+// their number if there are more than most. The text must be valid JSON and
+// begin with '['.
+func Elements(text []byte, most int) (elements [][]byte, n int) {
+	for i := 1; ; n++ {
+		if i = skipSpace(text, i); text[i] == ',' {
+			i = skipSpace(text, i+1)
+		}
+		if text[i] == ']' {
+			break
+		}
+		end := skipValue(text, i)
+		if n < most {
+			elements = append(elements, text[i:end:end])
+		}
+		i = end
+	}
+	if n > most {
+		return nil, n
+	}
+	return elements, n
+}
+
 func skipSpace(b []byte, i int) int {
-	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' {
+	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n' {
 		i++
 	}
 	return i
@@ -65,10 +88,10 @@ func skipValue(b []byte, i int) int {
 		case '}', ']':
 			depth--
 			i++
-		case ',', ':', ' ', '\t', '\r':
+		case ',', ':', ' ', '\t', '\r', '\n':
 			i++ // only inside a nested value
 		default:
-			for i < len(b) && strings.IndexByte(",:]} \t\r", b[i]) < 0 {
+			for i < len(b) && strings.IndexByte(",:]} \t\r\n", b[i]) < 0 {
 				i++
 			}
 		}

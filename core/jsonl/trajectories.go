@@ -35,7 +35,13 @@ func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
 			return nil, err
 		}
 	}
-	t, err := rl.DecodeTrajectory(text, l.Number)
+	return Decode(text, l.Number)
+}
+
+// Decode is Reader.Trajectory for text from elsewhere: a JSON object on one
+// line, of the given number. The *fault.Error says no place.
+func Decode(text []byte, number int) (*rl.Trajectory, error) {
+	t, err := rl.DecodeTrajectory(text, number)
 	if err != nil {
 		return nil, invalid(`each line needs "messages": [{"role": …, "content": …}, …]`, "%v", err)
 	}

@@ -98,6 +98,14 @@ func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(don
 	})
 }
 
+// EvaluateUnit scores one unit of work, a trajectory or the members of one group,
+// in the goroutine of the caller: for those that have goroutines of their own.
+func (p *Pool) EvaluateUnit(ctx context.Context, members []*rl.Trajectory) []Evaluation {
+	out := make([]Evaluation, len(members))
+	p.score(ctx, members, out)
+	return out
+}
+
 // EvaluateAll scores trajectories that stand in no groups, such as those of a
 // file, and returns the evaluations in the same order. For rewards that
 // compare the members of a group, trajectories of the same non-empty Group are

@@ -57,7 +57,11 @@ type Info struct {
 	ABI          string       `json:"abi"`
 	StepIndexing StepIndexing `json:"step_index"`
 	Group        bool         `json:"group"` // compares the members of a group
-	GroundTruth  Use          `json:"-"`
+	// Function and With are what was chosen of a script: which of its functions
+	// scores, and its parameters, a JSON object.
+	Function    string          `json:"function,omitempty"`
+	With        json.RawMessage `json:"with,omitempty"`
+	GroundTruth Use             `json:"-"`
 	// InFlight is how many evaluations it can have under way at one time where
 	// it waits for another machine; 0 if it computes here.
 	InFlight int `json:"-"`

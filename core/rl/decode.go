@@ -14,10 +14,12 @@ import (
 // number in the file.
 func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	t := new(Trajectory)
-	if err := json.Unmarshal(text, t); err != nil {
+	if err := t.unmarshal(text); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) && wrong.Field != "" {
 			return nil, fmt.Errorf("%s must not be a %s", wrong.Field, wrong.Value)
+		} else if wrong != nil {
+			return nil, fmt.Errorf("not a trajectory: a %s, where an object should be", wrong.Value)
 		}
 		return nil, fmt.Errorf("not a trajectory: %w", err)
 	}

@@ -192,3 +192,20 @@ func BenchmarkHistory(b *testing.B) {
 		})
 	}
 }
+
+// FuzzContent: a content is decoded as encoding/json decodes a string, escapes,
+// bad UTF-8 and all.
+func FuzzContent(f *testing.F) {
+	for _, seed := range []string{`""`, `"a"`, `"\n\t\"\\\/\b\f\r"`, `"é\u00e9\ud83d\ude00\ud800"`, "\"\xff\"", `"\"`, `"a\x"`, `" "`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want string
+		if len(data) == 0 || data[0] != '"' || json.Unmarshal(data, &want) != nil {
+			return
+		}
+		var got rl.Content
+		require.NoError(t, json.Unmarshal(data, &got))
+		require.Equal(t, want, got.Text())
+	})
+}

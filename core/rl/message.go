@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Roles of a chat message. Other roles are legal and pass through unchanged.
@@ -87,11 +88,45 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 		return nil
 	case len(data) > 0 && data[0] == '"':
 		*c = Content{}
+		if text, ok := unquoted(data); ok {
+			c.text = text
+			return nil
+		}
 		return json.Unmarshal(data, &c.text)
 	case len(data) > 0 && data[0] == '[':
 		return c.unmarshalParts(data)
 	}
 	return fmt.Errorf("message content must be a string, null or a list of parts, not %.20s", data)
+}
+
+// unquoted is the text of a JSON string that is valid, as encoding/json has
+// found out before it asks: to check it again would take as long as all the
+// rest of decoding a conversation. It is false where encoding/json does more
+// than to copy: for \u and bytes that are not UTF-8.
+func unquoted(data []byte) (text string, ok bool) {
+	if len(data) < 2 || data[len(data)-1] != '"' || !utf8.Valid(data) {
+		return "", false
+	}
+	rest := data[1 : len(data)-1]
+	var b strings.Builder
+	b.Grow(len(rest))
+	for {
+		at := bytes.IndexByte(rest, '\\')
+		if at < 0 {
+			b.Write(rest)
+			return b.String(), true
+		}
+		if at+1 >= len(rest) {
+			return "", false
+		}
+		b.Write(rest[:at])
+		said := strings.IndexByte(`"\/bfnrt`, rest[at+1])
+		if said < 0 {
+			return "", false
+		}
+		b.WriteByte("\"\\/\b\f\n\r\t"[said])
+		rest = rest[at+2:]
+	}
 }
 
 func (c *Content) unmarshalParts(data []byte) error {

@@ -58,11 +58,13 @@ type Change struct {
 
 // Module identifies a reward module.
 type Module struct {
-	Name         string  `json:"name"`
-	Digest       string  `json:"digest"` // sha256:…
-	ABI          string  `json:"abi"`
-	StepIndexing string  `json:"step_index"`
-	Weight       float64 `json:"weight"`
+	Name         string          `json:"name"`
+	Digest       string          `json:"digest"` // sha256:…
+	ABI          string          `json:"abi"`
+	StepIndexing string          `json:"step_index"`
+	Function     string          `json:"function,omitempty"` // that was chosen of a script
+	With         json.RawMessage `json:"with,omitempty"`     // its parameters, a JSON object
+	Weight       float64         `json:"weight"`
 }
 
 // Plugin identifies a plug-in process.
@@ -106,6 +108,12 @@ func (m Manifest) session(iteration int, changes []Change) Session {
 	}
 }
 
+// same reports whether two rewards are one: its digest covers what was chosen
+// of a script.
+func (r Module) same(o Module) bool {
+	return r.Name == o.Name && r.Digest == o.Digest && r.ABI == o.ABI && r.StepIndexing == o.StepIndexing && r.Weight == o.Weight
+}
+
 // sameAs returns what of now differs from what the run began with; each
 // difference would change the run's bytes.
 func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
@@ -123,7 +131,7 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 		differs("the number of rewards", fmt.Sprint(len(m.Rewards)), fmt.Sprint(len(now.Rewards)))
 	} else {
 		for i, r := range m.Rewards {
-			if r != now.Rewards[i] {
+			if !r.same(now.Rewards[i]) {
 				differs("reward "+r.Name, fmt.Sprintf("%s × %g", r.Digest, r.Weight), fmt.Sprintf("%s × %g", now.Rewards[i].Digest, now.Rewards[i].Weight))
 			}
 		}

@@ -35,6 +35,16 @@ type Summary struct {
 // quoted is how many unscored trajectories an error names.
 const quoted = 3
 
+// Summarize describes results that are all there.
+func Summarize(results []Result) *Summary {
+	s := newSummary()
+	for _, r := range results {
+		s.add(r)
+	}
+	s.Skipped.First = []jsonl.BadLine{} // a list in JSON, too
+	return s
+}
+
 func newSummary() *Summary { return &Summary{counts: map[reward.Outcome]int{}} }
 
 func (s *Summary) add(r Result) {

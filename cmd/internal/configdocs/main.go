@@ -18,16 +18,17 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/serving"
 )
 
 const module = "github.com/merit-rl/merit/"
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE")
+	if len(os.Args) != 4 || configs[os.Args[3]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train or serve")
 		os.Exit(2)
 	}
-	text, err := generate(os.Args[1])
+	text, err := generate(os.Args[1], configs[os.Args[3]])
 	if err == nil {
 		err = os.WriteFile(os.Args[2], text, 0o644)
 	}
@@ -37,11 +38,14 @@ func main() {
 	}
 }
 
+// configs are the configurations that have a schema.
+var configs = map[string]reflect.Type{"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config]()}
+
 // generate returns the comments of every field of the configuration's structs,
 // as JSON: package.Type.Field → comment. Root is the folder of the module.
-func generate(root string) ([]byte, error) {
+func generate(root string, of reflect.Type) ([]byte, error) {
 	types := map[string]bool{}
-	collect(reflect.TypeFor[merit.Config](), types)
+	collect(of, types)
 	comments := map[string]string{}
 	for name := range types {
 		dot := strings.LastIndex(name, ".")

@@ -12,9 +12,11 @@ import (
 
 // Promise: the schema says what the comments in the source say now.
 func TestDocsAreUpToDate(t *testing.T) {
-	want, err := generate(testneeds.Root())
-	require.NoError(t, err)
-	got, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/merit/configdocs.json"))
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "run: go generate ./sdk/merit")
+	for name, file := range map[string]string{"train": "sdk/merit/configdocs.json", "serve": "sdk/merit/serving/configdocs.json"} {
+		want, err := generate(testneeds.Root(), configs[name])
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(testneeds.Root(), file))
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got), "run: go generate ./sdk/merit/...")
+	}
 }

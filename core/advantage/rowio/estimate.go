@@ -2,6 +2,7 @@ package rowio
 
 import (
 	"io"
+	"math"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
@@ -12,12 +13,18 @@ import (
 // results. Nothing is written before every row has its credit. The error is a
 // *fault.Error of the data, or that of out.
 func Estimate(cfg advantage.Config, name string, in io.Reader, out io.Writer) (advantage.Stats, error) {
+	return EstimateWithin(cfg, name, in, out, math.MaxInt64)
+}
+
+// EstimateWithin is Estimate that compares anchors in at most so many steps, as
+// advantage.EstimateWithin counts them; the error then wraps advantage.ErrWork.
+func EstimateWithin(cfg advantage.Config, name string, in io.Reader, out io.Writer, most int64) (advantage.Stats, error) {
 	table, err := Read(name, in)
 	if err != nil {
 		return advantage.Stats{}, err
 	}
 	var result advantage.Result
-	if err := advantage.Estimate(cfg, &table.Rows, &result); err != nil {
+	if err := advantage.EstimateWithin(cfg, &table.Rows, &result, most); err != nil {
 		return advantage.Stats{}, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "no advantages", Err: table.Explain(err),
 			Hint: "correct the rows, or choose another estimator",

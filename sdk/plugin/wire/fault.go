@@ -17,6 +17,7 @@ const (
 var boundaries = map[fault.Boundary]bool{
 	fault.Config: true, fault.Data: true, fault.Sandbox: true, fault.Plugin: true,
 	fault.Learner: true, fault.Storage: true, fault.Model: true, fault.CLI: true,
+	fault.Server: true,
 }
 
 var kinds = map[fault.Kind]bool{

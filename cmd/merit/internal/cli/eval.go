@@ -25,6 +25,7 @@ import (
 type evalOptions struct {
 	host     *console.Host
 	reward   string
+	with     string
 	data     string
 	out      string
 	columns  []string
@@ -58,7 +59,8 @@ do not change the exit code.`,
 		RunE: o.run,
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py file, or the folder of a reward")
+	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
+	rewards.WithFlag(cmd, &o.with)
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz; - is stdout; none if omitted")
 	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as ground_truth, from another column (repeatable)")
@@ -83,7 +85,11 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	progress := new(evalProgress)
 	ctx := cmd.Context()
 	o.sandbox.Workers = o.parallel
-	judges, err := rewards.Load(ctx, o.host, o.sandbox, o.reward, merit.WithProgress(progress))
+	named, err := rewards.Name(o.reward, o.with)
+	if err != nil {
+		return err
+	}
+	judges, err := rewards.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
 	if err != nil {
 		return err
 	}

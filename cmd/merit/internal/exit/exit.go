@@ -58,6 +58,7 @@ var boundaries = map[fault.Boundary]Code{
 	fault.Learner: Learner,
 	fault.Storage: Storage,
 	fault.Model:   Model,
+	fault.Server:  Data,
 }
 
 // Of returns the code of err: OK for nil, by kind and boundary for the

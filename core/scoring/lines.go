@@ -1,0 +1,67 @@
+package scoring
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+)
+
+// lines reads lines of at most most bytes. One that is longer is passed over
+// and reported, and the next one is read as usual.
+type lines struct {
+	in     *bufio.Reader
+	most   int
+	number int
+}
+
+func newLines(in io.Reader, most int) *lines {
+	return &lines{in: bufio.NewReaderSize(in, 1<<18), most: most}
+}
+
+// next returns the next line that is not blank, with a text of its own. Bad
+// says what is wrong with the line, err that there is none: io.EOF, or the
+// reader's. Half a line before such an error is not one.
+func (l *lines) next() (line jsonl.Line, bad, err error) {
+	for {
+		text, length, err := l.read()
+		if err != nil && !(errors.Is(err, io.EOF) && length > 0) {
+			return jsonl.Line{}, nil, err
+		}
+		l.number++
+		if length > l.most {
+			return jsonl.Line{Number: l.number}, &fault.Error{
+				Boundary: fault.Data, Kind: fault.Exhausted,
+				What: fmt.Sprintf("the line has %d bytes, more than %d", length, l.most),
+				Hint: "send shorter conversations, or ask the operator for a larger limit",
+			}, nil
+		}
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			return jsonl.Line{Number: l.number, Text: text}, nil, nil
+		}
+	}
+}
+
+// read returns the bytes up to a line break, and how many there are if they are
+// too many to be kept.
+func (l *lines) read() (text []byte, length int, err error) {
+	for {
+		part, err := l.in.ReadSlice('\n')
+		length += len(part)
+		if length <= l.most+1 {
+			text = append(text, part...)
+		} else {
+			text = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if err == nil {
+				length-- // the line break
+			}
+			return text, length, err
+		}
+	}
+}

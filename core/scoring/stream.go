@@ -1,0 +1,246 @@
+package scoring
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Stream scores trajectories while they come, such as those of a connection. A
+// result goes out as soon as those before it have: whoever sends one line may
+// wait for its result before the next. Where more is at hand, lines are decoded
+// and evaluated side by side, inside a window that bounds memory.
+//
+// A group reward gets whole groups: members come one after the other, so that
+// a group ends with the first line of another or with the input.
+type Stream struct {
+	Pool     *reward.Pool
+	Group    bool // the reward compares the members of a group
+	Parallel int  // goroutines that decode and evaluate, at least 1
+	Window   int  // lines that are read and not answered, at least 1
+	// Bytes bounds the text of these lines. It is at least twice MaxLine: an open
+	// group may take what one more line leaves.
+	Bytes    int64
+	MaxLine  int // of one line, in bytes
+	MaxGroup int // members of a group, less than Window
+	// Admit, if set, waits until a unit of work may begin: a trajectory or a whole
+	// group. Release is called when it has its results.
+	Admit func(ctx context.Context) (release func(), err error)
+	// Interrupt, if set, ends a Read of the input that is under way.
+	Interrupt func()
+}
+
+// Sink takes what becomes of a stream's lines, in their order.
+type Sink interface {
+	// Result takes the result of a line as JSON without a line break.
+	Result(r *Result, text []byte) error
+	// Bad takes what is wrong with a line that has no result.
+	Bad(line int, err error) error
+	// Flush is called where the other side may be waiting for what it got.
+	Flush() error
+}
+
+// Do scores the lines of in until its end. The error is of in, of out or of
+// ctx; lines that were read before an error of in have their results all the
+// same. It returns when every goroutine has ended.
+func (s *Stream) Do(ctx context.Context, in io.Reader, out Sink) (*Summary, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &pipeline{
+		Stream: s, ctx: ctx, bytes: semaphore.NewWeighted(s.Bytes),
+		work: make(chan func()), order: make(chan *slot, s.Window), summary: newSummary(),
+	}
+	var producers, workers sync.WaitGroup
+	for range max(s.Parallel, 1) {
+		workers.Go(func() {
+			for f := range p.work {
+				f()
+			}
+		})
+	}
+	var readErr error
+	if s.Group {
+		p.members = make(chan *slot, s.Window)
+		producers.Go(p.group)
+	}
+	producers.Go(func() {
+		readErr = p.read(in)
+		p.broken = readErr != nil
+		close(p.order)
+		if p.members != nil {
+			close(p.members)
+		}
+	})
+	go func() {
+		producers.Wait()
+		close(p.work)
+	}()
+	err := p.write(out)
+	if err != nil {
+		cancel(err)
+		if s.Interrupt != nil {
+			s.Interrupt()
+		}
+		for range p.order {
+		}
+	}
+	producers.Wait()
+	workers.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return p.summary, errors.Join(err, readErr)
+}
+
+// slot is a line on its way.
+type slot struct {
+	number int
+	size   int64
+	text   []byte
+	t      *rl.Trajectory
+	bad    error
+	result Result
+	out    []byte        // result as JSON
+	read   chan struct{} // closed when t or bad is there; nil unless the reward compares groups
+	done   chan struct{} // closed when out or bad is there
+}
+
+// pipeline is one call of Stream.Do.
+type pipeline struct {
+	*Stream
+	ctx     context.Context
+	bytes   *semaphore.Weighted
+	work    chan func()
+	order   chan *slot // as read: to the writer
+	members chan *slot // as read: to the one who puts groups together
+	broken  bool       // the input ended with an error; set before members is closed
+	summary *Summary
+}
+
+// read gives lines to those that work on them.
+func (p *pipeline) read(in io.Reader) error {
+	from := newLines(in, p.MaxLine)
+	for {
+		line, bad, err := from.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		x := &slot{number: line.Number, text: line.Text, size: int64(len(line.Text)), bad: bad, done: make(chan struct{})}
+		if p.bytes.Acquire(p.ctx, x.size) != nil {
+			return nil // whoever ended ctx says why
+		}
+		work := p.single(x)
+		if p.members != nil {
+			x.read = make(chan struct{})
+			work = p.decoding(x)
+			if !send(p.ctx, p.members, x) {
+				return nil
+			}
+		}
+		if !send(p.ctx, p.order, x) || !send(p.ctx, p.work, work) {
+			return nil
+		}
+	}
+}
+
+func send[T any](ctx context.Context, to chan<- T, x T) bool {
+	select {
+	case to <- x:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *pipeline) decode(x *slot) {
+	if x.bad == nil {
+		x.t, x.bad = jsonl.Decode(x.text, x.number)
+	}
+	x.text = nil
+}
+
+func (p *pipeline) decoding(x *slot) func() {
+	return func() {
+		p.decode(x)
+		close(x.read)
+	}
+}
+
+func (p *pipeline) single(x *slot) func() {
+	return func() {
+		if p.decode(x); x.bad != nil {
+			close(x.done)
+			return
+		}
+		p.evaluate([]*slot{x})
+	}
+}
+
+// evaluate scores one unit of work. If ctx ends, nothing is said about it.
+func (p *pipeline) evaluate(unit []*slot) {
+	defer func() {
+		for _, x := range unit {
+			close(x.done)
+		}
+	}()
+	if p.Admit != nil {
+		release, err := p.Admit(p.ctx)
+		if err != nil {
+			for _, x := range unit {
+				x.bad = err
+			}
+			return
+		}
+		defer release()
+	}
+	members := make([]*rl.Trajectory, len(unit))
+	for i, x := range unit {
+		members[i] = x.t
+	}
+	evaluations := p.Pool.EvaluateUnit(p.ctx, members)
+	for i, x := range unit {
+		x.result = NewResult(x.t, align.Check(x.t, evaluations[i], p.Pool.StepIndexing()))
+		if x.out, x.bad = json.Marshal(&x.result); x.bad != nil {
+			x.bad = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Internal, What: "the result is no JSON", Err: x.bad}
+		}
+		x.t = nil
+	}
+}
+
+// Writes are put together for this long while others come.
+const together = time.Millisecond
+
+// write gives results out in the order of their lines.
+func (p *pipeline) write(out Sink) error {
+	w := writer{Sink: out, ctx: p.ctx, timer: time.NewTimer(time.Hour)}
+	defer w.timer.Stop()
+	for {
+		x, more, err := wait(&w, p.order)
+		if err != nil || !more {
+			return errors.Join(err, w.flush())
+		}
+		if _, _, err := wait(&w, x.done); err != nil {
+			return err
+		}
+		if err := p.ctx.Err(); err != nil {
+			return context.Cause(p.ctx)
+		}
+		if err := w.put(x, p.summary); err != nil {
+			return err
+		}
+		p.bytes.Release(x.size)
+	}
+}
