@@ -186,7 +186,7 @@ func TestHostileScriptsAreRefused(t *testing.T) {
 		c.Workers, c.Fuel, c.StartFuel, c.CacheDir = 1, 50_000_000, 1_000_000_000, cacheDir(t)
 	})
 	forged := func(addresses string) string {
-		return "import marshal, os\nos.write(1, marshal.dumps(('', [" + addresses + "], False, False, False, ['messages'], {}), 2))\nos._exit(0)\n"
+		return "import marshal, os\nos.write(1, marshal.dumps(('', [" + addresses + "], False, False, False, ['messages'], {}, {}), 2))\nos._exit(0)\n"
 	}
 	for name, c := range map[string]struct{ file, text string }{
 		"endless":            {"a.py", "while True: pass\n"},

@@ -8,7 +8,6 @@ import (
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
-	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
 // Inspection is what can be said of a reward without running it, by the code
@@ -63,7 +62,11 @@ type Sizes struct {
 // Inspect looks at the reward in a file or folder without running it. The
 // error says that it cannot be read; what is wrong with it stands in Problems.
 func Inspect(path string, limits Limits) (*Inspection, error) {
-	s, err := source.File(path, languages(), limits.sizes())
+	ref, err := ParseReference(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ref.source(limits.sizes())
 	if err != nil {
 		return nil, err
 	}

@@ -50,13 +50,14 @@ func (r *Runtime) Config() Config { return r.config }
 func (r *Runtime) Wall() (inForce, missing []string) { return r.backend.Wall() }
 
 // LoadFile loads the reward at path, under its file name without extension: a
-// module, a script, or a folder with a script called reward.
+// module, a script, or a folder with a script called reward. Of a script with
+// several rewards path may name one, as ParseReference reads it.
 func (r *Runtime) LoadFile(ctx context.Context, path string) (*Module, error) {
-	s, err := source.File(path, languages(), r.config.sizes())
+	ref, err := ParseReference(path)
 	if err != nil {
 		return nil, err
 	}
-	return r.load(ctx, s)
+	return r.LoadReference(ctx, ref)
 }
 
 // Load checks, meters and compiles a module, and runs it on a built-in

@@ -8,7 +8,9 @@ package interpreter
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -84,10 +86,38 @@ func (m *Missing) Error() string { return m.Err.Error() }
 // Unwrap returns Err.
 func (m *Missing) Unwrap() error { return m.Err }
 
-// Load reads i from a folder and checks its digest. The error is a
-// *fault.Error over a *Missing.
+// Shipped is where interpreters lie that came with the program, as in a Python
+// wheel: share/merit/interpreters, beside the folder bin of the program; "" if
+// the program does not know where it is.
+func Shipped() string {
+	program, err := os.Executable()
+	if err == nil {
+		program, err = filepath.EvalSymlinks(program)
+	}
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(filepath.Dir(program)), "share", "merit", "interpreters")
+}
+
+// Where is the file that Load reads: that of i in a folder, or else the one
+// that was shipped.
+func (i Interpreter) Where(folder string) string {
+	path := i.Path(folder)
+	if shipped := Shipped(); shipped != "" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(i.Path(shipped)); err == nil {
+				return i.Path(shipped)
+			}
+		}
+	}
+	return path
+}
+
+// Load reads i from a folder, or else from where it was shipped, and checks its
+// digest. The error is a *fault.Error over a *Missing.
 func (i Interpreter) Load(folder string) ([]byte, error) {
-	wasm, err := os.ReadFile(i.Path(folder))
+	wasm, err := os.ReadFile(i.Where(folder))
 	if err == nil && digest(wasm) != i.Digest {
 		err = fmt.Errorf("its digest is %s, not %s", digest(wasm), i.Digest)
 	}
@@ -100,9 +130,9 @@ func (i Interpreter) Load(folder string) ([]byte, error) {
 	return wasm, nil
 }
 
-// Installed reports whether a folder has i.
+// Installed reports whether a folder has i, or it was shipped.
 func (i Interpreter) Installed(folder string) bool {
-	_, err := os.Stat(i.Path(folder))
+	_, err := os.Stat(i.Where(folder))
 	return err == nil
 }
 

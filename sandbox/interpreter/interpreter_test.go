@@ -2,6 +2,7 @@ package interpreter_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -37,5 +38,43 @@ func TestInstalled(t *testing.T) {
 		info, err := os.Stat(path)
 		require.NoError(t, err)
 		require.Zero(t, info.Mode().Perm()&0o077, "others may not touch it")
+	}
+}
+
+// Promise: a program finds the interpreters that were shipped beside it, as in a
+// Python wheel, where its user has installed none.
+func TestShipped(t *testing.T) {
+	const told = "MERIT_TEST_SHIPPED"
+	js := interpreter.JavaScript()
+	if folder := os.Getenv(told); folder != "" { // the copy below
+		require.True(t, js.Installed(folder))
+		_, err := js.Load(folder)
+		require.NoError(t, err)
+		require.Equal(t, interpreter.Shipped(), filepath.Dir(js.Where(folder)))
+		_, err = interpreter.Python().Load(folder)
+		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Missing), "nobody shipped it")
+		return
+	}
+	installed := testneeds.File(t, "run: merit js install", js.Path(interpreter.Folder()))
+	prefix := t.TempDir()
+	program := filepath.Join(prefix, "bin", "program")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for from, to := range map[string]string{
+		self:      program,
+		installed: js.Path(filepath.Join(prefix, "share", "merit", "interpreters")),
+	} {
+		data, err := os.ReadFile(from)
+		require.NoError(t, err)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o700))
+		require.NoError(t, os.WriteFile(to, data, 0o700))
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(program, link))
+	for _, start := range []string{program, link} {
+		cmd := exec.Command(start, "-test.run", "^TestShipped$")
+		cmd.Env = append(os.Environ(), told+"="+t.TempDir())
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
 	}
 }

@@ -14,17 +14,33 @@ function show(value) {
   }
 }
 
-export function boot(module) {
-  const group = module.rewardGroup;
-  const one = module.default ?? module.reward;
+export function boot(module, name, parameters) {
+  const group = name ? (name === "rewardGroup" ? chosen(module, name) : undefined) : module.rewardGroup;
+  const one = name ? chosen(module, name) : (module.default ?? module.reward);
   if (typeof (group ?? one) !== "function") {
-    throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)");
+    throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)" + several(module));
   }
   const about = warm(module);
+  const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
     hello: JSON.stringify({ group: Boolean(group), about }),
-    serve: (request) => answer(group ? group : (members) => [one(members[0])], request),
+    serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
   };
+}
+
+// chosen is the export that whoever runs the module has named.
+function chosen(module, name) {
+  if (typeof module[name] === "function") return module[name];
+  if (module[name] !== undefined) throw new Error(`the module exports ${name}, which is no function`);
+  const names = functions(module);
+  throw new Error(`the module exports no function ${name}; ` + (names.length ? `it has ${names.join(", ")}` : "it has none"));
+}
+
+const functions = (module) => Object.keys(module).filter((name) => typeof module[name] === "function" && name !== "warmUp");
+
+function several(module) {
+  const names = functions(module);
+  return names.length ? `; or choose one of ${names.join(", ")}, as in reward.js:${names[0]}` : "";
 }
 
 // warm runs the module's own warm-up, and returns what the module says about

@@ -53,15 +53,20 @@ func (c *Config) problems(environment, reward bool) []error {
 func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)
+		ref, err := r.Reference()
 		if r.Judge != nil {
 			p = under(p, at+".judge", r.Judge.Validate())
 			p.Check(r.Module == "", at+".module", r.Module, "a reward is a module or a judge: make two of it")
+			p.Check(len(r.With) == 0, at+".with", "parameters for a judge", "they are for scripts: what a judge is told stands in judge")
 		} else if r.Module == "" {
 			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py, or a judge in its place")
-		} else if info, err := os.Stat(r.Module); err != nil {
-			p.Missing(at+".module", fmt.Sprintf("there is no file %s", r.Module), "build the reward, or correct the path")
-		} else if info.IsDir() && !sandbox.IsScript(r.Module) {
-			p.Invalid(at+".module", r.Module+" is a folder", "build the reward and name the .wasm file; for a script, name its folder")
+		} else if err != nil {
+			f := fault.As(err)
+			p.Invalid(at+".module", f.Error(), f.Hint)
+		} else if info, err := os.Stat(ref.Path); err != nil {
+			p.Missing(at+".module", fmt.Sprintf("there is no file %s", ref.Path), "build the reward, or correct the path")
+		} else if info.IsDir() && !sandbox.IsScript(ref.Path) {
+			p.Invalid(at+".module", ref.Path+" is a folder", "build the reward and name the .wasm file; for a script, name its folder")
 		}
 		if math.IsNaN(r.Weight) || math.IsInf(r.Weight, 0) {
 			p.Invalid(at+".weight", fmt.Sprintf("%v is not finite", r.Weight), "use a number; 1 is the default")

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
@@ -76,14 +77,33 @@ type Environment struct {
 // Reward is one part of the reward: a module or a judge.
 type Reward struct {
 	// Module is the path of a WASM file, of a script, or of a script's folder,
-	// relative to the configuration file.
+	// relative to the configuration file. Of a script with several rewards it
+	// names one behind a colon: reward.py:score.
 	Module string `yaml:"module,omitempty" json:"module,omitempty"`
+	// With are parameters of a script: keyword arguments in Python, the second
+	// argument in JavaScript. They win over columns of the same name.
+	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
 	// Judge is a language model that scores in the place of a module.
 	Judge *judging.Config `yaml:"judge,omitempty" json:"judge,omitempty"`
 	// Weight multiplies the score and step rewards.
 	Weight float64 `yaml:"weight" json:"weight"`
 	// Name stands in metrics and reasons; empty means the module's own.
 	Name string `yaml:"name" json:"name"`
+}
+
+// Reference says which reward of which file it is; it is for modules only.
+func (r Reward) Reference() (sandbox.Reference, error) {
+	ref, err := sandbox.ParseReference(r.Module)
+	if err != nil || len(r.With) == 0 {
+		return ref, err
+	}
+	if ref.With, err = json.Marshal(r.With); err != nil {
+		return ref, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, What: "the parameters (with) cannot be written as JSON", Err: err,
+			Hint: "use texts, finite numbers, true, false, null, lists and maps",
+		}
+	}
+	return ref, nil
 }
 
 // SetDefaults is called for each element of a list before it is read.

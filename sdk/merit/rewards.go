@@ -78,7 +78,7 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 		if part.Judge != nil {
 			scorer, err = r.openJudge(fmt.Sprintf("rewards[%d].judge", i), *part.Judge)
 		} else {
-			scorer, err = r.loadModule(ctx, part.Module)
+			scorer, err = r.loadModule(ctx, part)
 		}
 		if err != nil {
 			problems = append(problems, err)
@@ -89,11 +89,15 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 	return errors.Join(problems...)
 }
 
-func (r *Rewards) loadModule(ctx context.Context, path string) (reward.Scorer, error) {
-	m, err := r.runtime.LoadFile(ctx, path)
+func (r *Rewards) loadModule(ctx context.Context, part Reward) (reward.Scorer, error) {
+	ref, err := part.Reference()
+	if err != nil {
+		return nil, err
+	}
+	m, err := r.runtime.LoadReference(ctx, ref)
 	if err != nil {
 		if f := fault.As(err); f != nil && f.Kind == fault.Refused && r.options.refused != nil {
-			err = r.options.refused(path, err)
+			err = r.options.refused(ref.Path, err)
 		}
 		return nil, err
 	}

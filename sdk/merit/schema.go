@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-//go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json
+//go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json train
 
 // configDocs is what the source says of each key.
 //

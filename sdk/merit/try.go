@@ -35,7 +35,10 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 	environment := s.tryEnvironment(ctx, &o)
 	var there []Reward
 	for _, r := range cfg.Rewards {
-		_, err := os.Stat(r.Module)
+		ref, err := r.Reference()
+		if err == nil {
+			_, err = os.Stat(ref.Path)
+		}
 		if r.Judge == nil && err == nil || r.Judge != nil && len(r.Judge.Validate()) == 0 {
 			there = append(there, r)
 		}

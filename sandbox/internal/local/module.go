@@ -43,6 +43,7 @@ func (b *Backend) newModule(s source.Source) *Module {
 		return m
 	}
 	language := s.Script.Language
+	m.info.Function, m.info.With = s.Script.Function, s.Script.With
 	m.script, m.bytes = true, b.interpreter(language.Interpreter())
 	m.profile, m.process = language.Open(s.Script)
 	return m

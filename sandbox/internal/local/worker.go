@@ -34,6 +34,9 @@ func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 		i.Close()
 		return nil, err
 	}
+	if r, ok := w.session.(profile.Restored); ok && m.isolation() != Shared {
+		r.Restored()
+	}
 	return w, nil
 }
 

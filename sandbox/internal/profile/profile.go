@@ -55,6 +55,12 @@ type Session interface {
 	Lasting() bool
 }
 
+// Restored is a session that is told when its state is that in which every
+// evaluation to come begins, whatever those before it have written.
+type Restored interface {
+	Restored()
+}
+
 // Describer is a session whose module says what it is only once it runs: a
 // script.
 type Describer interface {

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -138,7 +137,12 @@ func (m *Module) slack() int {
 // encoder returns what writes the input of evaluations.
 func (m *Module) encoder() profile.Encoder {
 	if m.profile == nil {
-		return func(members []*rl.Trajectory) ([]byte, error) { return json.Marshal(members) }
+		var buf []byte
+		return func(members []*rl.Trajectory) (_ []byte, err error) {
+			input, err := wire.AppendMembers(buf[:0], members)
+			buf = input
+			return input, err
+		}
 	}
 	return m.profile.Encoder(m.fleet.options.Limits)
 }

@@ -93,7 +93,7 @@ func message(s source.Source) wire.Module {
 	if s.Script == nil {
 		return wire.Module{Name: s.Name, Wasm: slices.Clone(s.Wasm)}
 	}
-	m := wire.Module{Name: s.Name, Language: s.Script.Language.Extension(), Entry: s.Script.Entry}
+	m := wire.Module{Name: s.Name, Language: s.Script.Language.Extension(), Entry: s.Script.Entry, Function: s.Script.Function, With: s.Script.With}
 	for _, name := range slices.Sorted(maps.Keys(s.Script.Files)) {
 		m.Files = append(m.Files, wire.File{Name: name, Data: s.Script.Files[name]})
 	}
@@ -156,6 +156,9 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 	}
 	m.manifest, m.fresh = said.Manifest, said.Fresh
 	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
+	if s.Script != nil {
+		m.info.Function, m.info.With = s.Script.Function, s.Script.With
+	}
 	if said.Manifest.Name != "" {
 		m.info.Name = said.Manifest.Name
 	}

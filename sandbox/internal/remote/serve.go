@@ -11,7 +11,6 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/internal/wall"
@@ -181,6 +180,7 @@ func (s *server) source(m wire.Module) (source.Source, error) {
 		return source.Source{}, wire.ErrMessage
 	}
 	script := &source.Script{Language: l, Name: m.Name, Entry: m.Entry, Files: map[string][]byte{}}
+	script.Function, script.With = m.Function, slices.Clone(m.With)
 	for _, f := range m.Files {
 		script.Files[f.Name] = slices.Clone(f.Data)
 	}
@@ -199,8 +199,8 @@ func (s *server) evaluate(q question) error {
 	}
 	members, input := s.request.Members, s.request.Input
 	if !m.Detached() {
-		var whole []*rl.Trajectory
-		if err := json.Unmarshal(input, &whole); err != nil || len(whole) != len(members) {
+		whole, err := wire.ParseMembers(input)
+		if err != nil || len(whole) != len(members) {
 			return wire.ErrMessage
 		}
 		members, input = whole, nil

@@ -15,13 +15,14 @@ type Script struct {
 	Name     string
 	Entry    string            // a key of Files
 	Files    map[string][]byte // by slash-separated path
+	Choice
 }
 
-// Digest covers every file, those that Merit runs with the script, and the
-// interpreter.
+// Digest covers every file, those that Merit runs with the script, the
+// interpreter, and what was chosen.
 func (s *Script) Digest() string {
 	h := sha256.New()
-	fmt.Fprintln(h, "merit script 2", s.Language.Interpreter().Digest, s.Entry)
+	fmt.Fprintf(h, "merit script 3 %s %q %q %q\n", s.Language.Interpreter().Digest, s.Entry, s.Function, s.With)
 	for _, files := range []map[string][]byte{s.Language.Brings(), s.Files} {
 		fmt.Fprintln(h, len(files))
 		for _, name := range slices.Sorted(maps.Keys(files)) {

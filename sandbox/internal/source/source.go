@@ -31,14 +31,22 @@ func Module(name string, wasm []byte) Source {
 type Sizes struct{ Module, Script int64 }
 
 // File reads the reward at path: a module, a script in one of the languages, or
-// a folder with a script called reward.
-func File(path string, languages Languages, most Sizes) (Source, error) {
+// a folder with a script called reward. Only a script can be chosen from.
+func File(path string, choice Choice, languages Languages, most Sizes) (Source, error) {
+	var err error
+	if choice.With, err = canonical(path, choice.With); err != nil {
+		return Source{}, err
+	}
 	if l := languages.Of(path); l != nil {
 		s, err := readScript(l, path, most.Script)
 		if err != nil {
 			return Source{}, err
 		}
+		s.Choice = choice
 		return Source{Name: s.Name, Digest: s.Digest(), Script: s}, nil
+	}
+	if err := choice.ofModule(path); err != nil {
+		return Source{}, err
 	}
 	wasm, err := readModule(path, most.Module)
 	if err != nil {

@@ -9,6 +9,8 @@ type Module struct {
 	Name            string
 	Wasm            []byte
 	Language, Entry string // of a script, else empty
+	Function        string // that was chosen of a script, or empty
+	With            []byte // its parameters as JSON, or empty
 	Files           []File
 }
 
@@ -21,7 +23,8 @@ type File struct {
 // AppendModule appends the payload of Load.
 func AppendModule(b []byte, m Module) []byte {
 	b = appendText(appendText(appendU32(b, m.Number), m.Name), m.Wasm)
-	b = appendU32(appendText(appendText(b, m.Language), m.Entry), len(m.Files))
+	b = appendText(appendText(appendText(appendText(b, m.Language), m.Entry), m.Function), m.With)
+	b = appendU32(b, len(m.Files))
 	for _, f := range m.Files {
 		b = appendText(appendText(b, f.Name), f.Data)
 	}
@@ -31,7 +34,7 @@ func AppendModule(b []byte, m Module) []byte {
 // ParseModule reads the payload of Load; what it returns shares its memory.
 func ParseModule(payload []byte) (Module, error) {
 	r := reader{rest: payload}
-	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes(), Language: r.text(), Entry: r.text()}
+	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes(), Language: r.text(), Entry: r.text(), Function: r.text(), With: r.bytes()}
 	for range r.count(8) {
 		m.Files = append(m.Files, File{Name: r.text(), Data: r.bytes()})
 	}
@@ -51,7 +54,7 @@ func ParseNumber(payload []byte) (int, error) {
 // Request asks for the evaluation of some trajectories. Input is what the
 // guest will read, encoded once by the host; beside it a worker only needs to
 // know which messages are the assistant's, to check steps. A script says in its
-// own process what it wants to read: for it, Input is the JSON of the members.
+// own process what it wants to read: for it, Input is what AppendMembers writes.
 type Request struct {
 	Module  int
 	Input   []byte

@@ -2,8 +2,10 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,7 +45,7 @@ func TestRoundTrips(t *testing.T) {
 		require.Len(t, q.Members, 3)
 		require.Equal(t, "input", string(q.Input))
 	}
-	want := wire.Module{Number: 3, Name: "n", Wasm: []byte("w"), Language: ".py", Entry: "e", Files: []wire.File{{Name: "e", Data: []byte("pass")}, {Name: "f", Data: []byte{}}}}
+	want := wire.Module{Number: 3, Name: "n", Wasm: []byte("w"), Language: ".py", Entry: "e", Function: "f", With: []byte("{}"), Files: []wire.File{{Name: "e", Data: []byte("pass")}, {Name: "f", Data: []byte{}}}}
 	m, err := wire.ParseModule(wire.AppendModule(nil, want))
 	require.NoError(t, err)
 	require.Equal(t, want, m)
@@ -52,6 +54,55 @@ func TestRoundTrips(t *testing.T) {
 	f, _, err := wire.Read(bytes.NewReader(frame), nil, 7)
 	require.NoError(t, err)
 	require.Equal(t, wire.Frame{Kind: wire.Result, Seq: 9, Payload: []byte("payload")}, f)
+}
+
+// whole are trajectories with contents of every kind.
+func whole() []*rl.Trajectory {
+	long := strings.Repeat("é \"\n\x00", 40)
+	var parts, none rl.Content
+	_ = parts.UnmarshalJSON([]byte(`[{"type":"text","text":"` + strings.Repeat("a", 100) + `"}]`))
+	_ = none.UnmarshalJSON([]byte("null"))
+	return []*rl.Trajectory{
+		{ID: "a", GroundTruth: []byte(`"4"`), Messages: []rl.Message{{Role: "user", Content: rl.Text(long)}, {Role: "x", Content: parts}, {Role: "y", Content: none}, {Role: "z", Content: rl.Text("short"), Name: "n"}}},
+		{ID: "b"},
+		{ID: "c", Messages: []rl.Message{{Role: "assistant", Content: rl.Text(long + "!"), ToolCalls: []rl.ToolCall{{ID: "1", Function: rl.FunctionCall{Name: "f", Arguments: long}}}}}},
+	}
+}
+
+// Promise: whole trajectories are read as they were written, and are not
+// changed by it.
+func TestMembersRoundTrip(t *testing.T) {
+	members := whole()
+	b, err := wire.AppendMembers(nil, members)
+	require.NoError(t, err)
+	require.Equal(t, whole(), members)
+	got, err := wire.ParseMembers(b)
+	require.NoError(t, err)
+	require.Equal(t, members, got)
+	for n := range b {
+		_, err := wire.ParseMembers(b[:n])
+		require.ErrorIs(t, err, wire.ErrMessage)
+	}
+}
+
+// FuzzMembers: bytes from a host are refused or read as trajectories that can
+// be written again.
+func FuzzMembers(f *testing.F) {
+	seed, _ := wire.AppendMembers(nil, whole())
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		members, err := wire.ParseMembers(b)
+		if err != nil {
+			return
+		}
+		again, err := wire.AppendMembers(nil, members)
+		require.NoError(t, err)
+		same, err := wire.ParseMembers(again)
+		require.NoError(t, err)
+		want, _ := json.Marshal(members)
+		got, _ := json.Marshal(same)
+		require.Equal(t, string(want), string(got))
+	})
 }
 
 // Promise: a frame that is too long, cut or foreign is an error, and a length

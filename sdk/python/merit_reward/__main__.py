@@ -1,4 +1,4 @@
-"""Scores trajectories natively, without a sandbox: ``python -m merit_reward reward.py data.jsonl``.
+"""Scores trajectories natively, without a sandbox: ``python -m merit_reward reward.py[:function] data.jsonl [with]``.
 
 One line of JSON for each line of the data; consecutive lines with the same
 ``group`` make a group. For the author's own tests: nothing here is metered,
@@ -15,20 +15,33 @@ import sys
 from . import runner, shims
 
 
-def main(path: str, data: str) -> None:
+def main(reference: str, data: str, given: str = "{}") -> None:
+    out, sys.stdout = sys.stdout, sys.stderr  # what the reward prints is its log
     shims.install()
+    path, _, function = reference.rpartition(":") if ".py:" in reference else (reference, "", "")
     sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
     module = runner.load(path, os.path.splitext(os.path.basename(path))[0])
-    reward = runner.find(module)
+    reward = runner.find(module, function, json.loads(given))
     runner.prepare(module)
     with open(data, encoding="utf-8") as f:
         rows = [json.loads(line) for line in f if line.strip()]
     count = itertools.count()
     for _, members in itertools.groupby(rows, lambda r: r.get("group") or next(count)):
-        rollouts = [runner.rollout(m) for m in members]
+        rollouts = [runner.rollout(_columns(m)) for m in members]
         for batch in [rollouts] if reward.group else [[r] for r in rollouts]:
             for r, result in zip(batch, score(reward, batch)):
-                print(json.dumps({"id": r.id, **result}, sort_keys=True))
+                print(json.dumps({"id": r.id, **result}, sort_keys=True), file=out)
+
+
+KNOWN = frozenset(
+    "id group task seed messages ground_truth metadata steps stop_reason bootstrap error outcome evaluation reward_notes".split()
+)
+
+
+def _columns(row: "dict") -> "dict":
+    """The row with the columns that Merit does not know in its metadata."""
+    metadata = {**(row.get("metadata") or {}), **{k: v for k, v in row.items() if k not in KNOWN}}
+    return {**{k: v for k, v in row.items() if k in KNOWN}, "metadata": metadata}
 
 
 def score(reward: runner.Reward, members: "list[runner.Rollout]") -> "list[dict]":
@@ -40,6 +53,6 @@ def score(reward: runner.Reward, members: "list[runner.Rollout]") -> "list[dict]
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python -m merit_reward REWARD.py TRAJECTORIES.jsonl")
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: python -m merit_reward REWARD.py[:FUNCTION] TRAJECTORIES.jsonl [PARAMETERS]")
     main(*sys.argv[1:])

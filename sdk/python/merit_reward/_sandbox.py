@@ -13,7 +13,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import absent, runner, shims
+from . import _shelf, absent, runner, shims
 from .models import Message, tool_calls
 
 
@@ -42,7 +42,7 @@ class _Log:
         return 2
 
 
-BUFFER = bytearray(1 << 16)  # the host writes requests into it
+BUFFER = bytearray(1 << 18)  # the host writes requests into it
 ANSWER = [b""]  # and reads the answer from here
 RESULTS, FAILED, NO_MEMORY = 0, 1, 2
 
@@ -55,11 +55,11 @@ def _request():  # type: ignore[no-untyped-def]
 
 
 def _answer(work):  # type: ignore[no-untyped-def]
-    """Makes the function that the host calls: it never raises."""
+    """Makes a function that the host calls: it never raises."""
 
     def serve() -> None:
         try:
-            ANSWER[0] = dumps((RESULTS, work(_request())), 2)
+            ANSWER[0] = dumps((RESULTS, work()), 2)
         except MemoryError as e:
             ANSWER[0] = dumps((NO_MEMORY, runner.explain(e)), 2)
         except BaseException as e:  # SystemExit and KeyboardInterrupt are answers too
@@ -68,34 +68,42 @@ def _answer(work):  # type: ignore[no-untyped-def]
     return serve
 
 
-def _pointwise(reward: runner.Reward):  # type: ignore[no-untyped-def]
-    """The short way: the request is what the function is called with."""
-    func, plain = reward.func, runner.plain
-    if "messages" not in reward.accepts and not reward.open:
-        return _answer(lambda request: [plain(func(**request[1]))])
+def _pointwise(reward: runner.Reward, laid):  # type: ignore[no-untyped-def]
+    """The short ways, in which the function is called with what the host has written.
 
-    def work(request):  # type: ignore[no-untyped-def]
-        with_calls, arguments = request
-        arguments["messages"] = messages = [*map(Message, arguments["messages"])]
-        for i in with_calls:
-            messages[i]["tool_calls"] = tool_calls(messages[i]["tool_calls"])
+    The first reads all of the request. For the second the arguments lie on the
+    shelf, for the third all but some do.
+    """
+    func, plain = reward.func, runner.plain
+    takes_messages = reward.open or "messages" in reward.accepts
+
+    def read():  # type: ignore[no-untyped-def]
+        with_calls, arguments = _request()
+        if takes_messages:
+            arguments["messages"] = messages = [*map(Message, arguments["messages"])]
+            for i in with_calls:
+                messages[i]["tool_calls"] = tool_calls(messages[i]["tool_calls"])
         return [plain(func(**arguments))]
 
-    return _answer(work)
+    def completed():  # type: ignore[no-untyped-def]
+        laid.update(loads(BUFFER))
+        return [plain(func(**laid))]
+
+    return _answer(read), _answer(lambda: [plain(func(**laid))]), _answer(completed)
 
 
 def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
     """The long way, for groups and for rewards that want whole rollouts."""
-    return _answer(lambda request: reward.results([runner.rollout(m) for m in request]))
+    return (_answer(lambda: reward.results([runner.rollout(m) for m in _request()])),)
 
 
-def boot(path: str) -> None:
+def boot(path: str, function: str, parameters: str) -> None:
     """Loads the reward and tells the host what it is, or why it cannot be loaded.
 
     Its folder comes onto the path only now, and its module is called reward
     whatever its file is called: a file named re.py must not stand in for re.
     """
-    global _serve  # it must live as long as the interpreter
+    global _serve  # they must live as long as the interpreter
     sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
     absent.install()
     shims.install()
@@ -104,19 +112,26 @@ def boot(path: str) -> None:
         if file == "reward.py":  # a folder with what it imports, or a file alone
             sys.path.insert(0, folder)
         module = runner.load(path, "reward")
-        reward = runner.find(module)
+        given = loads(_contents(parameters)) if parameters else None
+        reward = runner.find(module, function, given)
         whole = reward.group or reward.whole
-        _serve = _whole(reward) if whole else _pointwise(reward)
+        arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
+        _serve = _whole(reward) if whole else _pointwise(reward, arguments)
         about = runner.prepare(module)
         runner.explain(_raised())  # loads what tracebacks need
-        addresses = [id(_serve), id(()), id(BUFFER), id(ANSWER)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about)
+        addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf)
     except BaseException as e:
-        hello = (runner.explain(e), [], False, False, False, [], {})
+        hello = (runner.explain(e), [], False, False, False, [], {}, {})
     gc.collect()
     gc.freeze()
     posix.write(1, dumps(hello, 2))
     posix._exit(0)
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as f:
+        return f.read()
 
 
 def _raised() -> BaseException:

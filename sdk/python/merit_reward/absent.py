@@ -13,6 +13,7 @@ NETWORK = "a reward has no network"
 THREADS = "a reward has no threads: call the function itself"
 PROCESSES = "a reward has no other processes: call the function itself"
 NATIVE = "a reward has no native code: C libraries cannot be loaded"
+LIMITS = "a reward has the limits of the sandbox: it cannot ask for others"
 MAPPINGS = "a reward has no files to map: read the file"
 
 
@@ -20,6 +21,20 @@ class UnavailableError(OSError, RuntimeError):
     """The reward used something that the sandbox does not have."""
 
     __module__ = "merit_reward"
+    last: "UnavailableError | None" = None  # that was raised, for those who must not pass over it
+
+    def __init__(self, *said: object) -> None:
+        super().__init__(*said)
+        UnavailableError.last = self
+
+
+class NotHereError(ModuleNotFoundError):
+    """What was imported cannot be in the sandbox; it looks like any module that is missing."""
+
+    __module__ = "builtins"
+
+
+NotHereError.__name__ = NotHereError.__qualname__ = "ModuleNotFoundError"
 
 
 def refuse(name: str, why: str):  # type: ignore[no-untyped-def]
@@ -112,12 +127,28 @@ ABSENT = {
     "ctypes.util": (NATIVE, _ctypes_util),
     "ctypes.wintypes": (NATIVE, None),
     "mmap": (MAPPINGS, None),
+    "resource": (LIMITS, None),
     "multiprocessing": (PROCESSES, _multiprocessing),
     "ssl": (NETWORK, _ssl),
     **{
         f"multiprocessing.{name}": (PROCESSES, None)
         for name in ("connection", "context", "dummy", "managers", "pool", "process", "queues", "shared_memory", "synchronize", "util")
     },
+}
+
+
+# Packages that cannot be there, with the reason for those who import them.
+FOREIGN = {
+    **dict.fromkeys(
+        "numpy pandas scipy sklearn torch jax tensorflow pyarrow transformers tokenizers tiktoken datasets pydantic_core lxml regex rpds "
+        "orjson matplotlib PIL cv2 nltk rouge_score sentencepiece vllm".split(),
+        "needs native code, and a reward has none",
+    ),
+    **dict.fromkeys(
+        "openai anthropic litellm aiohttp requests httpx websockets grpc e2b e2b_code_interpreter fireworks huggingface_hub langfuse mcp boto3 "
+        "google wandb".split(),
+        "is for a network, and a reward has none",
+    ),
 }
 
 

@@ -9,48 +9,80 @@ from __future__ import annotations
 import sys
 import traceback
 
-from .absent import UnavailableError
+from . import functions, shapes
+from .absent import FOREIGN, NotHereError, UnavailableError
 from .models import EvaluateResult, Message, Record, Rollout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-NAMES = ("reward", "evaluate", "score")
+OURS = ("invalid",)  # of __merit__: read here, and no part of the manifest
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
 BUILT = traceback.format_list.__code__.co_filename.removesuffix("traceback.py")  # where the standard library was when it was compiled
 
 
 class Reward:
-    """One reward function and what it wants to be called with."""
+    """One reward function and what it wants to be called with.
 
-    def __init__(self, func: "Callable[..., Any]", module: str = "") -> None:
+    ``accepts``, ``open`` (it takes any name) and ``func`` are what the sandbox
+    calls it by: those of the function, or of the shape that stands before it.
+    """
+
+    def __init__(self, func: "Callable[..., Any]", module: str = "", given: "dict[str, Any] | None" = None, counts: bool = False) -> None:
         self.module = module
-        inner = func
-        while hasattr(inner, "__wrapped__"):
-            inner = inner.__wrapped__
-        if not hasattr(inner, "__code__"):
-            inner = type(inner).__call__
-        code = inner.__code__
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        self.accepts = frozenset(names)
-        self.open = bool(code.co_flags & 0x08)  # **kwargs
-        self.func = _synchronous(func) if code.co_flags & 0x80 else func
+        self.given = given or {}
+        f = functions.Function(func)
+        self.accepts, self.open = f.names, f.open
+        if given:
+            self.accepts = f.bind(given)
+            from functools import partial
+
+            func = partial(func, **given)
+        if f.is_async:
+            func = _synchronous(func)
+        if f.truth_is_messages:
+            func = _with_messages(func)
+        if shapes.shipped(f.inner):
+            func = shapes.unswallowed(func)
+        self.shape = None
+        if f.shape:
+            if why := shapes.missing(f.shape, f.required - self.given.keys()):
+                raise LookupError(why)
+            self.shape = shapes.SHAPES[f.shape](func, self.accepts, self.open)
+            func, self.accepts, self.open = self.shape.one, self.shape.wants, self.shape.open
+        self.counts = counts
+        self.func = _counted(func) if counts else func
         self.whole = not self.accepts.isdisjoint(("rollout", "rollouts"))  # wants more than messages
-        mode = getattr(func, "_reward_function_mode", None)
+        mode = f.mode
         self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts"))
 
     def results(self, members: "list[Rollout]") -> "list[Any]":
         """One plain result for each member."""
         if not self.group:
             return [plain(self.func(**self._arguments(members[0])))]
-        results = [plain(r) for r in self.func(**self._group_arguments(members))]
+        if self.shape:
+            raw = self.shape.many([self._member(r) for r in members])
+        else:
+            raw = self.func(**self._group_arguments(members))
+        results = [_count(plain(r)) if self.counts else plain(r) for r in raw]
         if len(results) != len(members):
             raise ValueError(f"the reward returned {len(results)} results for a group of {len(members)}")
         return results
 
+    def _member(self, r: Rollout) -> "dict[str, Any]":
+        """What a shape is called with: as the host would, which leaves out what the function does not take."""
+        wants = self.accepts
+        columns = {k: v for k, v in r["metadata"].items() if k not in self.given and k != shapes.PROMPT and (self.open or k in wants)}
+        member = {**columns, "messages": r["messages"], "ground_truth": r.get("ground_truth"), "metadata": r["metadata"], "rollout": r}
+        if steps := r.get("steps"):
+            member[shapes.PROMPT] = steps[0]["message_count"]
+        return member
+
     def _arguments(self, r: Rollout) -> "dict[str, Any]":
+        if self.shape:
+            return self._member(r)
         offered = {
             "messages": r["messages"],
             "ground_truth": r.get("ground_truth"),
@@ -59,7 +91,7 @@ class Reward:
         }
         metadata = r["metadata"]
         if self.open:
-            arguments = {k: v for k, v in metadata.items() if k not in offered}
+            arguments = {k: v for k, v in metadata.items() if k not in offered and k not in self.given}
             for k in ("messages", "ground_truth", "metadata"):
                 arguments[k] = offered[k]
             if "rollout" in self.accepts:
@@ -82,6 +114,31 @@ class Reward:
         else:
             wanted = self.accepts
         return {k: v for k, v in offered.items() if k in wanted}
+
+
+def _with_messages(func: "Callable[..., Any]") -> "Callable[..., Any]":
+    """The function for one whose ground truth is a list of messages, as reward-kit calls it; a text is one of the assistant."""
+
+    def call(**arguments: "Any") -> "Any":
+        truth = arguments.get("ground_truth")
+        if isinstance(truth, str):
+            truth = [{"role": "assistant", "content": truth}]
+        if isinstance(truth, list):
+            arguments["ground_truth"] = [Message.model_validate(m) if isinstance(m, dict) else m for m in truth]
+        return func(**arguments)
+
+    return call
+
+
+def _counted(func: "Callable[..., Any]") -> "Callable[..., Any]":
+    """The function for an author who says that a score counts that is called invalid."""
+    return lambda **arguments: _count(plain(func(**arguments)))
+
+
+def _count(result: "Any") -> "Any":
+    if isinstance(result, dict) and not result.get("is_score_valid", True) and result.get("score") is not None:
+        return {**result, "is_score_valid": True}
+    return result
 
 
 def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
@@ -107,7 +164,7 @@ def prepare(module: "Any") -> "dict[str, str]":
     about = getattr(module, "__merit__", {})
     if not isinstance(about, dict):
         raise TypeError(f"__merit__ is {about!r}, not a dict such as {{'name': 'exact'}}")
-    said = {str(k): str(v) for k, v in about.items()}
+    said = {str(k): str(v) for k, v in about.items() if k not in OURS}
     own = {n: f for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and hasattr(f, "_merit_warm_up")}
     if len(own) > 1:
         raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")
@@ -124,21 +181,21 @@ def _is_async(func: "Any") -> bool:
     return bool(getattr(getattr(func, "__code__", None), "co_flags", 0) & 0x80)
 
 
-def find(module: "Any") -> Reward:
-    """The reward of a module: the one that is decorated, or else has a usual name."""
-    own = {
-        name: f
-        for name, f in vars(module).items()
-        if hasattr(f, "_reward_function_mode") and getattr(f, "__module__", None) == module.__name__
-    }
-    usual = [getattr(module, n) for n in NAMES if callable(getattr(module, n, None)) and (not own or n in own)]
-    if len(own) == 1:
-        return Reward(next(iter(own.values())), module.__name__)
-    if usual:
-        return Reward(usual[0], module.__name__)
-    if own:
-        raise LookupError(f"the module has several rewards: {', '.join(own)}; name the one that counts 'reward', or keep one a file")
-    raise LookupError("the module has no reward: decorate a function with @reward_function, or name it 'reward'")
+def find(module: "Any", function: str = "", given: "dict[str, Any] | None" = None) -> Reward:
+    """The reward of a module: the function that was chosen; else the one that is decorated, has a usual name, or is alone.
+
+    ``given`` are parameters from whoever runs the reward.
+    """
+    return Reward(functions.pick(module, function), module.__name__, given, _invalid(module) == "score")
+
+
+def _invalid(module: "Any") -> str:
+    """What a score with ``is_score_valid=False`` means: the author's choice."""
+    about = getattr(module, "__merit__", None)
+    choice = about.get("invalid", "unscored") if isinstance(about, dict) else "unscored"
+    if choice not in ("unscored", "score"):
+        raise ValueError(f"__merit__ says invalid: {choice!r}; it is 'unscored' or 'score'")
+    return str(choice)
 
 
 def rollout(fields: "dict[str, Any]") -> Rollout:
@@ -210,19 +267,20 @@ def explain(error: BaseException) -> str:
     Where the reward wanted what the sandbox does not have, it is said once, and
     the only frames are the reward's own.
     """
+    _reason(error)
     tb = error.__traceback__
     here = __file__.rpartition("/")[0]
     while tb is not None and tb.tb_frame.f_code.co_filename.startswith(here):
         tb = tb.tb_next
     _shorten(tb)
-    missing = error if isinstance(error, UnavailableError) else None
+    missing = error if isinstance(error, (UnavailableError, NotHereError)) else None
     cause = error
     for _ in range(MAX_FRAMES):
         cause = cause.__cause__ or cause.__context__
         if cause is None:
             break
         _shorten(cause.__traceback__)
-        if isinstance(cause, UnavailableError) and str(cause) in str(error):
+        if isinstance(cause, (UnavailableError, NotHereError)) and str(cause) in str(error):
             missing = cause
     if missing is None:
         lines = traceback.format_exception(type(error), error, tb)
@@ -235,6 +293,13 @@ def explain(error: BaseException) -> str:
         half = MAX_TRACEBACK // 2
         text = text[:half] + "\n...\n" + text[-half:]
     return text
+
+
+def _reason(error: BaseException) -> None:
+    """Adds to the error of an import why the package cannot be there."""
+    if isinstance(error, ModuleNotFoundError) and error.msg == f"No module named {error.name!r}":
+        if why := FOREIGN.get(str(error.name).partition(".")[0]):
+            error.msg += f": it {why}"
 
 
 def _shorten(tb: "Any") -> None:

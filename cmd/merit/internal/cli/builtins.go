@@ -8,6 +8,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
+	"github.com/merit-rl/merit/cmd/merit/internal/serving"
 )
 
 // verbs lists every verb of the command: the one place where they meet.
@@ -25,6 +26,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		judges.NewCmd(h),
 		newPluginsCmd(h),
 		engine.NewCmd(h),
+		serving.NewCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)
 }

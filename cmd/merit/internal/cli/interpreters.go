@@ -68,6 +68,6 @@ func (o *installOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := runtime.Precompile(cmd.Context(), i, folder); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Path(folder))
+	_, err = fmt.Fprintf(h.Stdout, "%s is installed: %s\n", i.Title, i.Where(folder))
 	return err
 }

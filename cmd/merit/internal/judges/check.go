@@ -80,7 +80,11 @@ func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 		Data: o.data, Columns: columns, Label: o.label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin,
 	}
 	if o.truth != "" {
-		if check.Truth, err = rewards.Load(cmd.Context(), o.host, o.sandbox, o.truth); err != nil {
+		truth, err := rewards.Name(o.truth, "")
+		if err != nil {
+			return err
+		}
+		if check.Truth, err = rewards.Load(cmd.Context(), o.host, o.sandbox, truth); err != nil {
 			return err
 		}
 		defer check.Truth.Close()

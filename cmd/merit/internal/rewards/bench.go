@@ -19,6 +19,7 @@ type benchOptions struct {
 	host     *console.Host
 	data     string
 	duration time.Duration
+	with     string
 	sandbox  sandbox.Config
 }
 
@@ -37,6 +38,7 @@ was used at most and what share of the limit that is.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
 	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
+	WithFlag(cmd, &o.with)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -59,7 +61,11 @@ type measurement struct {
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, target(args), o.data, true)
+	n, err := Name(target(args), o.with)
+	if err != nil {
+		return err
+	}
+	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ type built struct {
 
 // load tries a script, which is not built.
 func (o *buildOptions) load(ctx context.Context, lang guest.Language, path string) error {
-	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), path)
+	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), Named{Path: path})
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 type checkOptions struct {
 	host        *console.Host
 	data        string
+	with        string
 	conformance bool
 	sandbox     sandbox.Config
 }
@@ -45,42 +46,47 @@ conformance guest, which reports every field that it can read.`,
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
+	WithFlag(cmd, &o.with)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	module, err := findModule(target(args))
+	n, err := Name(target(args), o.with)
 	if err != nil {
 		return err
 	}
-	script := sandbox.IsScript(module)
+	folder := n.Path
+	if n.Path, err = findModule(folder); err != nil {
+		return err
+	}
+	script := sandbox.IsScript(n.Path)
 	if !script {
-		if err := staticProblems(module, target(args), o.sandbox.Limits); err != nil {
+		if err := staticProblems(n.Path, folder, o.sandbox.Limits); err != nil {
 			return err
 		}
 	}
 	if o.conformance {
-		return o.conform(ctx, module)
+		return o.conform(ctx, n)
 	}
-	files, err := readFixtures(folderOf(target(args)), o.data, true)
+	files, err := readFixtures(folderOf(folder), o.data, true)
 	if err != nil {
 		return err
 	}
-	runs, err := o.runs(ctx, module, files, script)
+	runs, err := o.runs(ctx, n, files, script)
 	if err != nil {
 		return err
 	}
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
-	return o.compare(module, files, runs)
+	return o.compare(n.Path, files, runs)
 }
 
 // conform runs every case of sdk/conformance.
-func (o *checkOptions) conform(ctx context.Context, module string) error {
-	j, err := Load(ctx, o.host, o.sandbox, module)
+func (o *checkOptions) conform(ctx context.Context, n Named) error {
+	j, err := Load(ctx, o.host, o.sandbox, n)
 	if err != nil {
 		return err
 	}
@@ -88,7 +94,7 @@ func (o *checkOptions) conform(ctx context.Context, module string) error {
 	var problems []error
 	for _, f := range conformance.Run(ctx, j.Parts[0].Scorer) {
 		problems = append(problems, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: module, What: f.String(),
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: f.String(),
 			Hint: "sdk/conformance/README.md says what the guest reports for each part",
 		})
 	}
@@ -111,17 +117,17 @@ type checkRun struct {
 
 // runs scores the fixtures in every way that must make no difference. A
 // script is not run without the compiler: its interpreter would take minutes.
-func (o *checkOptions) runs(ctx context.Context, module string, files []fixtureFile, script bool) ([]checkRun, error) {
-	all, err := o.passes(ctx, o.sandbox, module, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
+func (o *checkOptions) runs(ctx context.Context, n Named, files []fixtureFile, script bool) ([]checkRun, error) {
+	all, err := o.passes(ctx, o.sandbox, n, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
 	if err != nil || script {
 		return all, err
 	}
 	cfg := o.sandbox
 	cfg.Interpreter = true
-	more, err := o.passes(ctx, cfg, module, files, pass{"without the compiler", false})
+	more, err := o.passes(ctx, cfg, n, files, pass{"without the compiler", false})
 	if err == nil && more[0].reward.Digest != all[0].reward.Digest {
 		return nil, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: module, What: "it was replaced while it was checked: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: "it was replaced while it was checked: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
 			Hint: "check it again when nothing writes to it",
 		}
 	}
@@ -134,8 +140,8 @@ type pass struct {
 }
 
 // passes scores the fixtures several times with one loaded reward.
-func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, module string, files []fixtureFile, passes ...pass) ([]checkRun, error) {
-	j, err := Load(ctx, o.host, cfg, module)
+func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, n Named, files []fixtureFile, passes ...pass) ([]checkRun, error) {
+	j, err := Load(ctx, o.host, cfg, n)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 type testOptions struct {
 	host    *console.Host
 	update  bool
+	with    string
 	sandbox sandbox.Config
 }
 
@@ -38,16 +39,21 @@ writes the results there instead: read the difference before you keep it.`,
 		RunE:    o.run,
 	}
 	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
+	WithFlag(cmd, &o.with)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
 func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	if _, err := os.Stat(target(args)); err != nil {
+	n, err := Name(target(args), o.with)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(n.Path); err != nil {
 		return console.CannotRead(err)
 	}
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, target(args), "", false)
+	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, "", false)
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,14 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-type inspectOptions struct{ host *console.Host }
+type inspectOptions struct {
+	host *console.Host
+	with string
+}
 
 func newInspectCmd(h *console.Host) *cobra.Command {
 	o := &inspectOptions{host: h}
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "inspect [MODULE|FOLDER]",
 		Short: "Show what a module is made of, without running it",
 		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and
@@ -27,6 +30,8 @@ it knows what it is.`,
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
+	WithFlag(cmd, &o.with)
+	return cmd
 }
 
 // inspection is what can be said of a module without running it.
@@ -54,14 +59,17 @@ type inspection struct {
 }
 
 func (o *inspectOptions) run(cmd *cobra.Command, args []string) error {
-	path, err := findModule(target(args))
+	n, err := Name(target(args), o.with)
 	if err != nil {
 		return err
 	}
-	if sandbox.IsScript(path) {
-		return o.script(cmd.Context(), path)
+	if n.Path, err = findModule(n.Path); err != nil {
+		return err
 	}
-	x, err := inspect(path)
+	if sandbox.IsScript(n.Path) {
+		return o.script(cmd.Context(), n)
+	}
+	x, err := inspect(n.part().Module)
 	if err != nil {
 		return err
 	}

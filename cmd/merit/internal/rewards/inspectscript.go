@@ -14,18 +14,23 @@ type scriptInspection struct {
 	Digest   string           `json:"digest"` // of the files and the interpreter
 	ABI      string           `json:"abi"`
 	Powers   []string         `json:"powers"`
+	Function string           `json:"function,omitempty"` // that was chosen
+	With     json.RawMessage  `json:"with,omitempty"`     // its parameters
 	Manifest sandbox.Manifest `json:"manifest"`
 }
 
-func (o *inspectOptions) script(ctx context.Context, path string) error {
-	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), path)
+func (o *inspectOptions) script(ctx context.Context, n Named) error {
+	j, err := Load(ctx, o.host, sandbox.DefaultConfig(), n)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	m := j.Modules[0]
 	info := m.Info()
-	x := scriptInspection{Module: path, Digest: info.Digest, ABI: info.ABI, Powers: []string{"trajectory"}, Manifest: m.Manifest()}
+	x := scriptInspection{
+		Module: n.Path, Digest: info.Digest, ABI: info.ABI, Powers: []string{"trajectory"}, Manifest: m.Manifest(),
+		Function: info.Function, With: info.With,
+	}
 	if info.Group {
 		x.Powers = []string{"group"}
 	}
@@ -38,6 +43,12 @@ func (o *inspectOptions) script(ctx context.Context, path string) error {
 	}
 	var t ui.Table
 	t.Add("module", x.Module)
+	if x.Function != "" {
+		t.Add("function", x.Function)
+	}
+	if len(x.With) > 0 {
+		t.Add("with", ui.Clean(string(x.With)))
+	}
 	t.Add("digest", x.Digest)
 	t.Add("abi", x.ABI+"  "+x.Powers[0])
 	t.Add("manifest", ui.Clean(string(manifest)))

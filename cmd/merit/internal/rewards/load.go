@@ -20,23 +20,22 @@ func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 	}
 }
 
-// Load loads the one module that path stands for.
-func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, path string, more ...merit.Option) (*merit.Rewards, error) {
-	module, err := findModule(path)
-	if err != nil {
+// Load loads the one reward that is named.
+func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, more ...merit.Option) (_ *merit.Rewards, err error) {
+	if n.Path, err = findModule(n.Path); err != nil {
 		return nil, err
 	}
-	return merit.LoadRewards(ctx, cfg, []merit.Reward{{Module: module, Weight: 1}}, append(Options(h, cfg.Limits), more...)...)
+	return merit.LoadRewards(ctx, cfg, []merit.Reward{n.part()}, append(Options(h, cfg.Limits), more...)...)
 }
 
-// loadToTry loads the reward at path and reads what it is tried on, as
+// loadToTry loads the reward that is named and reads what it is tried on, as
 // readFixtures has it.
-func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, path, data string, builtin bool) ([]fixtureFile, *merit.Rewards, error) {
-	files, err := readFixtures(folderOf(path), data, builtin)
+func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, data string, builtin bool) ([]fixtureFile, *merit.Rewards, error) {
+	files, err := readFixtures(folderOf(n.Path), data, builtin)
 	if err != nil {
 		return nil, nil, err
 	}
-	j, err := Load(ctx, h, cfg, path)
+	j, err := Load(ctx, h, cfg, n)
 	return files, j, err
 }
 

@@ -19,6 +19,7 @@ type runOptions struct {
 	host    *console.Host
 	data    string
 	id      string
+	with    string
 	sandbox sandbox.Config
 }
 
@@ -34,13 +35,18 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
 	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
+	WithFlag(cmd, &o.with)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
 func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, target(args), o.data, true)
+	n, err := Name(target(args), o.with)
+	if err != nil {
+		return err
+	}
+	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ const (
 	moduleMain    = "merit/main"
 )
 
-const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward);\n"
+const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s);\n"
 
 // Imports implements source.Language. None of them does anything.
 func (Language) Imports() []engine.Import {

@@ -70,7 +70,9 @@ func (s *session) Start() *engine.Stop {
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
 		s.compile()
-		main := fmt.Sprintf(mainCode, s.script.Entry)
+		function, _ := json.Marshal(s.script.Function) // texts
+		with, _ := json.Marshal(string(s.script.With))
+		main := fmt.Sprintf(mainCode, s.script.Entry, function, with)
 		s.settle(s.eval(moduleMain, main, evalModule))
 		merit := s.property(s.call("qjs_get_global"), "__merit")
 		s.Serve, s.Undefined = s.property(merit, "serve"), s.call("qjs_get_undefined")

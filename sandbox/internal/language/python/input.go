@@ -26,8 +26,12 @@ func (h *hello) encode(e *marshal.Encoder, members []*rl.Trajectory) error {
 	return nil
 }
 
+// promptSize is PROMPT of merit_reward.shapes: how many messages are the
+// prompt's, for functions that take prompts and completions.
+const promptSize = "__prompt__"
+
 // wants reports whether the function can be called with this name.
-func (h *hello) wants(name string) bool { return h.open || h.accepts[name] }
+func (h *hello) wants(name string) bool { return h.accepts[name] || h.open && !h.taken[name] }
 
 // groundTruth says whether the function looks at the ground truth: a parameter
 // of that name does, and without one only **kwargs or whole rollouts can.
@@ -67,14 +71,28 @@ func (h *hello) arguments(e *marshal.Encoder, t *rl.Trajectory) error {
 			return err
 		}
 	}
+	if err := h.metadata(e, t); err != nil {
+		return err
+	}
+	e.End()
+	return nil
+}
+
+// metadata writes the argument of that name, and those for which it has
+// entries.
+func (h *hello) metadata(e *marshal.Encoder, t *rl.Trajectory) error {
 	if h.wants("metadata") {
 		e.Name("metadata")
 		if err := encodeMetadata(e, t); err != nil {
 			return err
 		}
 	}
+	if h.accepts[promptSize] && len(t.Steps) > 0 {
+		e.Name(promptSize)
+		e.Int(int64(t.Steps[0].MessageCount))
+	}
 	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-		if !h.wants(k) || k == "messages" || k == "ground_truth" || k == "metadata" {
+		if !h.wants(k) || k == promptSize || k == "messages" || k == "ground_truth" || k == "metadata" {
 			continue
 		}
 		e.Text(k)
@@ -82,7 +100,6 @@ func (h *hello) arguments(e *marshal.Encoder, t *rl.Trajectory) error {
 			return err
 		}
 	}
-	e.End()
 	return nil
 }
 

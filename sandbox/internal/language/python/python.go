@@ -3,11 +3,13 @@
 package python
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/marshal"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -40,8 +42,15 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 	for name, data := range s.Files {
 		files[path.Join(rewardFolder, name)] = data
 	}
-	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry))
-	return python{}, engine.Process{
+	with := ""
+	if len(s.With) > 0 {
+		var e marshal.Encoder
+		e.Reset()
+		_ = e.JSON(s.With) // it has been read before
+		files[withFile], with = e.Bytes(), "/"+withFile
+	}
+	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with)
+	return python{taken(s.With)}, engine.Process{
 		Args:  []string{"python", "-S", "-P", "-B", "-c", boot},
 		Env:   []string{"PYTHONHASHSEED=0"},
 		Files: engine.NewFiles(files),
@@ -51,8 +60,20 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 const (
 	ownFolder    = "merit" // where merit_reward lies, below "/"
 	rewardFolder = "reward"
-	bootCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox.boot(%q)"
+	withFile     = ownFolder + "/with" // the parameters, as a dict of marshal
+	bootCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox.boot(%q, %q, %q)"
 )
+
+// taken are the names of parameters: a row of the data does not give them.
+func taken(with json.RawMessage) map[string]bool {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(with, &fields) // it has been read before, or is empty
+	names := make(map[string]bool, len(fields))
+	for name := range fields {
+		names[name] = true
+	}
+	return names
+}
 
 // ownFiles is the module that the sandbox provides.
 func ownFiles() map[string][]byte {

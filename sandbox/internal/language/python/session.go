@@ -21,16 +21,17 @@ import (
 // interpreter, whose memory is as if _exit were still running. From there serve
 // is called through CPython's own type slot, as a C function would call it, and
 // the state between calls can be snapshotted like that of any reactor.
-type python struct{}
+type python struct{ taken map[string]bool }
 
 func (python) Name() string { return "python" }
 func (python) Group() bool  { return false } // until the reward has said so
 
-func (python) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
-	return &session{instance: i, collector: c, input: l.InputMiB << 20, output: l.OutputKiB << 10}
+func (p python) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
+	return &session{taken: p.taken, instance: i, collector: c, input: l.InputMiB << 20, output: l.OutputKiB << 10}
 }
 
 type session struct {
+	taken     map[string]bool // names of parameters
 	instance  *engine.Instance
 	collector *result.Collector
 	input     int // bytes
@@ -39,6 +40,7 @@ type session struct {
 	said      []byte // hello as it came
 	hello     hello
 	call      *engine.Func
+	layer     *layer // nil if requests must be read
 }
 
 // Offsets in the objects of CPython 3.12 on a 32-bit machine.
@@ -78,8 +80,9 @@ func (s *session) Resume(said []byte) error {
 	case hello.failed != "":
 		return &result.Verdict{Outcome: reward.GuestError, Reason: text.Escape(hello.failed)}
 	}
+	hello.taken = s.taken
 	s.said, s.hello = said, hello
-	if s.call = s.instance.TableFunc(s.word(s.word(hello.serve+objectType)+typeCall), callParams, callResults); s.call == nil {
+	if s.call = s.instance.TableFunc(s.word(s.word(hello.read+objectType)+typeCall), callParams, callResults); s.call == nil {
 		return errHello
 	}
 	return nil
@@ -102,20 +105,39 @@ func (s *session) Describe() profile.Description {
 
 func (s *session) Lasting() bool { return true }
 
+// Restored implements profile.Restored: only then may objects of the guest be
+// written over.
+func (s *session) Restored() {
+	if shelf := openShelf(&s.hello.shelf, s.hello.buffer, s.word); shelf != nil && s.hello.ready != 0 {
+		s.layer = &layer{shelf: shelf}
+	}
+}
+
 func (s *session) Input(members []*rl.Trajectory) ([]byte, error) {
-	s.encoder.Reset()
-	if err := s.hello.encode(&s.encoder, members); err != nil {
+	input, err := s.encode(members)
+	if err != nil {
 		return nil, result.Infrastructure(err)
 	}
-	if s.encoder.Len() > s.input {
+	if len(input) > s.input {
 		return nil, result.OverInput()
 	}
-	return s.encoder.Bytes(), nil
+	return input, nil
+}
+
+// encode lays the request down if it can.
+func (s *session) encode(members []*rl.Trajectory) ([]byte, error) {
+	if s.layer != nil {
+		if input, err := s.layer.lay(&s.hello, &s.encoder, members[0]); input != nil || err != nil {
+			return input, err
+		}
+	}
+	s.encoder.Reset()
+	err := s.hello.encode(&s.encoder, members)
+	return s.encoder.Bytes(), err
 }
 
 func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
-	s.send(input)
-	answer, stop := s.instance.Call(s.call, uint64(s.hello.serve), uint64(s.hello.empty), 0)
+	answer, stop := s.instance.Call(s.call, uint64(s.send(input)), uint64(s.hello.empty), 0)
 	switch {
 	case stop != nil:
 		return nil, stop
@@ -127,9 +149,18 @@ func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 	return s.take(), nil
 }
 
-// send writes a request into the buffer. One that is too large is read from
-// standard input, and the buffer holds its size.
-func (s *session) send(input []byte) {
+// send hands a request over and returns the function that takes it. One that
+// is too large for the buffer is read from standard input, and the buffer holds
+// its size.
+func (s *session) send(input []byte) uint32 {
+	s.instance.Charge(uint64(len(input)))
+	to := s.hello.read
+	switch input[0] {
+	case laidReady:
+		to, input = s.hello.ready, s.patch(input)
+	case laidCompleted:
+		to, input = s.hello.completed, s.patch(input)
+	}
 	room, _ := s.instance.Bytes(s.word(s.hello.buffer+arrayData), s.word(s.hello.buffer+objectSize))
 	if len(input) > len(room) {
 		s.collector.Feed(input)
@@ -139,5 +170,18 @@ func (s *session) send(input []byte) {
 		input = size.Bytes()
 	}
 	copy(room, input)
-	s.instance.Charge(uint64(len(input)))
+	return to
+}
+
+// patch writes the patches of a laid request and returns what follows them.
+func (s *session) patch(input []byte) []byte {
+	memory, _ := s.instance.Bytes(0, s.instance.Size())
+	patches := binary.LittleEndian.Uint32(input[laidHead-4:])
+	for input = input[laidHead:]; patches > 0; patches-- {
+		at, value := binary.LittleEndian.Uint32(input), binary.LittleEndian.Uint32(input[4:])
+		if input = input[patchBytes:]; uint64(at)+4 <= uint64(len(memory)) {
+			binary.LittleEndian.PutUint32(memory[at:], value)
+		}
+	}
+	return input
 }

@@ -1,0 +1,43 @@
+package rewards
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Named is a reward as a command line names it: path or path:function, and the
+// parameters of --with.
+type Named struct {
+	Path     string // of a file or folder
+	Function string
+	With     map[string]any
+}
+
+// Name reads what a command line says.
+func Name(reward, with string) (Named, error) {
+	ref, err := sandbox.ParseReference(reward)
+	if err != nil {
+		return Named{}, err
+	}
+	fields, err := sandbox.ParseParameters(with)
+	if err != nil {
+		f := fault.As(err)
+		f.Boundary, f.Where = fault.CLI, "--with"
+		return Named{}, f
+	}
+	return Named{ref.Path, ref.Function, fields}, nil
+}
+
+// part is the reward as one of a configuration.
+func (n Named) part() merit.Reward {
+	ref := sandbox.Reference{Path: n.Path, Function: n.Function}
+	return merit.Reward{Module: ref.String(), With: n.With, Weight: 1}
+}
+
+// WithFlag adds --with.
+func WithFlag(cmd *cobra.Command, with *string) {
+	cmd.Flags().StringVar(with, "with", "", `parameters of a script as a JSON object: '{"tolerance": 0.1}'`)
+}
