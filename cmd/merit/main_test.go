@@ -25,7 +25,7 @@ import (
 
 // The scripts and tests run the real command in processes of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(tidy{m}, map[string]func(){"merit": func() { os.Exit(cli.Main()) }})
+	testscript.Main(tidy{m}, map[string]func(){"merit": func() { os.Exit(cli.Main()) }, "http": httpMain})
 }
 
 // tidy removes what was built for the tests when they are over.

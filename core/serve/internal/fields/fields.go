@@ -1,0 +1,189 @@
+// Package fields reads JSON objects that clients send: every field has a name
+// that is known and comes once, and whatever is wrong is said at once. Values
+// are spans of the body, so that a large one is not copied to be looked at.
+package fields
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+)
+
+// Object is the fields of a JSON object by name.
+type Object struct {
+	where  string
+	values map[string][]byte
+}
+
+// Check holds a whole body to be JSON in UTF-8, and returns it without the
+// spaces around it. The error is of the kind fault.Protocol.
+func Check(text []byte) ([]byte, error) {
+	if !utf8.Valid(text) {
+		return nil, unreadable("it is not UTF-8", "encode it as UTF-8")
+	}
+	if !json.Valid(text) {
+		var v json.RawMessage
+		err := json.Unmarshal(text, &v)
+		what := "it is not JSON"
+		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+			what = fmt.Sprintf("it is not JSON: at byte %d, %v", syntax.Offset, err)
+		}
+		return nil, unreadable(what, "send one JSON value, whole; NaN and Infinity, which some encoders write, are not JSON: send null")
+	}
+	return bytes.TrimSpace(text), nil
+}
+
+func unreadable(what, hint string) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Protocol, Where: "body", What: what, Hint: hint}
+}
+
+// Wrong is the error of a field that can be read and cannot be used.
+func Wrong(where, what, hint string) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
+}
+
+// Read reads the object in text, which Check or Elements returned. Where names
+// it in errors; the fields of the body itself stand alone.
+func Read(where string, text []byte, known ...string) (Object, error) {
+	o := Object{where: where, values: map[string][]byte{}}
+	if len(text) == 0 || text[0] != '{' {
+		return o, Wrong(orBody(where), "must be an object, not "+Kind(text), "its fields are "+strings.Join(known, ", "))
+	}
+	allowed := map[string]bool{}
+	for _, name := range known {
+		allowed[name] = true
+	}
+	var problems []error
+	for _, m := range jsonl.Members(nil, text) {
+		name := string(jsonl.Text(text[m.KeyStart:m.KeyEnd]))
+		switch _, twice := o.values[name]; {
+		case !allowed[name] && len(problems) < mostProblems:
+			problems = append(problems, Wrong(o.At(short(name)), "is not a field", "there are "+strings.Join(known, ", ")))
+		case twice && len(problems) < mostProblems:
+			problems = append(problems, Wrong(o.At(name), "is given twice", "give it once"))
+		case allowed[name]:
+			o.values[name] = text[m.ValueStart:m.End]
+		}
+	}
+	return o, errors.Join(problems...)
+}
+
+// mostProblems bounds what one object is told.
+const mostProblems = 20
+
+// At is the place of a field.
+func (o Object) At(name string) string { return strings.TrimPrefix(o.where+"."+name, ".") }
+
+// Get returns the value of a field, nil if it is missing or null.
+func (o Object) Get(name string) []byte {
+	if v := o.values[name]; string(v) != "null" {
+		return v
+	}
+	return nil
+}
+
+// Into decodes a field into a value of Go, which stays as it is where the field
+// is missing or null.
+func (o Object) Into(name string, to any) error {
+	text := o.Get(name)
+	if text == nil {
+		return nil
+	}
+	return Decode(o.At(name), text, to)
+}
+
+// Decode decodes a value strictly: objects have no fields that to has not.
+func Decode(where string, text []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(to)
+	if err == nil {
+		_, err = d.Token()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		err = errors.New("something follows")
+	}
+	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		if kind.Field != "" {
+			where += "." + kind.Field
+		}
+		return Wrong(where, "must not be a "+kind.Value, "the server's OpenAPI document shows its form")
+	}
+	what := strings.TrimPrefix(err.Error(), "json: ")
+	if name, ok := strings.CutPrefix(what, "unknown field "); ok {
+		return Wrong(where+"."+strings.Trim(name, `"`), "is not a field", "the server's OpenAPI document lists them")
+	}
+	return Wrong(where, what, "the server's OpenAPI document shows its form")
+}
+
+// Elements returns the elements of a field that is an array; nil if it is
+// missing or null. More than most are an error of the kind fault.Exhausted.
+func (o Object) Elements(name string, most int) ([][]byte, error) {
+	text := o.Get(name)
+	if text == nil {
+		return nil, nil
+	}
+	return Elements(o.At(name), text, most)
+}
+
+// Elements is Object.Elements for an array that stands elsewhere.
+func Elements(where string, text []byte, most int) ([][]byte, error) {
+	if text[0] != '[' {
+		return nil, Wrong(orBody(where), "must be an array, not "+Kind(text), "")
+	}
+	all, n := jsonl.Elements(text, most)
+	if n > most {
+		return nil, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Exhausted, Where: orBody(where), What: fmt.Sprintf("%d elements are more than %d", n, most),
+			Hint: "send fewer in a request",
+		}
+	}
+	if all == nil {
+		all = [][]byte{} // there, and empty
+	}
+	return all, nil
+}
+
+// Kind says what JSON value text is.
+func Kind(text []byte) string {
+	if len(text) == 0 {
+		return "nothing"
+	}
+	switch text[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a truth value"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+func orBody(where string) string {
+	if where == "" {
+		return "body"
+	}
+	return where
+}
+
+// short makes a client's word fit for a message.
+func short(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		return fmt.Sprintf("%q", string(r[:most])+"…")
+	}
+	return s
+}

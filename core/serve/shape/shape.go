@@ -1,0 +1,167 @@
+// Package shape reads the requests that other tools send to a reward server
+// and writes the answers that they expect: pure functions between bytes,
+// trajectories and results. Each tool is a Peer; the request is theirs, the
+// score is Merit's.
+//
+// What these peers can carry is a number. An evaluation without a score is
+// answered as OnUnscored says, and never by itself with 0.
+//
+// The shapes were taken from the peers' own code:
+//
+//   - eval-protocol 0.3.33: eval_protocol/reward_function.py (RewardFunction in
+//     mode "remote", the client), generic_server.py (the server that it was
+//     made for), models.py (EvaluateResult); reward-kit 0.4.1:
+//     reward_kit/cli_commands/preview.py (the client of --remote-url)
+//   - OpenRLHF 0.11.2: openrlhf/utils/agent.py (SingleTurnAgentExecutor, the
+//     client), cli/serve_rm.py (the server), trainer/ppo_utils/
+//     samples_generator.py and experience.py (what becomes of an answer)
+//   - NeMo Gym 0.4.0, and v0.5.0 in source: nemo_gym/base_resources_server.py
+//     (the server), server_utils.py and responses_api_agents/simple_agent/
+//     app.py (the client), openai_utils.py and responses_converter.py (items of
+//     OpenAI's Responses API, and how they become a conversation)
+package shape
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
+)
+
+// Peer is a tool that calls reward servers in a shape of its own.
+type Peer string
+
+// The closed set of peers.
+const (
+	EvalProtocol Peer = "eval-protocol"
+	OpenRLHF     Peer = "OpenRLHF"
+	NeMoGym      Peer = "NeMo Gym"
+)
+
+// Peers lists the closed set.
+var Peers = []Peer{EvalProtocol, OpenRLHF, NeMoGym}
+
+// Verb is the last part of the path that the peer calls.
+func (p Peer) Verb() string {
+	switch p {
+	case EvalProtocol:
+		return "evaluate"
+	case OpenRLHF:
+		return "get_reward"
+	}
+	return "verify"
+}
+
+// noNull says why the peer cannot take null in the place of a score; it is
+// empty if it can.
+func (p Peer) noNull() string {
+	switch p {
+	case EvalProtocol:
+		return "EvaluateResult.score must be a number"
+	case NeMoGym:
+		return "the reward of a verify response must be a number"
+	}
+	return ""
+}
+
+// Options say how a request is read.
+type Options struct {
+	Trajectories int // most in one request; 0 is without a bound
+	Bytes        int // most of one trajectory, without what no reward sees; 0 is without a bound
+	// GroundTruth is the field of a NeMo Gym row that holds the ground truth.
+	// By default it is ground_truth or, in a row without one, expected_answer.
+	GroundTruth string
+}
+
+// Request is a peer's request.
+type Request struct {
+	Peer         Peer
+	Trajectories []*rl.Trajectory
+
+	row object // of NeMo Gym, which wants it back
+}
+
+// Decode reads the body of a request. Everything that is wrong with it is in
+// the error: a *fault.Error each, joined, of the boundary Data; the kind is
+// Exhausted for what is too large.
+func Decode(p Peer, body []byte, o Options) (*Request, error) {
+	d := &decoder{Options: o, peer: p}
+	r := &Request{Peer: p}
+	if top, ok := d.document(body); ok {
+		switch p {
+		case EvalProtocol:
+			r.Trajectories = d.evalProtocol(top)
+		case OpenRLHF:
+			r.Trajectories = d.openRLHF(top)
+		case NeMoGym:
+			r.Trajectories, r.row = d.nemoGym(top), top
+		}
+	}
+	for _, t := range r.Trajectories {
+		d.within(t.ID, size(t), d.Bytes, "bytes of one trajectory")
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Answer writes what the peer expects: results has one for each trajectory, in
+// order. unscored is how many of them have no score; if there are any and on
+// does not give the peer something in their place, the error says which, with
+// the kind Unscored; it may be retried if Merit and not the reward failed.
+func (r *Request) Answer(results []scoring.Result, on OnUnscored) (body []byte, unscored int, err error) {
+	if len(results) != len(r.Trajectories) {
+		return nil, 0, &fault.Error{Boundary: fault.Data, Kind: fault.Internal,
+			What: fmt.Sprintf("%d results for %d trajectories", len(results), len(r.Trajectories))}
+	}
+	scores := make([]*float64, len(results))
+	for i, x := range results {
+		if x.Outcome == reward.Scored && x.Score != nil {
+			scores[i] = x.Score
+			continue
+		}
+		unscored++
+		scores[i] = on.number
+	}
+	if unscored > 0 && (!on.answers() || on.null && r.Peer.noNull() != "") {
+		return nil, unscored, r.failed(results, unscored, on)
+	}
+	switch r.Peer {
+	case EvalProtocol:
+		body, err = evaluateResult(results[0], scores[0])
+	case OpenRLHF:
+		body, err = rewards(results, scores)
+	case NeMoGym:
+		body, err = verified(r.row, results[0], scores[0])
+	}
+	return body, unscored, err
+}
+
+// quoted is how many evaluations without a score an error names.
+const quoted = 3
+
+// failed says which evaluations have no score, and why.
+func (r *Request) failed(results []scoring.Result, unscored int, on OnUnscored) error {
+	what := fmt.Sprintf("%d of %d evaluations have no score", unscored, len(results))
+	named, retry := 0, false
+	for _, x := range results {
+		if x.Outcome == reward.Scored {
+			continue
+		}
+		if named++; named <= quoted {
+			what += fmt.Sprintf("; %s: %s", x.ID, x.Outcome)
+			if x.Reason != "" {
+				what += fmt.Sprintf(" (%s)", x.Reason)
+			}
+		}
+		retry = retry || x.Outcome == reward.Infrastructure
+	}
+	hint := "a failed reward is never 0: correct the reward, or choose what stands in the place of its score with ?on_unscored=NUMBER"
+	if why := r.Peer.noNull(); on.null && why != "" {
+		hint = fmt.Sprintf("%s cannot take null (%s): choose on_unscored=error or a number", r.Peer, why)
+	}
+	return &fault.Error{Boundary: fault.Sandbox, Kind: fault.Unscored, What: what, Hint: hint, Retry: retry}
+}

@@ -1,0 +1,150 @@
+package tenant
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Registry knows the tenants and their keys. It is safe for concurrent use.
+type Registry struct {
+	path string // empty for Local
+	now  atomic.Pointer[state]
+
+	mu       sync.Mutex
+	accounts map[string]*account  // by name; what is gone from the file stays
+	meters   map[[2]string]*meter // by tenant and key
+	past     map[[2]string]Usage  // what earlier processes have counted
+}
+
+// state is what a registry says until it is reloaded.
+type state struct {
+	list  []*Tenant // one for each tenant, without a key
+	byKey map[sum]*Tenant
+	open  *Tenant // who needs no key; nil if all need one
+}
+
+func newRegistry(path string) *Registry {
+	return &Registry{path: path, accounts: map[string]*account{}, meters: map[[2]string]*meter{}, past: map[[2]string]Usage{}}
+}
+
+// Load reads the tenants' file at path, and the file of the keys beside it. The
+// error joins every problem of both, each a *fault.Error with its line.
+func Load(path string) (*Registry, error) {
+	r := newRegistry(path)
+	if err := r.Reload(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Local returns a registry of one tenant, "local", who needs no key.
+func Local(l Limits) *Registry {
+	r := newRegistry("")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.tenant("local", "", l)
+	r.now.Store(&state{list: []*Tenant{t}, open: t})
+	return r
+}
+
+// Reload reads the files again, all or nothing: on an error everything stays as
+// it was. What runs goes on with what it has; the debts of a tenant stay.
+func (r *Registry) Reload() error {
+	if r.path == "" {
+		return nil
+	}
+	entries, keys, err := readFiles(r.path)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, limits := &state{byKey: map[sum]*Tenant{}}, map[string]Limits{}
+	for _, e := range entries {
+		limits[e.Name] = e.Limits
+		next.list = append(next.list, r.tenant(e.Name, "", e.Limits))
+	}
+	for s, k := range keys {
+		next.byKey[s] = r.tenant(k.Tenant, k.ID, limits[k.Tenant])
+	}
+	r.now.Store(next)
+	return nil
+}
+
+// tenant returns the tenant for a key, with the account of its name.
+func (r *Registry) tenant(name, key string, l Limits) *Tenant {
+	l = l.orDefaults()
+	a := r.accounts[name]
+	if a == nil {
+		a = &account{name: name}
+		r.accounts[name] = a
+	}
+	a.set(l)
+	id := [2]string{name, key}
+	m := r.meters[id]
+	if m == nil {
+		m = &meter{tenant: name, key: key}
+		r.meters[id] = m
+	}
+	return &Tenant{Name: name, Key: key, Limits: l, account: a, meter: m}
+}
+
+// Tenants returns the tenants in the order of the file, without their keys.
+func (r *Registry) Tenants() []*Tenant { return slices.Clone(r.now.Load().list) }
+
+// Get returns a tenant by its name, without a key.
+func (r *Registry) Get(name string) (*Tenant, bool) {
+	for _, t := range r.now.Load().list {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// Authenticate returns who has the key. The error is a *fault.Error of the kind
+// fault.Missing without a key, and fault.Refused with one that is not known.
+func (r *Registry) Authenticate(key string) (*Tenant, error) {
+	s := r.now.Load()
+	if s.open != nil {
+		return s.open, nil
+	}
+	if key == "" {
+		return nil, refused(fault.Missing, "authorization", "the request has no key", "send the header Authorization: Bearer KEY, or X-Api-Key: KEY")
+	}
+	if len(key) <= maxKey {
+		if t, ok := s.byKey[sumOf(key)]; ok {
+			return t, nil
+		}
+	}
+	return nil, refused(fault.Refused, "authorization", "the key is not known", "check that it is whole; it may have been revoked, or be of another server")
+}
+
+// Usage returns what was done with each key since the registry was made and,
+// with a ledger, before, in order of tenants and keys.
+func (r *Registry) Usage() []Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := newTally()
+	for _, u := range r.past {
+		all.add(u)
+	}
+	for _, m := range r.meters {
+		all.add(m.usage())
+	}
+	return all.sorted()
+}
+
+// counted returns what this process has counted, by tenant and key.
+func (r *Registry) counted() map[[2]string]Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[[2]string]Usage{}
+	for id, m := range r.meters {
+		all[id] = m.usage()
+	}
+	return all
+}

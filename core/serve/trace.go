@@ -1,0 +1,48 @@
+package serve
+
+import (
+	"context"
+	"os"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	api "go.opentelemetry.io/otel/trace"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Tracing returns what Options.Tracer takes where the environment names an
+// endpoint (OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT):
+// spans go there by OTLP over HTTP, as OpenTelemetry's other variables say.
+// Without one it returns nil. Shutdown sends what is left; it is never nil.
+//
+// Spans: one for each request, named by method and route, and in it load (a
+// reward is opened) and evaluate (with the trajectories and their outcomes).
+// Neither conversations nor keys are in them.
+func Tracing(ctx context.Context, version string) (provider api.TracerProvider, shutdown func(context.Context) error, err error) {
+	nothing := func(context.Context) error { return nil }
+	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		return nil, nothing, nil
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nothing, noTraces(err)
+	}
+	about, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "merit"), attribute.String("service.version", version)),
+		resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, nothing, noTraces(err)
+	}
+	p := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	return p, p.Shutdown, nil
+}
+
+func noTraces(err error) error {
+	return &fault.Error{
+		Boundary: fault.Config, Kind: fault.Invalid, Where: "OTEL_EXPORTER_OTLP_ENDPOINT", What: "traces cannot be sent", Err: err,
+		Hint: "correct the variables of OpenTelemetry, or unset them",
+	}
+}

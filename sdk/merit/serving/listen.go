@@ -1,0 +1,77 @@
+package serving
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/netutil"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// listen opens an address for at most as many connections at one time.
+func listen(address string, connections int) (l net.Listener, err error) {
+	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
+		l, err = listenUnix(socket)
+	} else if l, err = net.Listen("tcp", address); err != nil {
+		err = notListening(address, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return netutil.LimitListener(l, connections), nil
+}
+
+// listenUnix makes a socket that only this user may open. One that a killed
+// server has left behind is replaced; anything else at its place is not.
+func listenUnix(path string) (net.Listener, error) {
+	if err := removeStale(path); err != nil {
+		return nil, err
+	}
+	// There is no moment in which others could open it.
+	before := syscall.Umask(0o177)
+	l, err := net.Listen("unix", path)
+	syscall.Umask(before)
+	if err != nil {
+		return nil, notListening(path, err)
+	}
+	return l, nil
+}
+
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return notListening(path, err)
+	case info.Mode().Type() != fs.ModeSocket:
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is there and no socket", Hint: "remove it, or choose another path"}
+	}
+	other, err := net.DialTimeout("unix", path, time.Second)
+	if err == nil {
+		other.Close()
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "another server listens there", Hint: "stop it, or choose another path"}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notListening(path, err)
+	}
+	return nil
+}
+
+func notListening(where string, err error) error {
+	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: "the server cannot listen there", Err: err, Hint: "choose another address with listen"}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		f.Hint = "stop what listens there, or choose another port"
+	} else if errors.Is(err, fs.ErrPermission) {
+		f.Hint = "choose a port above 1023, or a folder that this user may write to"
+	}
+	return f
+}
