@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,6 +18,25 @@ func TestNatively(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python"))
 	text, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(text))
+}
+
+// Promise: the plug-in of pytest runs rewards in both ways and shows where they
+// differ, and the tests that the docs show pass.
+func TestPytestPlugin(t *testing.T) {
+	python := testneeds.PythonWith(t, "pytest")
+	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
+	merit := filepath.Join(t.TempDir(), "merit")
+	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
+	require.NoError(t, err, string(text))
+	home := filepath.Dir(interpreter.Folder())
+	for _, folder := range []string{"pytest_tests", "examples"} {
+		cmd := exec.Command(python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "merit_reward.testing.plugin", folder)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python")+":"+os.Getenv("PYTHONPATH"), "MERIT_BINARY="+merit,
+			"MERIT_HOME="+home, "MERIT_CACHE="+filepath.Join(home, "test")) // its tests have a home of their own
+		text, err = cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+		require.Contains(t, string(text), " passed")
+	}
 }
 
 // Promise: python -m merit_reward scores a file as the sandbox would.

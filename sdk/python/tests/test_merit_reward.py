@@ -146,6 +146,43 @@ class Rewards(unittest.TestCase):
         self.assertLess(len(text), 9000)
 
 
+class Shapes(unittest.TestCase):
+    def results(self, f, members, **given):
+        reward = runner.find(module(f=f), "f", given or None)
+        return reward.results(members) if reward.group else [x for m in members for x in reward.results([m])]
+
+    def test_prompts_end_where_the_policy_began(self):
+        said = [{"role": r, "content": c} for r, c in (("user", "a"), ("assistant", "b"), ("user", "c"), ("assistant", "d"))]
+
+        def f(prompts, completions):
+            return [len(prompts[0]) + 10 * len(completions[0])]
+
+        whole = {"messages": said, "metadata": {"__prompt__": 0}}
+        self.assertEqual(self.results(f, [rollout(**whole), rollout(**whole, steps=[{"message_count": 1}])]), [13, 31])
+
+    def test_parameters_win_over_columns(self):
+        def f(completions, level, **columns):
+            return [level + sum(c[0] for c in columns.values() if isinstance(c, list) and isinstance(c[0], int))]
+
+        rows = [rollout(metadata={"level": 5, "more": 100})]
+        self.assertEqual(self.results(f, rows, level=7), [107])
+
+    def test_groups_come_in_one_list_and_none_is_no_score(self):
+        @mr.reward_function(mode="batch")
+        def f(completions, ground_truth):
+            return [None if t is None else t / len(completions) for t in ground_truth]
+
+        first, second = self.results(f, [rollout(ground_truth=1), rollout()])
+        self.assertEqual((first, second["is_score_valid"]), (0.5, False))
+
+    def test_rows_of_verl(self):
+        def f(data_source, solution_str, ground_truth, extra_info=None):
+            return {"score": 1.0, "acc": True, "pred": f"{data_source} {ground_truth} {extra_info}"}
+
+        row = rollout(metadata={"data_source": "d", "reward_model": {"ground_truth": "4"}, "extra_info": {"i": 1}})
+        self.assertEqual(self.results(f, [row]), [{"score": 1.0, "metrics": {"acc": True}}])
+
+
 class Shims(unittest.TestCase):
     def test_other_names(self):
         shims.install()

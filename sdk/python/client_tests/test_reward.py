@@ -1,0 +1,257 @@
+"""What trainers get from a Reward."""
+
+import asyncio
+import inspect
+import logging
+import os
+import pickle
+import resource
+import unittest
+
+from servers import ANSWER, WithFolder
+
+from merit_rl import Halt, InvalidInput, MeritError, NotFound, Reward, Unscored, advantages, verl
+
+MIXED = """
+from merit_reward import EvaluateResult, MetricResult
+
+def score(messages, ground_truth=None, level=None, **kwargs):
+    text = messages[-1].content
+    if text == "loop":
+        while True:
+            pass
+    if text == "raise":
+        raise ValueError("no answer in it")
+    if text == "invalid":
+        return EvaluateResult(score=0, is_score_valid=False, reason="nothing to compare")
+    return EvaluateResult(score=len(text) + (level or 0), metrics={"length": MetricResult(score=len(text))})
+
+def other(messages, bonus=0, **kwargs):
+    return 100 + bonus
+"""
+BOTH = """
+from merit_reward import reward_function
+
+@reward_function(mode="batch")
+def ranked(rollouts_messages, **kwargs):
+    return [len(messages) for messages in rollouts_messages]
+"""
+
+
+class TRL(WithFolder):
+    # Promise: one value for each completion, None for those without a score, and never 0 in their place.
+    def test_scores(self):
+        reward = Reward(self.script(MIXED) + ":score", fuel=100_000_000)
+        said = {}
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            for _ in range(2):
+                got = reward(
+                    prompts=["q"] * 5,
+                    completions=["", "abc", "loop", "raise", "invalid"],
+                    completion_ids=[[1]] * 5,
+                    level=[0, 1, 2, 3, 4],
+                    trainer_state=object(),
+                    log_extra=print,
+                    log_metric=lambda name, value: said.update({name: value}),
+                )
+        self.assertEqual(got, [0.0, 4.0, None, None, None])
+        self.assertEqual({type(x) for x in got[:2]}, {float})
+        outcomes = {f"merit/{o}": 1 for o in ("out_of_fuel", "guest_error", "invalid")}
+        self.assertEqual(said, {"merit/unscored": 3, **outcomes, "score/length": 1.5})
+        # Each outcome is said once, with the reason of the first.
+        self.assertEqual(len(logs.output), 3)
+        self.assertIn("1 of 5 completions have no score, as completion 3: guest_error: ", logs.output[1])
+        self.assertIn("no answer in it", logs.output[1])
+        reward(completions=["a"], log_metric=lambda name, value: said.update({name: value}))
+        self.assertEqual((said["merit/out_of_fuel"], said["merit/unscored"]), (0, 0), "so that means are means")
+
+    # Promise: whether a reward compares is what the server says of the function that is used.
+    def test_compares(self):
+        path = self.script(MIXED + BOTH)
+        self.assertFalse(Reward(ANSWER).compares)
+        one, all_of = Reward(path + ":score"), Reward(path + ":ranked")
+        self.assertEqual((one.compares, all_of.compares), (False, True))
+        for uploaded, function, want in ((one, "ranked", True), (all_of, "other", False), (all_of, "ranked", True)):
+            said = uploaded.manifest()
+            self.assertEqual(Reward(f"{said['name']}@{said['digest']}:{function}").compares, want)
+        with self.assertRaisesRegex(Halt, "ranked: it compares the members of a group, and verl gives it no group"):
+            verl.compute_score("sums", "4", "4", reward=all_of)
+
+    # Promise: whoever wants an error instead has one, with the reasons.
+    def test_raise(self):
+        reward = Reward(self.script(MIXED) + ":score", on_unscored="raise")
+        self.assertEqual(reward(completions=["ab"]), [2.0])
+        with self.assertRaisesRegex(
+            Unscored, r"score: 1 of 2 completions have no score\n  completion 1: invalid: nothing"
+        ):
+            reward(completions=["ab", "invalid"])
+        with self.assertRaisesRegex(InvalidInput, 'use "none" or "raise"'):
+            Reward(ANSWER, on_unscored="zero")
+
+    # Promise: TRL finds its name, and whether it is asynchronous, as trl/trainer/utils.py of 1.16 looks for them.
+    def test_as_trl_looks(self):
+        reward = Reward(self.script(MIXED) + ":score")
+        self.assertEqual((reward.__name__, reward.aio.__name__, Reward(ANSWER).__name__), ("score", "score", "answer"))
+        self.assertEqual(Reward(ANSWER, name="right").__name__, "right")
+        self.assertFalse(inspect.iscoroutinefunction(reward) or inspect.iscoroutinefunction(reward.__call__))
+        self.assertTrue(inspect.iscoroutinefunction(reward.aio.__call__))
+        self.assertTrue(inspect.iscoroutinefunction(reward.acall))
+
+        async def several():
+            calls = (reward.aio(prompts=["q"], completions=["a" * n]) for n in range(20))
+            return await asyncio.gather(*calls)
+
+        self.assertEqual(asyncio.run(several()), [[float(n)] for n in range(20)])
+        again = pickle.loads(pickle.dumps(reward.aio))
+        self.assertEqual(asyncio.run(again(completions=["abc"])), [3.0])
+
+    # Promise: the members of a group are compared, in whatever order their rows come.
+    def test_groups(self):
+        reward = Reward(self.script("""
+from merit_reward import reward_function
+
+@reward_function(mode="batch")
+def best(rollouts_messages, **kwargs):
+    sizes = [len(m[-1].content) for m in rollouts_messages]
+    return [float(s == max(sizes)) for s in sizes]
+"""))  # fmt: skip
+        got = reward(prompts=["p", "q", "p", "q", "p"], completions=["a", "bb", "aa", "b", "aaa"])
+        self.assertEqual(got, [0.0, 1.0, 0.0, 0.0, 1.0])
+        self.assertEqual(reward(completions=["a", "b"], group=[1, 2]), [1.0, 1.0])
+
+    # Promise: no completions have no scores.
+    def test_none(self):
+        self.assertEqual(Reward(ANSWER)(prompts=[], completions=[]), [])
+        with self.assertRaisesRegex(InvalidInput, "completions are missing"):
+            Reward(ANSWER)(["q"])
+
+
+class Uploads(WithFolder):
+    # Promise: one file gives several rewards, by function and by parameters.
+    def test_functions_and_parameters(self):
+        path = self.script(MIXED)
+        other = Reward(path + ":other", parameters={"bonus": 7})
+        self.assertEqual(other(completions=["x"]), [107.0])
+        self.assertEqual(Reward(path + ":other")(completions=["x"]), [100.0])
+        self.assertEqual(Reward(path + ":score")(completions=["xy"]), [2.0])
+        for wrong, what in (({"parameters": {"x": {1, 2}}}, "no JSON"), ({"fuel": 0}, "fuel: 0 is no whole number")):
+            with self.assertRaisesRegex(InvalidInput, what):
+                Reward(path, **wrong)
+
+    # Promise: what one Reward says of a file, its function and its parameters, is nothing to another of the same file.
+    def test_defaults(self):
+        path = self.script("def score(messages, bonus=0, **kwargs):\n    return 1 + bonus\n")
+        first, plain = Reward(path, parameters={"bonus": 7}), Reward(path)
+        self.assertEqual((first(completions=["x"]), plain(completions=["x"])), ([8.0], [1.0]))
+        self.assertEqual((first.manifest().get("with"), plain.manifest().get("with")), ({"bonus": 7}, None))
+        two = self.script(MIXED)
+        self.assertEqual(Reward(two + ":other").manifest()["function"], "other")
+        self.assertEqual(Reward(two + ":score").manifest()["function"], "score")
+        self.assertEqual(Reward(two)(completions=["xy"]), [2.0])
+
+    # Promise: of several rewards without the usual names none is guessed: the error lists them.
+    def test_several(self):
+        path = self.script("def long(completions, **k):\n    return [1.0]\n\ndef short(completions, **k):\n    return [0.0]\n")
+        with self.assertRaisesRegex(InvalidInput, "several rewards: long, short; choose one, as in reward.py:long"):
+            Reward(path)(completions=["x"])
+        self.assertEqual(Reward(path + ":short")(completions=["x"]), [0.0])
+        with self.assertRaisesRegex(InvalidInput, "several rewards: long, short"):
+            Reward(path)(completions=["x"])
+
+    # Promise: what is wrong with a reward shows with its reason, at the latest when it is used.
+    def test_broken(self):
+        with self.assertRaisesRegex(MeritError, "SyntaxError") as e:
+            Reward(self.script("def score(:")).manifest()
+        self.assertEqual(e.exception.status, 422)
+        with self.assertRaisesRegex(NotFound, "no-such"):
+            Reward("no-such@stable")(completions=["x"])
+
+    # Promise: the digest that this side computes is the server's.
+    def test_digest(self):
+        folder = os.path.join(self.folder, "é")
+        os.makedirs(os.path.join(folder, "lib"))
+        for name, text in (("reward.py", "def score(messages, **kwargs):\n    return 1"), ("lib/ü.txt", "x")):
+            with open(os.path.join(folder, name), "w") as f:
+                f.write(text)
+        for path in (ANSWER, folder):
+            reward = Reward(path)
+            self.assertEqual(reward.manifest()["digest"], reward._source.reference)
+
+
+class Trajectories(WithFolder):
+    # Promise: whole trajectories in, typed results out, step rewards and all.
+    def test_results(self):
+        reward = Reward(self.script("""
+def score(messages, **kwargs):
+    n = sum(m.role == "assistant" for m in messages)
+    steps = [{"step_index": i, "base_reward": i / 2} for i in range(n)]
+    return {"score": n, "reason": "counted", "step_outputs": steps}
+"""))  # fmt: skip
+        turn = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
+        one, two = reward.evaluate([{"id": "x", "messages": turn * 2}, turn])
+        self.assertEqual(
+            (one.id, one.outcome, one.score, one.scored, one.reason), ("x", "scored", 2.0, True, "counted")
+        )
+        self.assertEqual([(s["step_index"], s["base_reward"]) for s in one.step_outputs], [(0, 0), (1, 0.5)])
+        self.assertEqual((two.id, two.score, two.metrics, two.notes), ("line-2", 1.0, {}, {}))
+        self.assertGreater(one.fuel, 0)
+        self.assertEqual(reward.evaluate([{"id": "x", "messages": turn * 2}]), [one], "the same again, fuel and all")
+        self.assertEqual(asyncio.run(reward.aevaluate([turn])), reward.evaluate([turn]))
+        self.assertEqual(pickle.loads(pickle.dumps(one)), one)
+        with self.assertRaisesRegex(InvalidInput, "trajectory 2: messages is empty"):
+            reward.evaluate([turn, {"messages": []}])
+
+    # Promise: memory is bounded, however many trajectories there are: here 200 MB pass through.
+    def test_bounded(self):
+        reward, n = Reward(ANSWER), 4000
+        reward.manifest()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        rows = (
+            {"messages": [{"role": "assistant", "content": f"{'x' * 50_000}\nA: 4"}], "ground_truth": "4"}
+            for _ in range(n)
+        )
+        self.assertEqual(sum(r.score for r in reward.stream(rows)), n)
+        self.assertLess(
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, 100 << 10, "KiB, a window of the server's"
+        )
+
+
+class Credit(unittest.TestCase):
+    ROWS = [
+        {"group": "g", "trajectory": t, "step": s, "observation": f"o{s}", "reward": r, "episode_score": score}
+        for t, s, r, score in ((0, 0, 0, 1), (0, 1, 1, 1), (1, 0, 0, 0), (1, 1, 0, 0), (2, 0, None, None))
+    ]
+
+    # Promise: rows come back with their credit; a step without a score has none.
+    def test_rows(self):
+        got = advantages(self.ROWS, estimator="gigpo", gamma=1.0)
+        self.assertEqual([r["episode_advantage"] for r in got], [0.5, 0.5, -0.5, -0.5, 0])
+        self.assertEqual([r["anchor_group"] for r in got][-1], -1)
+        self.assertEqual([r["observation"] for r in got], [r["observation"] for r in self.ROWS])
+        with self.assertRaisesRegex(MeritError, "gama"):
+            advantages(self.ROWS, gama=1)
+        with self.assertRaisesRegex(InvalidInput, "give rows or columns"):
+            advantages()
+
+    # Promise: columns give the numbers that rows give; arrays come back as arrays, with NaN for none.
+    def test_columns(self):
+        rows = advantages(self.ROWS)
+        columns = {name: [r[name] for r in self.ROWS] for name in self.ROWS[0]}
+        got = advantages(columns=columns)
+        names = {"return", "episode_advantage", "step_advantage", "advantage", "anchor_group"}
+        self.assertEqual(got, {name: [r[name] for r in rows] for name in names})
+        try:
+            import numpy
+        except ImportError:
+            return
+        columns["reward"] = numpy.array([0, 1, 0, 0, numpy.nan])
+        columns["episode_score"] = numpy.array([1, 1, 0, 0, numpy.nan])
+        arrays = advantages(columns=columns)
+        self.assertEqual({a.dtype.kind + str(a.shape) for a in arrays.values()}, {"f(5,)", "i(5,)"})
+        numpy.testing.assert_array_equal(arrays["advantage"], got["advantage"])
+        self.assertTrue(numpy.isnan(arrays["return"][4]))
+
+
+if __name__ == "__main__":
+    logging.basicConfig()
+    unittest.main()

@@ -1,0 +1,154 @@
+"""What the adapters for trainers share: rewards by name, rows as trajectories, and what stands for a missing score."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from contextlib import contextmanager
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
+
+from merit_rl.errors import Halt, InvalidInput, Unscored
+from merit_rl.results import Result
+
+#: What stands for a score that is not there, where a trainer takes numbers only:
+#: a number that the operator chose, or ``"raise"``.
+OnUnscored = Union[str, float]
+
+HINT = "mend the reward or its limits, or choose the number that stands for no score: on_unscored=<number>"
+
+
+def checked(on_unscored: OnUnscored) -> OnUnscored:
+    """Returns what was chosen for results without a score, or says what may be chosen."""
+    if on_unscored == "raise":
+        return "raise"
+    try:
+        number = float(on_unscored)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(on_unscored, bool):
+        raise ValueError(f'on_unscored is {on_unscored!r}; use "raise" or a finite number')
+    return number
+
+
+def number(result: Result, on_unscored: OnUnscored) -> float:
+    """The score of a result, or what stands for it; :class:`Unscored` where nothing does."""
+    if result.score is not None:
+        return result.score
+    if on_unscored == "raise":
+        said = f": {result.reason}" if result.reason else ""
+        raise Unscored(f"the reward ended {result.outcome}{said}", where=result.id, hint=HINT)
+    return float(on_unscored)
+
+
+def singly(reward: Any, rows: List[Dict[str, Any]], trainer: str) -> List[Result]:
+    """The results of rows that ``trainer`` gives without their groups.
+
+    A reward that compares would see groups of one, and its scores would say
+    nothing: it is refused with :class:`Halt`, as the server refuses it where
+    peers ask without groups.
+    """
+    if reward.compares:
+        error = InvalidInput(
+            f"it compares the members of a group, and {trainer} gives it no group",
+            where=reward.__name__,
+            hint="use a reward that scores one by one; or TRL, evaluated_all of merit_rl.eval_protocol, "
+            "or Reward.evaluate with groups",
+        )
+        raise Halt(str(error))
+    results: List[Result] = reward.evaluate(rows)
+    return results
+
+
+@contextmanager
+def halting() -> Iterator[None]:
+    """Whatever goes wrong inside ends the trainer's step: see :class:`Halt`."""
+    try:
+        yield
+    except Exception as error:
+        raise Halt(str(error)) from error
+
+
+def trajectory(
+    id: str, prompt: Any, completion: Any, ground_truth: Any = None, metadata: Optional[Mapping[str, Any]] = None
+) -> Dict[str, Any]:
+    """A trajectory of a prompt and what the model made of it, each a text or a list of messages."""
+    made: Dict[str, Any] = {"id": id, "messages": messages(prompt, "user") + messages(completion, "assistant")}
+    if ground_truth is not None:
+        made["ground_truth"] = ground_truth
+    if isinstance(completion, str):  # a reward in TRL's shape gets it as it was
+        metadata = {"completion_format": "text", **(metadata or {})}
+    if metadata:
+        made["metadata"] = metadata
+    return made
+
+
+def messages(said: Any, role: str) -> List[Dict[str, Any]]:
+    """Messages in OpenAI's chat form: a text is one of ``role``, ``None`` is none."""
+    if said is None:
+        return []
+    if isinstance(said, str):
+        return [{"role": role, "content": said}]
+    return [_message(m) for m in said]
+
+
+def _message(said: Any) -> Dict[str, Any]:
+    message = record(said)
+    if "role" not in message:
+        raise ValueError(f"a message is {said!r:.80}; it must have a role and a content")
+    message.setdefault("content", None)
+    calls = message.get("tool_calls")
+    if calls:
+        message["tool_calls"] = [_call(c) for c in calls]
+    return message
+
+
+def _call(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool call in OpenAI's form, which verifiers has flat."""
+    if "function" in call:
+        return call
+    function = {"name": call.get("name", ""), "arguments": call.get("arguments", "")}
+    return {"id": call.get("id", ""), "type": "function", "function": function}
+
+
+def record(value: Any) -> Dict[str, Any]:
+    """A message or a row as a dict, whatever made it: a model of pydantic, a mapping."""
+    dump = getattr(value, "model_dump", None)
+    return dict(dump(mode="json", exclude_none=True) if dump else value)
+
+
+def plain(value: Any) -> Any:
+    """What a configuration holds, as dicts and lists: of OmegaConf, say."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(v) for v in value]
+    return value
+
+
+_open: Dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def opened(reward: Any, options: Mapping[str, Any]) -> Any:
+    """The Reward that a configuration names, made once a process; one that was made already is taken as it is."""
+    if not isinstance(reward, str):
+        if options:
+            raise TypeError(f"{', '.join(options)}: give these to the Reward itself")
+        return reward
+    from merit_rl import Reward
+
+    settings = plain(options)
+    key = json.dumps([reward, settings], sort_keys=True)
+    with _lock:
+        if key not in _open:
+            _open[key] = Reward(reward, **settings)
+        return _open[key]
+
+
+def same_length(**lists: Iterable[Any]) -> int:
+    """How long all lists are; they must be equally long."""
+    lengths = {name: len(list(values)) for name, values in lists.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError("lists of different length: " + ", ".join(f"{k} {n}" for k, n in lengths.items()))
+    return next(iter(lengths.values()))

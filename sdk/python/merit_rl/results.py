@@ -1,0 +1,83 @@
+"""What an evaluation says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, TypedDict
+
+SCORED = "scored"
+
+#: Every outcome that there is. Only the first comes with a score.
+OUTCOMES = (
+    SCORED,
+    "invalid",  # the author said that there is no valid score
+    "guest_error",  # the author's code reported an error, or raised one
+    "trap",  # the guest trapped
+    "out_of_fuel",
+    "out_of_memory",
+    "output_limit",  # results or log larger than allowed
+    "abi_violation",  # what came back is no result
+    "unaligned",  # a step that does not exist, twice, or not finite
+    "timeout",  # wall clock, which is not deterministic
+    "infrastructure",
+)
+
+
+class Metric(TypedDict):
+    """A named figure beside the score; ``score`` means nothing unless ``is_score_valid``."""
+
+    score: float
+    is_score_valid: bool
+    reason: str
+
+
+class _Step(TypedDict):
+    step_index: int
+    base_reward: float
+
+
+class StepOutput(_Step, total=False):
+    """The base reward of one step: ``step_index`` counts the assistant messages from 0."""
+
+    metrics: Dict[str, Metric]
+    reason: str
+
+
+@dataclass
+class Result:
+    """What became of one trajectory.
+
+    ``score`` is a number only if ``outcome`` is ``"scored"``: a failed reward is
+    never 0. ``fuel`` is the deterministic cost. ``notes`` are what rewards keep
+    with the trajectory, by the reward's name.
+    """
+
+    __slots__ = ("id", "outcome", "score", "step_outputs", "metrics", "reason", "fuel", "notes")
+
+    id: str
+    outcome: str
+    score: Optional[float]
+    step_outputs: List[StepOutput]
+    metrics: Dict[str, Metric]
+    reason: str
+    fuel: int
+    notes: Dict[str, Any]
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is a score."""
+        return self.outcome == SCORED
+
+
+def result(said: Mapping[str, Any]) -> Result:
+    """The result that a line of the server's answer says."""
+    return Result(
+        said["id"],
+        said["outcome"],
+        float(said["score"]) if said["outcome"] == SCORED else None,
+        said.get("step_outputs") or [],
+        said.get("metrics") or {},
+        said.get("reason") or "",
+        said.get("fuel") or 0,
+        said.get("reward_notes") or {},
+    )

@@ -1,0 +1,39 @@
+package python_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: the wheel is all that has to be installed: no npm, no network, no
+// folder of the user's.
+func TestWheel(t *testing.T) {
+	python := testneeds.Python(t)
+	wheels, err := filepath.Glob(filepath.Join(testneeds.Root(), "dist", "merit_rl-*linux*x86_64.whl"))
+	require.NoError(t, err)
+	wheel := testneeds.File(t, "run: make wheel", append(wheels, filepath.Join(testneeds.Root(), "dist", "merit_rl.whl"))[0])
+	env := filepath.Join(t.TempDir(), "env")
+	out, err := exec.Command(python, "-m", "venv", env).CombinedOutput()
+	require.NoError(t, err, string(out))
+	run := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(env, "bin", name), args...)
+		cmd.Dir = t.TempDir()
+		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Join(env, "bin")}
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+		return string(text)
+	}
+	run("pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+
+	data := filepath.Join(t.TempDir(), "data.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(`{"id": "a", "messages": [{"role": "assistant", "content": "A: 4"}], "ground_truth": "4"}`+"\n"), 0o600))
+	reward, err := filepath.Abs(filepath.Join("examples", "answer.py"))
+	require.NoError(t, err)
+	require.Contains(t, run("merit", "eval", "--reward", reward, "--data", data), "scored         1  (100.0 %)")
+}
