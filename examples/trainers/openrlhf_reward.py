@@ -1,0 +1,3 @@
+from merit_rl.openrlhf import function
+
+reward_func = function("reward.py")
