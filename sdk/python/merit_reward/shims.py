@@ -24,6 +24,7 @@ def install() -> None:
         sys.modules["merit"] = merit_reward
         for sub, ours in SUBMODULES.items():
             sys.modules[f"merit.{sub}"] = sys.modules[f"merit_reward.{ours}"]
+        sys.meta_path.insert(0, _Code)  # type: ignore[arg-type]
     names = [name for name in PEERS if name not in sys.modules]
     for name in names:
         _module(name, merit_reward).__path__ = []
@@ -51,6 +52,24 @@ def _module(name: str, like):  # type: ignore[no-untyped-def]
     module.__getattr__ = attribute
     sys.modules[name] = module
     return module
+
+
+class _Code:
+    """Finds merit.code, which is loaded when it is asked for: most rewards run no code."""
+
+    @staticmethod
+    def find_spec(name, _path=None, _target=None):  # type: ignore[no-untyped-def]
+        return type(sys.__spec__)(name, _Code) if name == "merit.code" else None  # type: ignore[arg-type]
+
+    @staticmethod
+    def create_module(_spec):  # type: ignore[no-untyped-def]
+        from . import code
+
+        return code
+
+    @staticmethod
+    def exec_module(_module) -> None:  # type: ignore[no-untyped-def]
+        pass
 
 
 class _Shipped:

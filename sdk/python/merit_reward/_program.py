@@ -1,0 +1,278 @@
+"""The side of ``merit_reward.code`` that runs in the program: it holds the solution.
+
+``answer`` takes a request and gives the answer, both JSON text; see ``_values``
+for the values in them:
+
+    {"do": "load", "source": TEXT}      → {"ok": true, "names": [public callables], "values": [other public names]}
+    {"do": "call", "name": N, "args": [V…], "kwargs": {NAME: V}}
+                                        → {"value": V, "args": [[index or name, V]…] of those that it changed in place}
+    {"do": "get", "name": N}            → {"value": V} | {"callable": true} | {"module": true}
+    {"do": "next", "of": HANDLE, "count": N}  → {"value": an iterator}
+    {"do": "run", "source": TEXT, "input": TEXT}  → {"output": TEXT} of a whole program
+
+``name`` may be an expression of the solution's names, ``Solution().add``. "of":
+HANDLE in call and get means an attribute of what was kept, "keep": true in a call
+keeps the result. Values that only this side has:
+
+    {"iterator": [V…], "more": HANDLE, "error": E}  what it gave first, what asks for more, how it ended
+    {"callable": HANDLE}                a function
+    {"object": type name, "repr": TEXT, "handle": HANDLE if kept}   anything else
+
+Every answer may have "output", what was printed, and "error" in place of a value:
+{"type", "bases": [built-in exceptions that it is], "args": [V…], "message", "traceback"}.
+Nothing here is trusted by whoever asks: the solution runs in this interpreter
+and can change all of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import linecache
+import sys
+import traceback
+from itertools import islice
+from json import dumps, loads
+
+from . import _values
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+if sys.platform == "wasi":  # what solutions import: in the sandbox it is there before the snapshot
+    import bisect, cmath, collections, copy, dataclasses, datetime, decimal, enum, fractions, functools  # noqa: E401, F401
+    import hashlib, heapq, itertools, math, operator, random, re, statistics, string, typing  # noqa: E401, F401
+
+FILE = "solution.py"
+MAX_OUTPUT = 1 << 20  # characters of a whole program's output
+MAX_PRINTED = 1 << 14  # of what a call prints
+MAX_TEXT = 4000  # of a message, a traceback, a repr
+READ_AHEAD = 16  # of an iterator
+FRAMES = 20
+
+_module: "Any" = None
+_kept: "list[Any]" = []  # by handle
+_named: "dict[str, Any]" = {}  # by expression
+
+
+class _Console:
+    """Standard input, output and error of the solution, as texts."""
+
+    def __init__(self, text: str = "") -> None:
+        self.bytes = [io.BytesIO(), io.BytesIO()]
+        out, err = (io.TextIOWrapper(b, "utf-8", "replace", newline="\n") for b in self.bytes)
+        sys.stdin = self.input = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")), "utf-8", "replace")
+        sys.stdout, sys.stderr = self.streams = out, err
+
+    def taken(self, limit: int) -> "list[str]":
+        """What was written to output and to error, up to limit; nothing of what the solution has closed."""
+        texts = []
+        for stream, data in zip(self.streams, self.bytes):
+            try:
+                stream.flush()
+                texts.append(data.getvalue()[: 4 * limit].decode("utf-8", "replace")[:limit])
+            except ValueError:
+                texts.append("")
+        return texts
+
+    def written(self) -> bool:
+        """Whether there is anything to take, or to replace."""
+        try:
+            for stream in self.streams:
+                stream.flush()
+            return any(data.tell() for data in self.bytes)
+        except ValueError:
+            return True
+
+
+_console: "Any" = None
+
+
+def answer(request: str) -> str:
+    """The answer to one request. It never raises."""
+    global _console
+    try:
+        r = loads(request)
+        if _console is None or _console.written():
+            _console = _Console()
+        reply = DO[r["do"]](r)
+    except BaseException as e:  # SystemExit and KeyboardInterrupt are answers too
+        reply = {"error": _error(e)}
+    try:
+        if "output" not in reply and _console.written():
+            reply["output"] = "".join(_console.taken(MAX_PRINTED))
+        return dumps(reply, separators=(",", ":"))
+    except BaseException as e:
+        return dumps({"error": {"type": type(e).__name__, "message": _text(e)}})
+
+
+def _load(r: "dict[str, Any]") -> "dict[str, Any]":
+    global _module
+    _module = _new_module("solution", r["source"])
+    exec(compile(r["source"], FILE, "exec", dont_inherit=True), _module.__dict__)
+    names: "list[str]" = []
+    values: "list[str]" = []
+    for name, value in _module.__dict__.items():
+        if name[:1] != "_":
+            (names if callable(value) else values).append(name)
+    return {"ok": True, "names": names, "values": values}
+
+
+def _new_module(name: str, source: str) -> "Any":
+    module = sys.modules[name] = type(sys)(name)
+    module.__builtins__ = builtins  # type: ignore[attr-defined]
+    linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
+    return module
+
+
+def _named_as(r: "dict[str, Any]") -> "Any":
+    name = r["name"]
+    if "of" in r:
+        return getattr(_kept[r["of"]], name)
+    if name in _module.__dict__:
+        return _module.__dict__[name]
+    if name not in _named:
+        _named[name] = eval(name, {**_module.__dict__})
+    return _named[name]
+
+
+def _call(r: "dict[str, Any]") -> "dict[str, Any]":
+    given = [*enumerate(r["args"]), *r.get("kwargs", {}).items()]
+    values = {key: _values.decode(v, _given) for key, v in given}
+    function = _kept[r["of"]] if r["name"] is None else _named_as(r)
+    result = error = None
+    try:
+        result = function(*[values[i] for i in range(len(r["args"]))], **{k: values[k] for k in r.get("kwargs", ())})
+    except BaseException as e:
+        error = _error(e)
+    changed = []
+    for key, before in given:
+        if type(values[key]) in CHANGING:
+            after = _values.encode(values[key], _other)
+            if dumps(after) != dumps(before):
+                changed.append([key, after])
+    reply = {"error": error} if error else {"value": _keep(result) if r.get("keep") else _values.encode(result, _other)}
+    if changed:
+        reply["args"] = changed
+    return reply
+
+
+CHANGING = frozenset((list, dict, set, bytearray, _values.deque, _values.Counter, _values.OrderedDict))
+
+
+def _get(r: "dict[str, Any]") -> "dict[str, Any]":
+    value = _named_as(r)
+    if type(value) is type(sys):
+        return {"module": True}
+    return {"callable": True} if callable(value) else {"value": _values.encode(value, _other)}
+
+
+def _next(r: "dict[str, Any]") -> "dict[str, Any]":
+    return {"value": _iterator(_kept[r["of"]], r["count"], r["of"])}
+
+
+def _iterator(values: "Any", count: int, handle: "int | None" = None) -> "dict[str, Any]":
+    items: "list[Any]" = []
+    reply: "dict[str, Any]" = {"iterator": items}
+    try:
+        for v in islice(values, count):
+            items.append(_values.encode(v, _other))
+    except BaseException as e:
+        reply["error"] = _error(e)
+    if len(items) == count:
+        reply["more"] = _handle(values) if handle is None else handle
+    return reply
+
+
+def _handle(value: "Any") -> int:
+    _kept.append(value)
+    return len(_kept) - 1
+
+
+def _keep(value: "Any") -> "dict[str, Any]":
+    return {**_object(value), "handle": _handle(value)}
+
+
+def _object(value: "Any") -> "dict[str, Any]":
+    kind = type(value)
+    return {"object": f"{kind.__module__}.{kind.__qualname__}", "repr": _text(value, repr)}
+
+
+def _other(value: "Any") -> "Any":
+    """A value that is no data."""
+    if hasattr(type(value), "__next__"):
+        return _iterator(value, READ_AHEAD)
+    if callable(value) and not isinstance(value, type):
+        return {"callable": _handle(value)}
+    return _object(value)
+
+
+def _given(value: "dict[str, Any]") -> "Any":
+    if "iterator" in value:
+        return iter([_values.decode(v, _given) for v in value["iterator"]])
+    return _kept[value["handle" if "handle" in value else "callable"]]
+
+
+def _run(r: "dict[str, Any]") -> "dict[str, Any]":
+    global _console
+    _console = _Console(r["input"])
+    opened, console = builtins.open, _console
+
+    def open_(file: "Any", *args: "Any", **kwargs: "Any") -> "Any":
+        return console.input if file in (0, "/dev/stdin") else opened(file, *args, **kwargs)
+
+    builtins.open = open_  # type: ignore[assignment]
+    error = None
+    try:
+        exec(compile(r["source"], FILE, "exec", dont_inherit=True), _new_module("__main__", r["source"]).__dict__)
+    except SystemExit as e:
+        error = _error(e) if e.code else None
+    except BaseException as e:
+        error = _error(e)
+    output, printed = _console.taken(MAX_OUTPUT)
+    return {"output": output, "printed": printed[:MAX_PRINTED], "error": error}
+
+
+DO = {"load": _load, "call": _call, "get": _get, "next": _next, "run": _run}
+
+
+def _error(e: BaseException) -> "dict[str, Any]":
+    bases = [c.__name__ for c in type(e).__mro__ if c.__module__ == "builtins"]
+    return {"type": type(e).__name__, "bases": bases, "args": _arguments(e), "message": _text(e), "traceback": _traceback(e)}
+
+
+def _arguments(e: BaseException) -> "list[Any] | None":
+    """What the exception was made with, if it is plain."""
+    kinds = {*map(type, e.args)}
+    return [_values.encode(v, _other) for v in e.args] if kinds <= {str, int, bool, type(None)} and len(str(e.args)) < MAX_TEXT else None
+
+
+def _text(value: "Any", say: "Any" = str) -> str:
+    try:
+        return say(value)[:MAX_TEXT] + ""
+    except BaseException as e:
+        return f"{type(value).__name__}, of which {say.__name__}() raises {type(e).__name__}"
+
+
+def _traceback(e: BaseException) -> str:
+    """The frames of the solution."""
+    try:
+        frames = [f for f in traceback.extract_tb(e.__traceback__, -FRAMES) if f.filename != __file__]
+        lines = traceback.format_list(frames) + traceback.format_exception_only(type(e), e)
+        return "".join(lines)[-MAX_TEXT:]
+    except BaseException:
+        return ""
+
+
+def serve(requests: "Any", answers: "Any") -> None:
+    """Answers requests, a line each: without a sandbox."""
+    for line in requests:
+        answers.write(answer(line) + "\n")
+        answers.flush()
+
+
+if sys.platform == "wasi":  # what the first request would make, made before the snapshot
+    answer('{"do":"load","source":"def f(x): return x[0]"}')
+    answer('{"do":"call","name":"f","args":[[]]}')
+    _kept.clear()
