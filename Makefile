@@ -1,6 +1,7 @@
 # make run    train the quickstart agent: the whole loop in one command
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make judge  a local model writes titles, a local judge ranks them: minutes
+# make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
 # make wheel  dist/merit_rl-*.whl: the Python package with the command and the interpreters
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
@@ -94,6 +95,13 @@ bench: build
 	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
 	! grep -E '^(--- )?FAIL' runs/bench.txt
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
+
+# ROWS="math code" are some of them. -check compares all but the times; CI does.
+.PHONY: rewards
+rewards: build
+	$(BIN)/merit python install
+	$(BIN)/merit js install
+	$(GO) run ./examples/rewards -python $(PYTHON) $(ROWS)
 
 SOAK ?= 1000000
 soak:

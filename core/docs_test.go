@@ -15,7 +15,7 @@ import (
 func pages(t *testing.T) map[string]string {
 	root := testneeds.Root()
 	found := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"docs/*.md", "sdk/*/README.md", "examples/*/README.md"} {
+	for _, pattern := range []string{"docs/*.md", "sdk/*/README.md", "examples/*/README.md", "examples/*/*/README.md"} {
 		more, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		found = append(found, more...)

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// all calls f for each reward of this folder, its packages installed.
+func all(t *testing.T, f func(t *testing.T, name string)) {
+	for _, i := range interpreter.All() {
+		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+	}
+	t.Setenv("MERIT_CACHE", filepath.Join(filepath.Dir(interpreter.Folder()), "test"))
+	names, err := named(".", nil)
+	require.NoError(t, err)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			if err := installPackages(t.Context(), "python3", name); err != nil {
+				testneeds.Aside(t, err.Error())
+			}
+			f(t, name)
+		})
+	}
+}
+
+// Promise: the numbers of every README are those of this tree, and one and two
+// processors give the same bytes. What depends on the machine is not compared.
+func TestNumbers(t *testing.T) {
+	all(t, func(t *testing.T, name string) {
+		var said bytes.Buffer
+		require.NoError(t, one(t.Context(), options{folder: ".", check: true, out: &said}, name), said.String())
+	})
+	require.NoError(t, catalogue(options{folder: ".", check: true}))
+}
+
+// Promise: every reward of this folder says natively what it says in the
+// sandbox, on its fixtures and on its data.
+func TestNativelyAsSandboxed(t *testing.T) {
+	python := testneeds.PythonWith(t, "pytest")
+	merit := filepath.Join(t.TempDir(), "merit")
+	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
+	require.NoError(t, err, string(text))
+	home := filepath.Dir(interpreter.Folder())
+	all(t, func(t *testing.T, name string) {
+		cmd := exec.Command(python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "merit_reward.testing.plugin", name)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python")+":"+os.Getenv("PYTHONPATH"), "MERIT_BINARY="+merit, "MERIT_HOME="+home)
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+		require.Contains(t, string(text), " passed")
+
+		text, err = exec.Command(merit, "reward", "test", name).CombinedOutput()
+		require.NoError(t, err, string(text))
+		text, err = exec.Command(merit, "reward", "check", name).CombinedOutput()
+		require.NoError(t, err, string(text))
+	})
+}
