@@ -13,3 +13,9 @@ var Merit string
 //
 //go:embed sandbox.js
 var Sandbox string
+
+// Program is the module that runs what a reward does not trust, in an instance
+// of its own.
+//
+//go:embed program.js
+var Program string

@@ -19,6 +19,8 @@ import (
 type Instance struct {
 	// Host is what the caller's imports work on; the engine leaves it alone.
 	Host any
+	// Channel is where the guest may have programs run beside itself, or nil.
+	Channel Channel
 
 	program *Program
 	module  api.Module
@@ -125,14 +127,22 @@ type Budget struct {
 
 // Begin opens a series of calls that share one budget.
 func (i *Instance) Begin(ctx context.Context, b Budget) {
+	i.fill(b)
+	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.tank)
+}
+
+// fill is Begin without a watch.
+func (i *Instance) fill(b Budget) {
 	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
+	i.world.Answer = nil
 	if i.linear != nil {
 		i.linear.Forget()
 	}
 	i.tank.fill(b.Fuel)
 	i.depth.Set(b.Depth)
-	i.program.engine.watch.begin(&i.guard, ctx, b.Wall, i.tank)
 }
+
+func (i *Instance) used() uint64 { return uint64(int64(i.budget)-i.tank.left()) + i.hostFuel }
 
 // End closes the series and returns the fuel it took. The Stop is not nil if
 // the series is over its budget though every call returned, or was killed: then
@@ -141,8 +151,7 @@ func (i *Instance) End() (used uint64, stop *Stop) {
 	if killed := i.guard.end(); killed != nil {
 		return i.budget, killed
 	}
-	used = uint64(int64(i.budget)-i.tank.left()) + i.hostFuel
-	if used > i.budget {
+	if used = i.used(); used > i.budget {
 		return used, &Stop{Kind: OutOfFuel}
 	}
 	return used, nil

@@ -27,6 +27,9 @@ func (g guest) Streams() wasi.Streams {
 	return s
 }
 
+// Channel implements wasi.Guest.
+func (g guest) Channel() wasi.Channel { return g.Instance.Channel }
+
 // systemImports are the functions that every module may import: WASI, and
 // AssemblyScript's env.abort.
 func systemImports() []Import {

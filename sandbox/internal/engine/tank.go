@@ -17,6 +17,14 @@ func (t tank) fill(n uint64) {
 
 func (t tank) left() int64 { return int64(t.fuel.Get() + t.reserve.Get()) }
 
+// take takes n, of which there must be as much, from the reserve first: the
+// slice is the guest's.
+func (t tank) take(n uint64) {
+	kept := min(n, t.reserve.Get())
+	t.reserve.Set(t.reserve.Get() - kept)
+	t.fuel.Set(t.fuel.Get() - (n - kept))
+}
+
 // drain leaves so little that no slice is handed out any more. The guest may
 // be running: what it writes to its counter is at most a slice late, and what
 // it is about to write to its reserve is overwritten when this is done again.

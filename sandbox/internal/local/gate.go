@@ -52,7 +52,7 @@ func (m *Module) examine(info *fuel.Info) error {
 // is no reward.
 func (m *Module) problems(info *fuel.Info) []profile.Problem {
 	var problems []profile.Problem
-	if m.profile == nil {
+	if !m.script {
 		m.profile, problems = profile.Detect(info)
 	}
 	for _, i := range info.Imports {

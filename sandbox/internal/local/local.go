@@ -58,17 +58,21 @@ func (o Options) cacheBytes() int64 {
 
 // Backend runs modules in this process. It is safe for concurrent use.
 type Backend struct {
-	options Options
-	engine  *engine.Engine
-	theirs  []engine.Import // what only interpreters may import
-	tokens  chan struct{}   // one for every evaluation that runs
+	options   Options
+	engine    *engine.Engine
+	languages source.Languages
+	nested    map[string]*nested
+	theirs    []engine.Import // what only interpreters may import
+	tokens    chan struct{}   // one for every evaluation that runs
 }
 
 // New returns a backend. A cache folder that cannot be written is gone without,
 // and the logger is told. The error is a *fault.Error: the folder cannot be
 // trusted.
 func New(o Options, languages source.Languages) (*Backend, error) {
-	b := &Backend{options: o, theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers)}
+	b := &Backend{
+		options: o, languages: languages, nested: nestedIn(languages), theirs: languages.Imports(), tokens: make(chan struct{}, o.Workers),
+	}
 	var err error
 	b.engine, err = engine.New(engine.Options{
 		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Warn: o.warn,
@@ -84,13 +88,23 @@ func New(o Options, languages source.Languages) (*Backend, error) {
 }
 
 // Close ends the backend; its modules must be closed before.
-func (b *Backend) Close() { b.engine.Close() }
+func (b *Backend) Close() {
+	for _, n := range b.nested {
+		if m := n.module.Load(); m != nil {
+			m.Close(context.Background())
+		}
+	}
+	b.engine.Close()
+}
 
 // Load takes a reward through the gate, the meter and the compiler, and runs
 // it on a built-in conversation. The error is a *fault.Error that lists every
 // problem.
 func (b *Backend) Load(ctx context.Context, s source.Source) (*Module, error) {
-	m := b.newModule(s)
+	return b.load(ctx, b.newModule(s))
+}
+
+func (b *Backend) load(ctx context.Context, m *Module) (*Module, error) {
 	program, err := b.engine.Compile(ctx, m.bytes, fuel.Options{Limits: b.gate(m.script)}, m.examine)
 	if err != nil {
 		return nil, m.refused(err)

@@ -24,6 +24,7 @@ type Module struct {
 	script   bool            // an interpreter runs it
 	process  engine.Process  // what it finds around it
 	profile  profile.Profile // nil until the gate has seen the exports
+	nested   profile.Nested  // how its workers answer, if they are programs that rewards open
 	program  *engine.Program
 	manifest abi.Manifest
 	info     reward.Info
@@ -37,7 +38,7 @@ type Module struct {
 
 func (b *Backend) newModule(s source.Source) *Module {
 	m := &Module{backend: b, info: reward.Info{Name: s.Name, Digest: s.Digest}}
-	m.pool.module = m
+	m.pool.module, m.pool.tokens = m, b.tokens
 	if s.Script == nil {
 		m.bytes = engine.Module{Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
 		return m
@@ -74,30 +75,59 @@ func (m *Module) notePeak(size uint32) {
 func (m *Module) Fresh() bool { return m.isolation() == Fresh }
 
 // isolation is the mode in force: a module whose state a snapshot cannot hold,
-// because it changes tables, is always fresh.
+// because it changes tables, is always fresh. What rewards open beside
+// themselves begins with a snapshot in every mode: it runs what nobody trusts,
+// and is started in the midst of an evaluation.
 func (m *Module) isolation() Isolation {
-	if i := m.backend.options.Isolation; i != Snapshot || m.program.Restorable() {
-		return i
+	i := m.backend.options.Isolation
+	if m.nested != nil {
+		i = Snapshot
 	}
-	return Fresh
+	if i == Snapshot && !m.program.Restorable() {
+		return Fresh
+	}
+	return i
 }
 
 // Evaluate evaluates one trajectory. Input is nil unless it is encoded already.
-func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
+func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) (e reward.Evaluation) {
 	start := time.Now()
-	w, err := m.pool.get(ctx)
-	if err != nil {
-		e := result.Infrastructure(err).Evaluation("")
-		e.Elapsed = time.Since(start)
-		return e
+	w, fuel, v, spoilt := m.perform(ctx, t, nil, input)
+	if w == nil {
+		e = v.Evaluation("")
+	} else {
+		e = w.result(0, v)
+		w.one[0] = nil
+		m.pool.put(w, spoilt)
 	}
-	w.one[0] = t
-	fuel, v, spoilt := w.run(ctx, w.one[:], input)
-	e := w.result(0, v)
 	e.Fuel, e.Elapsed = fuel, time.Since(start)
-	w.one[0] = nil
-	m.pool.put(w, spoilt)
 	return e
+}
+
+// perform has a worker evaluate one trajectory or, if that is nil, members.
+// Without a worker there is a verdict. A reward that wants to open a program of a
+// language that has not been loaded yet starts anew when it has: the clock of
+// an evaluation does not run while an interpreter is compiled and starts.
+func (m *Module) perform(ctx context.Context, one *rl.Trajectory, members []*rl.Trajectory, input []byte) (w *worker, fuel uint64, v *result.Verdict, spoilt bool) {
+	for {
+		w, err := m.pool.get(ctx)
+		if err != nil {
+			return nil, 0, result.Infrastructure(err), false
+		}
+		if one != nil {
+			w.one[0] = one
+			members = w.one[:]
+		}
+		fuel, v, spoilt = w.run(ctx, members, input)
+		wanted := w.wanted()
+		if wanted == "" {
+			return w, fuel, v, spoilt
+		}
+		m.pool.put(w, true)
+		if err := m.backend.Offer(ctx, wanted); err != nil {
+			return nil, 0, result.Infrastructure(err), false
+		}
+	}
 }
 
 // EvaluateGroup evaluates the members of a group, of which there is at least
@@ -116,20 +146,18 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (r
 // unless they are encoded already.
 func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []byte, answer func(results []reward.Evaluation, fuel uint64)) {
 	results := make([]reward.Evaluation, len(members))
-	w, err := m.pool.get(ctx)
-	if err != nil {
-		for i := range results {
-			results[i] = result.Infrastructure(err).Evaluation("")
-		}
-		answer(results, 0)
-		return
-	}
-	fuel, v, spoilt := w.run(ctx, members, input)
+	w, fuel, v, spoilt := m.perform(ctx, nil, members, input)
 	for i := range results {
-		results[i] = w.result(i, v)
+		if w == nil {
+			results[i] = v.Evaluation("")
+		} else {
+			results[i] = w.result(i, v)
+		}
 	}
 	answer(results, fuel)
-	m.pool.put(w, spoilt)
+	if w != nil {
+		m.pool.put(w, spoilt)
+	}
 }
 
 // Detached reports whether its input can be written by who does not have the

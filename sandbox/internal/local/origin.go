@@ -28,7 +28,7 @@ func (w *worker) begin(ctx context.Context) error {
 		if err := w.instance.Adopt(o.state); err != nil {
 			return err
 		}
-		if err := w.session.Resume(o.memo); err != nil {
+		if err := w.guest.Resume(o.memo); err != nil {
 			return err
 		}
 		return w.describe()
@@ -38,7 +38,7 @@ func (w *worker) begin(ctx context.Context) error {
 	}
 	state, err := w.instance.Snapshot()
 	if err == nil {
-		m.origin = &origin{state, w.session.Memo()}
+		m.origin = &origin{state, w.guest.Memo()}
 		m.keepOrigin()
 	}
 	return err

@@ -11,20 +11,15 @@ import (
 // are warm.
 type pool struct {
 	module *Module
+	tokens chan struct{} // nil for what rewards open: their own evaluation has one
 	mu     sync.Mutex
 	idle   []*worker
 }
 
 // get waits for a worker, or makes one. The error is of ctx or of making it.
 func (p *pool) get(ctx context.Context) (*worker, error) {
-	select {
-	case p.module.backend.tokens <- struct{}{}:
-	default:
-		select {
-		case p.module.backend.tokens <- struct{}{}:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if err := p.enter(ctx); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -36,15 +31,42 @@ func (p *pool) get(ctx context.Context) (*worker, error) {
 	p.mu.Unlock()
 	w, err := p.module.newWorker(ctx)
 	if err != nil {
-		<-p.module.backend.tokens
+		p.leave()
 		return nil, err
 	}
 	return w, nil
 }
 
-// put gives a worker back. A spoilt one is freed: its state cannot be known.
+func (p *pool) enter(ctx context.Context) error {
+	if p.tokens == nil {
+		return nil
+	}
+	select {
+	case p.tokens <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case p.tokens <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pool) leave() {
+	if p.tokens != nil {
+		<-p.tokens
+	}
+}
+
+// put gives a worker back, with what it has opened. A spoilt one is freed: its
+// state cannot be known.
 func (p *pool) put(w *worker, spoilt bool) {
-	defer func() { <-p.module.backend.tokens }()
+	defer p.leave()
+	if w.beside != nil {
+		w.beside.end()
+	}
 	if spoilt || !w.ready() {
 		w.instance.Close()
 		return

@@ -27,14 +27,14 @@ var errCold = errors.New("the module failed on the built-in conversation")
 func (w *worker) prepare(ctx context.Context) error {
 	w.collector.Start(nil, false)
 	w.instance.Begin(ctx, w.module.startBudget())
-	stop := w.session.Start()
+	stop := w.guest.Start()
 	if _, late := w.instance.End(); late != nil {
 		stop = late
 	}
 	if stop != nil {
 		return w.notStarted(stop)
 	}
-	if err := w.describe(); err != nil || w.module.cold || w.module.manifest.WarmUp != abi.WarmUpConversation {
+	if err := w.describe(); err != nil || w.session == nil || w.module.cold || w.module.manifest.WarmUp != abi.WarmUpConversation {
 		return err
 	}
 	return w.warm(ctx)

@@ -16,7 +16,11 @@ type worker struct {
 	module    *Module
 	instance  *engine.Instance
 	collector *result.Collector
-	session   profile.Session
+	guest     profile.Guest     // session or exchange
+	session   profile.Session   // nil if it is a program that a reward opens
+	exchange  profile.Exchange  // nil if it is a reward
+	beside    *beside           // what a script has open; nil if it may open nothing
+	started   bool              // what it opens is no part of a snapshot
 	one       [1]*rl.Trajectory // the members of a single evaluation
 }
 
@@ -29,7 +33,7 @@ func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 	}
 	w := &worker{module: m, instance: i, collector: result.NewCollector(limits, m.info.StepIndexing)}
 	i.Host = w.collector
-	w.session = m.profile.Open(i, w.collector, limits)
+	w.open()
 	if err := w.begin(ctx); err != nil {
 		i.Close()
 		return nil, err
@@ -37,13 +41,32 @@ func (m *Module) newWorker(ctx context.Context) (*worker, error) {
 	if r, ok := w.session.(profile.Restored); ok && m.isolation() != Shared {
 		r.Restored()
 	}
+	w.started = true
 	return w, nil
+}
+
+// open readies the worker to be spoken to.
+func (w *worker) open() {
+	m, limits := w.module, w.module.backend.options.Limits
+	if m.nested != nil {
+		w.exchange = m.nested.Open(w.instance, w.collector, limits)
+		w.guest = w.exchange
+		return
+	}
+	w.session = m.profile.Open(w.instance, w.collector, limits)
+	if w.guest = w.session; m.script {
+		w.beside = &beside{worker: w}
+		w.instance.Channel = w.beside
+	}
 }
 
 // run evaluates members from the worker's present state. Input is nil unless
 // they are encoded already. A spoilt worker must not be used again.
 func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte) (fuel uint64, v *result.Verdict, spoilt bool) {
 	w.collector.Start(members, w.module.info.Group)
+	if w.beside != nil {
+		w.beside.begin(ctx)
+	}
 	limit := w.module.backend.options.InputMiB << 20
 	if input == nil {
 		var err error
@@ -55,7 +78,10 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 		return 0, result.BadInput(&abi.TooLarge{Limit: limit}), false
 	}
 	w.instance.Begin(ctx, w.module.budget(len(input), len(members)))
-	v, stop := w.session.Evaluate(input)
+	stop := engine.Guarded(func() (stop *engine.Stop) {
+		v, stop = w.session.Evaluate(input)
+		return stop
+	})
 	fuel, late := w.instance.End()
 	w.module.notePeak(w.instance.Size())
 	if late != nil {
@@ -65,6 +91,15 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 		return fuel, result.Stopped(stop, w.instance.MemoryDenied()), true
 	}
 	return fuel, v, false
+}
+
+// wanted is the language of a program that stopped the evaluation because it is
+// not loaded yet, or empty.
+func (w *worker) wanted() string {
+	if w.beside == nil {
+		return ""
+	}
+	return w.beside.wanted
 }
 
 // result builds the evaluation of member i after run.
@@ -78,11 +113,11 @@ func (w *worker) result(i int, v *result.Verdict) reward.Evaluation {
 // ready brings the worker back to the state in which every evaluation begins,
 // or reports that it cannot be used again.
 func (w *worker) ready() bool {
-	switch w.module.isolation() {
+	switch m := w.module; m.isolation() {
 	case Shared:
 		return true
 	case Snapshot:
-		return w.instance.Restore() == nil
+		return m.backend.options.Isolation != Fresh && w.instance.Restore() == nil
 	}
 	return false
 }

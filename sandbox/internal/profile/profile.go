@@ -37,14 +37,34 @@ type Detached interface {
 // valid until the next call. It is not safe for concurrent use.
 type Encoder func(members []*rl.Trajectory) ([]byte, error)
 
-// Session speaks with one instance.
-type Session interface {
+// Nested is how programs that rewards open beside themselves are spoken to.
+type Nested interface {
+	// Open readies an instance on which no code has run.
+	Open(i *engine.Instance, c *result.Collector, l limits.Limits) Exchange
+}
+
+// Exchange speaks with one program.
+type Exchange interface {
+	Guest
+	// Answer hands a request to the program, in UTF-8, and returns a copy of what
+	// it answers, which is UTF-8 and within the limit of outputs. The error of a
+	// Stop may be a verdict. Nothing else that the program says is to be believed.
+	Answer(request []byte) (answer []byte, stop *engine.Stop)
+}
+
+// Guest is what comes before sessions and exchanges.
+type Guest interface {
 	// Start runs what a module needs once, before the snapshot.
 	Start() *engine.Stop
 	// Memo is what Start has learned, for Resume: a session of an instance that
 	// begins where another one had come to.
 	Memo() []byte
 	Resume(memo []byte) error
+}
+
+// Session speaks with one instance of a reward.
+type Session interface {
+	Guest
 	// Input encodes the members; what it returns is valid until the next call.
 	Input(members []*rl.Trajectory) ([]byte, error)
 	// Evaluate hands input to the guest. What the guest says goes to the

@@ -184,7 +184,7 @@ func (s *server) source(m wire.Module) (source.Source, error) {
 	for _, f := range m.Files {
 		script.Files[f.Name] = slices.Clone(f.Data)
 	}
-	return source.Source{Name: m.Name, Digest: script.Digest(), Script: script}, nil
+	return source.Source{Name: m.Name, Digest: script.Digest(s.languages), Script: script}, nil
 }
 
 // evaluate answers before the instance is restored: the host goes on

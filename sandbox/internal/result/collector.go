@@ -28,6 +28,7 @@ type Collector struct {
 	stdin   []byte
 	stdout  []byte
 	capture bool // standard output is the result, not the log
+	muted   bool // there is no log
 }
 
 type member struct {

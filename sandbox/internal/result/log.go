@@ -44,6 +44,9 @@ func (c *Collector) LogEnd(most int) string {
 	return text.Escape(string(c.log[max(0, len(c.log)-most):]))
 }
 
+// Mute drops what is logged from now on: nobody would read it.
+func (c *Collector) Mute() { c.muted = true }
+
 // Feed gives the guest its standard input.
 func (c *Collector) Feed(p []byte) { c.stdin = p }
 
@@ -63,6 +66,9 @@ func (c *Collector) Output(fd int, p []byte) error {
 			return OverOutput("output_kib")
 		}
 		c.stdout = append(c.stdout, p...)
+		return nil
+	}
+	if c.muted {
 		return nil
 	}
 	return c.AppendLog(p)

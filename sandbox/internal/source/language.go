@@ -22,6 +22,8 @@ type Language interface {
 	Brings() map[string][]byte
 	// Open says how s is spoken to, and what its interpreter finds around it.
 	Open(s *Script) (profile.Profile, engine.Process)
+	// Nested says the same of programs that rewards open beside themselves.
+	Nested() (profile.Nested, engine.Process)
 }
 
 // Languages are the languages of a runtime.

@@ -18,12 +18,18 @@ type Script struct {
 	Choice
 }
 
-// Digest covers every file, those that Merit runs with the script, the
-// interpreter, and what was chosen.
-func (s *Script) Digest() string {
+// Digest covers every file, what was chosen, and, of all languages, since a
+// script may open programs in each, the interpreter and the files that Merit
+// runs with it.
+func (s *Script) Digest(languages Languages) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "merit script 3 %s %q %q %q\n", s.Language.Interpreter().Digest, s.Entry, s.Function, s.With)
-	for _, files := range []map[string][]byte{s.Language.Brings(), s.Files} {
+	fmt.Fprintf(h, "merit script 4 %s %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With)
+	all := []map[string][]byte{s.Files}
+	for _, l := range languages {
+		fmt.Fprintln(h, l.Extension(), l.Interpreter().Digest)
+		all = append(all, l.Brings())
+	}
+	for _, files := range all {
 		fmt.Fprintln(h, len(files))
 		for _, name := range slices.Sorted(maps.Keys(files)) {
 			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(files[name]))

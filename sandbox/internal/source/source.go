@@ -43,7 +43,7 @@ func File(path string, choice Choice, languages Languages, most Sizes) (Source, 
 			return Source{}, err
 		}
 		s.Choice = choice
-		return Source{Name: s.Name, Digest: s.Digest(), Script: s}, nil
+		return Source{Name: s.Name, Digest: s.Digest(languages), Script: s}, nil
 	}
 	if err := choice.ofModule(path); err != nil {
 		return Source{}, err

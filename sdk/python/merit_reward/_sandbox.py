@@ -122,7 +122,36 @@ def boot(path: str, function: str, parameters: str) -> None:
         addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
         hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf)
     except BaseException as e:
-        hello = (runner.explain(e), [], False, False, False, [], {}, {})
+        hello = (runner.explain(e), *_NOTHING)
+    _leave(hello)
+
+
+def boot_program() -> None:
+    """Loads what answers requests in a program, which a reward opens beside itself."""
+    global _serve
+    sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
+    absent.install()
+    from . import _program
+
+    def serve() -> None:
+        try:
+            kind, text = RESULTS, _program.answer(_request())
+        except MemoryError as e:
+            kind, text = NO_MEMORY, runner.explain(e)
+        except BaseException as e:
+            kind, text = FAILED, runner.explain(e)
+        ANSWER[0] = b"%c%b" % (kind, text.encode("utf-8", "replace"))
+
+    _serve = (serve,)
+    runner.explain(_raised())
+    _leave(("", [id(()), id(BUFFER), id(ANSWER), id(serve)], *_NOTHING[1:]))
+
+
+_NOTHING = ([], False, False, False, [], {}, {})  # of what the host is told of a reward
+
+
+def _leave(hello) -> None:  # type: ignore[no-untyped-def]
+    """Tells the host what it can call and leaves."""
     gc.collect()
     gc.freeze()
     posix.write(1, dumps(hello, 2))

@@ -108,7 +108,11 @@ func (w *World) vectors(at, count uint32, each func(b []byte) bool) uint64 {
 
 func fdWrite(w *World, p []uint64) uint64 {
 	fd, total := uint32(p[0]), 0
-	if fd != 1 && fd != 2 {
+	switch fd {
+	case 0:
+		return w.send(p)
+	case 1, 2:
+	default:
 		return errnoBadf
 	}
 	streams := w.Streams()
@@ -134,13 +138,9 @@ func fdRead(w *World, p []uint64) uint64 {
 	if uint32(p[0]) != 0 {
 		return errnoBadf
 	}
-	streams := w.Streams()
 	total := 0
 	errno := w.vectors(uint32(p[1]), uint32(p[2]), func(b []byte) bool {
-		if streams == nil {
-			return false
-		}
-		n := streams.Input(b)
+		n := w.input(b)
 		total += n
 		return n == len(b)
 	})

@@ -8,6 +8,7 @@ type World struct {
 	Guest
 	Process *Process
 	State   State
+	Answer  []byte // of the channel, as far as it was not read
 }
 
 // Guest is the instance as the functions see it.
@@ -22,6 +23,8 @@ type Guest interface {
 	// Streams is the other end of the standard streams, or nil: then writes
 	// vanish and reads are at their end.
 	Streams() Streams
+	// Channel is the other end of the channel, or nil.
+	Channel() Channel
 }
 
 // Streams is the other end of what a guest writes and reads.
@@ -31,6 +34,15 @@ type Streams interface {
 	Output(fd int, p []byte) error
 	// Input fills p from standard input; 0 is the end.
 	Input(p []byte) int
+}
+
+// Channel takes messages from a guest and answers each at once.
+type Channel interface {
+	// Limit is how long a message may be, in bytes.
+	Limit() int
+	// Exchange takes a message, of which all beyond one byte more than Limit is
+	// cut off, and returns the answer. It may end the guest's call.
+	Exchange(message []byte) (answer []byte)
 }
 
 // State is what changes while the guest runs. It starts anew at every restore

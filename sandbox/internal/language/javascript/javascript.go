@@ -21,7 +21,10 @@ func (Language) Interpreter() interpreter.Interpreter { return interpreter.JavaS
 
 // Brings implements source.Language.
 func (Language) Brings() map[string][]byte {
-	return map[string][]byte{moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode)}
+	return map[string][]byte{
+		moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode),
+		moduleProgram: []byte(sdk.Program), "main of programs": []byte(programCode),
+	}
 }
 
 // Open implements source.Language.
@@ -33,10 +36,16 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 const (
 	moduleMerit   = "merit"
 	moduleSandbox = "merit/sandbox"
+	moduleProgram = "merit/program"
 	moduleMain    = "merit/main"
 )
 
 const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s);\n"
+
+const programCode = "import { answer } from \"" + moduleProgram + "\";\nglobalThis.__merit = { serve: answer };\n"
+
+// Nested implements source.Language.
+func (Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
 
 // Imports implements source.Language. None of them does anything.
 func (Language) Imports() []engine.Import {

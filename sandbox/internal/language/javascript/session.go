@@ -27,18 +27,26 @@ func (javascript) Group() bool  { return false } // until the reward has said so
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	return &session{
-		quickjs: quickjs{instance: i, functions: map[string]*engine.Func{}}, script: p.script, collector: c,
-		encode: encoder(l.InputMiB << 20), output: l.OutputKiB<<10 + l.LogKiB<<10,
+		guest: newGuest(i, l.OutputKiB<<10+l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20),
 	}
 }
 
 type session struct {
-	quickjs
+	guest
 	script    *source.Script
 	collector *result.Collector
 	encode    profile.Encoder
-	output    int // bytes of an answer, its log included
+}
+
+// guest is QuickJS in an instance, with a function that answers requests.
+type guest struct {
+	quickjs
 	memo
+	output int // bytes of an answer, its log included
+}
+
+func newGuest(i *engine.Instance, output int) guest {
+	return guest{quickjs: quickjs{instance: i, functions: map[string]*engine.Func{}}, output: output}
 }
 
 // memo is what the start of a script brings to light.
@@ -58,30 +66,44 @@ type hello struct {
 // its makers say is safe.
 const quickjsStack = 512 << 10
 
+// Start implements profile.Guest.
 func (s *session) Start() *engine.Stop {
 	return s.guard(func() error {
-		s.call("_initialize")
-		if s.call("qjs_init") != 0 {
-			return errors.New("the interpreter did not start as it should")
+		if err := s.init(); err != nil {
+			return err
 		}
-		s.call("qjs_set_max_stack_size", quickjsStack)
-		s.Cell = s.call("wasm_malloc", 8)
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
-		main := fmt.Sprintf(mainCode, s.script.Entry, function, with)
-		s.settle(s.eval(moduleMain, main, evalModule))
-		merit := s.property(s.call("qjs_get_global"), "__merit")
-		s.Serve, s.Undefined = s.property(merit, "serve"), s.call("qjs_get_undefined")
+		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with))
 		hello := s.text(s.property(merit, "hello"))
 		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)
 		}
 		return nil
 	})
+}
+
+// init starts the interpreter.
+func (i *guest) init() error {
+	i.call("_initialize")
+	if i.call("qjs_init") != 0 {
+		return errors.New("the interpreter did not start as it should")
+	}
+	i.call("qjs_set_max_stack_size", quickjsStack)
+	i.Cell = i.call("wasm_malloc", 8)
+	return nil
+}
+
+// run runs the main module and returns what it leaves for the host.
+func (i *guest) run(main string) (merit uint32) {
+	i.settle(i.eval(moduleMain, main, evalModule))
+	merit = i.property(i.call("qjs_get_global"), "__merit")
+	i.Serve, i.Undefined = i.property(merit, "serve"), i.call("qjs_get_undefined")
+	return merit
 }
 
 // compile compiles the script's files. A file whose imports are not there yet
@@ -113,39 +135,21 @@ func (s *session) Describe() profile.Description {
 	return profile.Description{About: s.Hello.About, Group: s.Hello.Group}
 }
 
-func (s *session) Memo() []byte {
-	memo, _ := json.Marshal(s.memo) // numbers and strings
+// Memo implements profile.Guest.
+func (i *guest) Memo() []byte {
+	memo, _ := json.Marshal(i.memo) // numbers and strings
 	return memo
 }
 
-func (s *session) Resume(memo []byte) error { return json.Unmarshal(memo, &s.memo) }
+// Resume implements profile.Guest.
+func (i *guest) Resume(memo []byte) error { return json.Unmarshal(memo, &i.memo) }
 
 func (s *session) Lasting() bool { return true }
 
 func (s *session) Input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 
 func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
-	var out []byte
-	stop := s.guard(func() error {
-		text := s.put(string(input))
-		argument := s.call("qjs_new_string", text, uint32(len(input)))
-		s.store(s.Cell, argument)
-		answer := s.call("qjs_call", s.Serve, s.Undefined, 1, s.Cell)
-		s.check(answer)
-		at := s.call("qjs_get_string_len", answer, s.Cell)
-		size := s.load(s.Cell)
-		if int(size) > s.output {
-			return result.OverOutput("output_kib")
-		}
-		view, _ := s.instance.Bytes(at, size)
-		out = append(out, view...)
-		s.instance.Charge(uint64(len(input)) + uint64(size))
-		s.call("qjs_free_cstring", at)
-		s.call("qjs_free_value", answer)
-		s.call("qjs_free_value", argument)
-		s.call("wasm_free", text)
-		return nil
-	})
+	out, stop := s.exchange(input, result.OverOutput("output_kib"))
 	if stop != nil {
 		return nil, stop
 	}
@@ -154,15 +158,41 @@ func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 
 var _ profile.Describer = (*session)(nil)
 
+// exchange calls the function that answers; tooLong is the verdict on an answer
+// that is.
+func (i *guest) exchange(input []byte, tooLong *result.Verdict) (out []byte, stop *engine.Stop) {
+	stop = i.guard(func() error {
+		text := i.put(string(input))
+		argument := i.call("qjs_new_string", text, uint32(len(input)))
+		i.store(i.Cell, argument)
+		answer := i.call("qjs_call", i.Serve, i.Undefined, 1, i.Cell)
+		i.check(answer)
+		at := i.call("qjs_get_string_len", answer, i.Cell)
+		size := i.load(i.Cell)
+		if int(size) > i.output {
+			return tooLong
+		}
+		view, _ := i.instance.Bytes(at, size)
+		out = append(out, view...)
+		i.instance.Charge(uint64(len(input)) + uint64(size))
+		i.call("qjs_free_cstring", at)
+		i.call("qjs_free_value", answer)
+		i.call("qjs_free_value", argument)
+		i.call("wasm_free", text)
+		return nil
+	})
+	return out, stop
+}
+
 // store and load move one word of guest memory.
-func (s *session) store(at, v uint32) {
-	if b, ok := s.instance.Bytes(at, 4); ok {
+func (i *guest) store(at, v uint32) {
+	if b, ok := i.instance.Bytes(at, 4); ok {
 		binary.LittleEndian.PutUint32(b, v)
 	}
 }
 
-func (s *session) load(at uint32) uint32 {
-	b, ok := s.instance.Bytes(at, 4)
+func (i *guest) load(at uint32) uint32 {
+	b, ok := i.instance.Bytes(at, 4)
 	if !ok {
 		return 0
 	}

@@ -31,7 +31,7 @@ func (Language) Imports() []engine.Import { return nil }
 // Brings implements source.Language.
 func (Language) Brings() map[string][]byte {
 	files := ownFiles()
-	files["boot"] = []byte(bootCode)
+	files["boot"], files["program"] = []byte(bootCode), []byte(programCode)
 	return files
 }
 
@@ -50,8 +50,18 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 		files[withFile], with = e.Bytes(), "/"+withFile
 	}
 	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with)
-	return python{taken(s.With)}, engine.Process{
-		Args:  []string{"python", "-S", "-P", "-B", "-c", boot},
+	return python{taken(s.With)}, process(boot, files)
+}
+
+// Nested implements source.Language.
+func (Language) Nested() (profile.Nested, engine.Process) {
+	return programs{}, process(programCode, ownFiles())
+}
+
+// process is what CPython finds around it when it runs code.
+func process(code string, files map[string][]byte) engine.Process {
+	return engine.Process{
+		Args:  []string{"python", "-S", "-P", "-B", "-c", code},
 		Env:   []string{"PYTHONHASHSEED=0"},
 		Files: engine.NewFiles(files),
 	}
@@ -61,7 +71,9 @@ const (
 	ownFolder    = "merit" // where merit_reward lies, below "/"
 	rewardFolder = "reward"
 	withFile     = ownFolder + "/with" // the parameters, as a dict of marshal
-	bootCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox.boot(%q, %q, %q)"
+	pathCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
+	bootCode     = pathCode + "boot(%q, %q, %q)"
+	programCode  = pathCode + "boot_program()"
 )
 
 // taken are the names of parameters: a row of the data does not give them.

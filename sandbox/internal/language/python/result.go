@@ -25,8 +25,7 @@ const unreadable = "the interpreter gave an answer that cannot be read"
 // take reads the answer that serve left behind: its kind, and a result for
 // each member or a traceback.
 func (s *session) take() *result.Verdict {
-	object := s.word(s.word(s.hello.answer + listItems))
-	data, ok := s.instance.Bytes(object+bytesData, s.word(object+objectSize))
+	data, ok := s.answer()
 	if !ok {
 		return result.Violation(unreadable)
 	}

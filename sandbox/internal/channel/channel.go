@@ -1,0 +1,91 @@
+// Package channel is what a reward and its host say to each other about
+// programs: instances of an interpreter that the reward opens beside itself, to
+// run what it does not trust. A message is a line and a text; the host answers
+// each at once.
+//
+//	open LANGUAGE          a program that has run nothing     → opened HANDLE 0
+//	ask HANDLE FUEL\nTEXT  one exchange with it               → answered FUEL LENGTH\nTEXT
+//	                       or, and then the program is gone,  → out_of_fuel, out_of_memory or crashed, likewise
+//	close HANDLE                                              → closed 0 0
+//
+// FUEL is what an exchange may take, and what it took. A message that cannot be
+// followed is answered with refused 0 LENGTH\nTEXT. Every line ends with a line
+// feed, every number is a decimal, and LENGTH counts the bytes of the text.
+package channel
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// What a reward may ask for.
+const (
+	Open  = "open"
+	Ask   = "ask"
+	Close = "close"
+)
+
+// How the host answers.
+const (
+	Opened      = "opened"
+	Answered    = "answered"
+	OutOfFuel   = "out_of_fuel"
+	OutOfMemory = "out_of_memory"
+	Crashed     = "crashed"
+	Closed      = "closed"
+	Refused     = "refused"
+)
+
+// MaxLine bounds the first line of a message in bytes.
+const MaxLine = 64
+
+// Message is a message from a reward.
+type Message struct {
+	Do       string
+	Language string
+	Handle   uint32
+	Fuel     uint64
+	Text     []byte // UTF-8; shares the memory of what was parsed
+}
+
+// Parse reads a message. The error is for the reward's author.
+func Parse(data []byte) (m Message, err error) {
+	line, rest, ended := bytes.Cut(data, []byte{'\n'})
+	if !ended || len(line) >= MaxLine {
+		return m, fmt.Errorf("a message begins with a line of less than %d bytes", MaxLine)
+	}
+	words := strings.Split(string(line), " ")
+	m = Message{Do: words[0], Text: rest}
+	wrong := false
+	number := func(n, bits int) uint64 {
+		v, err := strconv.ParseUint(words[n], 10, bits)
+		wrong = wrong || err != nil
+		return v
+	}
+	switch {
+	case m.Do == Open && len(words) == 2 && len(rest) == 0:
+		m.Language = words[1]
+	case m.Do == Ask && len(words) == 3:
+		m.Handle, m.Fuel = uint32(number(1, 32)), number(2, 64)
+		if !utf8.Valid(rest) {
+			return m, fmt.Errorf("the text of a message is not UTF-8")
+		}
+	case m.Do == Close && len(words) == 2 && len(rest) == 0:
+		m.Handle = uint32(number(1, 32))
+	default:
+		wrong = true
+	}
+	if wrong {
+		return m, fmt.Errorf("there is no message %q: open LANGUAGE, ask HANDLE FUEL with a text, and close HANDLE are", line)
+	}
+	return m, nil
+}
+
+// Append appends an answer: what became of the message, the number that belongs
+// to it, and a text.
+func Append(b []byte, what string, number uint64, text []byte) []byte {
+	return append(fmt.Appendf(b, "%s %d %d\n", what, number, len(text)), text...)
+}

@@ -1,0 +1,120 @@
+package python
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/marshal"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+// guest is CPython in an instance. It is a WASI command, and a command
+// that waits for input cannot be restored: its stack is live. So the program
+// never waits: it loads what it will serve, says where its function serve lies
+// in memory and calls _exit, which ends the host's call but not the
+// interpreter, whose memory is as if _exit were still running. From there serve
+// is called through CPython's own type slot, as a C function would call it, and
+// the state between calls can be snapshotted like that of any reactor.
+type guest struct {
+	instance  *engine.Instance
+	collector *result.Collector
+	taken     map[string]bool // names of a reward's parameters
+	said      []byte          // hello as it came
+	hello     hello
+	call      *engine.Func
+}
+
+// Offsets in the objects of CPython 3.12 on a 32-bit machine.
+const (
+	objectType  = 4
+	objectSize  = 8
+	bytesData   = 16
+	arrayData   = 20
+	listItems   = 12
+	typeCall    = 64
+	callParams  = "iii"
+	callResults = "i"
+)
+
+// Start implements profile.Guest.
+func (i *guest) Start() *engine.Stop {
+	i.collector.Capture()
+	_, stop := i.instance.Call(i.instance.Func("_start"))
+	switch {
+	case stop == nil:
+		return &engine.Stop{Kind: engine.Refused, Err: errHello}
+	case stop.Kind != engine.Exited || stop.Code != 0:
+		return stop
+	}
+	if err := i.Resume(bytes.Clone(i.collector.Captured())); err != nil {
+		return &engine.Stop{Kind: engine.Refused, Err: err}
+	}
+	return nil
+}
+
+// Memo implements profile.Guest.
+func (i *guest) Memo() []byte { return i.said }
+
+// Resume implements profile.Guest.
+func (i *guest) Resume(said []byte) error {
+	hello, ok := readHello(said)
+	switch {
+	case !ok:
+		return errHello
+	case hello.failed != "":
+		return &result.Verdict{Outcome: reward.GuestError, Reason: text.Escape(hello.failed)}
+	}
+	hello.taken = i.taken
+	i.said, i.hello = said, hello
+	if i.call = i.instance.TableFunc(i.word(i.word(hello.read+objectType)+typeCall), callParams, callResults); i.call == nil {
+		return errHello
+	}
+	return nil
+}
+
+// word reads a number from memory; 0, which no object has for an address, if
+// there is none.
+func (i *guest) word(at uint32) uint32 {
+	b, ok := i.instance.Bytes(at, 4)
+	if !ok {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
+}
+
+// serve calls one of the functions that serve; the verdict is on one that did
+// not return.
+func (i *guest) serve(function uint32) (*result.Verdict, *engine.Stop) {
+	returned, stop := i.instance.Call(i.call, uint64(function), uint64(i.hello.empty), 0)
+	switch {
+	case stop != nil || uint32(returned) != 0:
+		return nil, stop
+	case i.instance.MemoryDenied():
+		return result.NoMemory("the interpreter had no room for the answer"), nil
+	}
+	return &result.Verdict{Outcome: reward.GuestError, Reason: "the reward broke the interpreter"}, nil
+}
+
+// put writes a request into the buffer. One that is too large for it is read
+// from standard input, and the buffer holds its size.
+func (i *guest) put(input []byte) {
+	room, _ := i.instance.Bytes(i.word(i.hello.buffer+arrayData), i.word(i.hello.buffer+objectSize))
+	if len(input) > len(room) {
+		i.collector.Feed(input)
+		size := marshal.Encoder{}
+		size.Reset()
+		size.Int(int64(len(input)))
+		input = size.Bytes()
+	}
+	copy(room, input)
+}
+
+// answer is what serve left behind, valid until the guest runs again, and
+// whether there is such a thing.
+func (i *guest) answer() ([]byte, bool) {
+	object := i.word(i.word(i.hello.answer + listItems))
+	return i.instance.Bytes(object+bytesData, i.word(object+objectSize))
+}

@@ -1,0 +1,181 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/internal/channel"
+	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/text"
+)
+
+const (
+	maxBeside = 4       // programs open at one time
+	openFuel  = 500_000 // for what it takes to bring an instance to its snapshot
+)
+
+// beside is the programs that an evaluation has open beside its reward. It is
+// the host's end of the reward's channel, and the reward is trusted no more
+// there than elsewhere.
+type beside struct {
+	worker *worker // the reward's
+	ctx    context.Context
+	opened uint32 // handles given out in this evaluation
+	open   []program
+	wanted string // the language for which the evaluation was stopped
+}
+
+// program is one of them. A worker that was left in the midst of an exchange is
+// spoilt.
+type program struct {
+	handle uint32
+	worker *worker
+	spoilt bool
+}
+
+func (b *beside) begin(ctx context.Context) { b.ctx, b.opened, b.wanted = ctx, 0, "" }
+
+// end gives back what is still open.
+func (b *beside) end() {
+	for _, p := range b.open {
+		p.worker.module.pool.put(p.worker, p.spoilt)
+	}
+	b.ctx, b.open = nil, b.open[:0]
+}
+
+// Limit implements engine.Channel.
+func (b *beside) Limit() int { return channel.MaxLine + b.inputLimit() }
+
+func (b *beside) inputLimit() int { return b.worker.module.backend.options.InputMiB << 20 }
+
+// Exchange implements engine.Channel.
+func (b *beside) Exchange(message []byte) []byte {
+	m, err := channel.Parse(message)
+	switch {
+	case err != nil:
+	case m.Do == channel.Open:
+		err = b.start(m.Language)
+		if err == nil {
+			return channel.Append(nil, channel.Opened, uint64(b.opened), nil)
+		}
+	case m.Do == channel.Ask:
+		answer, err2 := b.ask(m)
+		if err = err2; err == nil {
+			return answer
+		}
+	default:
+		if err = b.close(m.Handle); err == nil {
+			return channel.Append(nil, channel.Closed, 0, nil)
+		}
+	}
+	return channel.Append(nil, channel.Refused, 0, []byte(err.Error()))
+}
+
+var errStarting = errors.New("a program cannot be opened while the reward starts or warms up: the snapshot that every evaluation begins with could not hold it")
+
+// errWanted ends an evaluation that Module.perform begins again.
+var errWanted = errors.New("a program is not loaded yet")
+
+// start opens a program.
+func (b *beside) start(language string) error {
+	backend := b.worker.module.backend
+	n := backend.nested[language]
+	switch {
+	case !b.worker.started:
+		return errStarting
+	case n == nil:
+		return fmt.Errorf("there are no programs in %q: there are %s", language, strings.Join(slices.Sorted(maps.Keys(backend.nested)), " and "))
+	case len(b.open) == maxBeside:
+		return fmt.Errorf("%d programs are open, and no more can be at one time: close one", maxBeside)
+	}
+	m := n.module.Load()
+	if m == nil {
+		b.wanted = language
+		b.worker.instance.Abort(errWanted)
+	}
+	b.worker.instance.Charge(openFuel)
+	w, err := m.pool.get(b.ctx)
+	if err != nil {
+		b.worker.instance.Abort(result.Infrastructure(err))
+	}
+	b.opened++
+	b.open = append(b.open, program{handle: b.opened, worker: w})
+	return nil
+}
+
+// find returns the place of an open program.
+func (b *beside) find(handle uint32) (int, error) {
+	at := slices.IndexFunc(b.open, func(p program) bool { return p.handle == handle })
+	if at < 0 {
+		return 0, fmt.Errorf("program %d is not open", handle)
+	}
+	return at, nil
+}
+
+func (b *beside) close(handle uint32) error {
+	at, err := b.find(handle)
+	if err == nil {
+		b.remove(at)
+	}
+	return err
+}
+
+func (b *beside) remove(at int) {
+	p := b.open[at]
+	b.open = slices.Delete(b.open, at, at+1)
+	p.worker.module.pool.put(p.worker, p.spoilt)
+}
+
+// ask hands a request to a program. Whatever ends the program is an answer;
+// what ends the reward meanwhile does not return.
+func (b *beside) ask(m channel.Message) (answer []byte, err error) {
+	at, err := b.find(m.Handle)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(m.Text) > b.inputLimit():
+		return nil, errors.New("the request is larger than sandbox.input_mib allows")
+	}
+	p := &b.open[at]
+	p.spoilt = true
+	var said []byte
+	depth := uint64(p.worker.module.backend.options.CallDepth)
+	fuel, stop := b.worker.instance.Nest(p.worker.instance, engine.Budget{Fuel: m.Fuel, Depth: depth}, func() (stop *engine.Stop) {
+		said, stop = p.worker.exchange.Answer(m.Text)
+		return stop
+	})
+	if stop == nil {
+		p.spoilt = false
+		return channel.Append(nil, channel.Answered, fuel, said), nil
+	}
+	what, why := ending(stop, p.worker.instance.MemoryDenied())
+	b.remove(at)
+	return channel.Append(nil, what, fuel, []byte(why)), nil
+}
+
+// ending says how a program ended, which had been refused memory or not.
+func ending(stop *engine.Stop, denied bool) (what, why string) {
+	var v *result.Verdict
+	said := stop.Kind == engine.Refused && errors.As(stop.Err, &v)
+	switch {
+	case stop.Kind == engine.OutOfFuel:
+		return channel.OutOfFuel, "the program used up the fuel that it was given"
+	case said && v.Outcome == reward.OutOfMemory, !said && denied:
+		return channel.OutOfMemory, "the program was refused more memory (sandbox.memory_mib)"
+	case said:
+		return channel.Crashed, v.Reason
+	case stop.Kind == engine.Exited:
+		return channel.Crashed, fmt.Sprintf("the program exited with status %d", stop.Code)
+	case stop.Kind == engine.TooDeep:
+		return channel.Crashed, "calls are nested too deeply (sandbox.call_depth)"
+	}
+	return channel.Crashed, text.Escape(stop.Error())
+}
+
+var _ engine.Channel = (*beside)(nil)
