@@ -88,7 +88,7 @@ class Session:
             self.defect = e
             raise
         answer = self.ask({"do": "call", **request})
-        for change in answer.get("args") or ():
+        for change in self.items(answer, "args"):
             try:
                 key, value = change
                 _update(args[key] if type(key) is int else kwargs[key], self.read(value))
@@ -99,6 +99,11 @@ class Session:
     def text(self, value: "Any") -> str:
         """A text of an answer."""
         return value if value.__class__ is str else self._nonsense(TypeError("no text"))
+
+    def items(self, answer: "dict[str, Any]", name: str) -> "list[Any]":
+        """A list of an answer, empty if it is not there."""
+        items = answer.get(name, [])
+        return items if items.__class__ is list else self._nonsense(TypeError(f"{name} is no list"))
 
     def value(self, answer: "dict[str, Any]") -> "Any":
         """The value of an answer, or its exception."""

@@ -73,7 +73,7 @@ def _load(session: "Session", source: str) -> "tuple[set[str], set[str]]":
     session.loaded = answer.get("error") is None
     if not session.loaded:
         raise session.error(answer["error"])
-    functions, values = ({n for n in answer.get(kind) or () if n.__class__ is str} for kind in ("names", "values"))
+    functions, values = ({n for n in session.items(answer, kind) if n.__class__ is str} for kind in ("names", "values"))
     return functions, values
 
 

@@ -140,6 +140,7 @@ def _named_as(r: "dict[str, Any]") -> "Any":
 def _call(r: "dict[str, Any]") -> "dict[str, Any]":
     given = [*enumerate(r["args"]), *r.get("kwargs", {}).items()]
     values = {key: _values.decode(v, _given) for key, v in given}
+    before = {key: dumps(v) for key, v in given if type(values[key]) in CHANGING}
     function = _kept[r["of"]] if r["name"] is None else _named_as(r)
     result = error = None
     try:
@@ -147,11 +148,10 @@ def _call(r: "dict[str, Any]") -> "dict[str, Any]":
     except BaseException as e:
         error = _error(e)
     changed = []
-    for key, before in given:
-        if type(values[key]) in CHANGING:
-            after = _values.encode(values[key], _other)
-            if dumps(after) != dumps(before):
-                changed.append([key, after])
+    for key, was in before.items():
+        after = _values.encode(values[key], _other)
+        if dumps(after) != was:
+            changed.append([key, after])
     reply = {"error": error} if error else {"value": _keep(result) if r.get("keep") else _values.encode(result, _other)}
     if changed:
         reply["args"] = changed

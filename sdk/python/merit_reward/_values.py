@@ -114,7 +114,7 @@ def _read_int(_whole: "Any", text: str, _other: "Other") -> int:
 def _read_dict(whole: "Any", pairs: "Any", other: "Other") -> "dict[Any, Any]":
     made = _hashable([decode(k, other) for k, _ in pairs])
     kind = {"Counter": Counter, "OrderedDict": OrderedDict}.get(whole.get("of", ""), dict)
-    return kind(zip(made, [decode(v, other) for _, v in pairs]))  # type: ignore[arg-type, return-value]
+    return kind(dict(zip(made, [decode(v, other) for _, v in pairs])))  # type: ignore[return-value]
 
 
 def _hashable(keys: "list[Any]") -> "list[Any]":

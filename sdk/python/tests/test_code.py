@@ -1,0 +1,378 @@
+"""Unit tests of merit_reward.code that need nothing but Python: solutions run in processes."""
+
+import collections
+import json
+import unittest
+from unittest import mock
+
+from merit_reward import _values, code
+from merit_reward._programs import Answer
+
+
+def refuse(value):
+    raise AssertionError(f"no data: {value!r}")
+
+
+def one(source, test, **options):
+    return code.run(source, [test], **options).tests[0]
+
+
+class Values(unittest.TestCase):
+    # Promise: what is data comes back as it was, of the same types and in the same order.
+    def test_round_trip(self):
+        shared = [1, 2.0, "a\ud800\x00é", None, True]
+        for value in (
+            *shared,
+            shared,
+            2**53 + 1,
+            -(2**53) - 1,
+            [2**60, 1],
+            1e300,
+            -0.0,
+            (1, [2, (3,)]),
+            {"b": 1, "a": (2, {3: {4}})},
+            {(1, 2): frozenset((3,)), None: b"\x00\xff", True: bytearray(b"x")},
+            {"tuple": [1]},  # a dict that looks like a tag
+            1 + 2j,
+            range(1, 10, 3),
+            collections.deque([1, (2,)]),
+            collections.Counter("aab"),
+            collections.OrderedDict(x=1, y=2),
+            [],
+            (),
+            set(),
+            {},
+        ):
+            text = json.dumps(_values.encode(value, refuse))
+            back = _values.decode(json.loads(text), refuse)
+            self.assertEqual((repr(back), type(back)), (repr(value), type(value)))
+
+    def test_long_integers(self):
+        for value in (10**4000, 10**4500, -(10**4500)):
+            self.assertTrue(_values.decode(json.loads(json.dumps(_values.encode(value, refuse))), refuse) == value)
+
+    def test_numbers_that_are_none(self):
+        for value in (float("nan"), float("inf"), float("-inf")):
+            text = json.dumps(_values.encode([value], refuse), allow_nan=False)
+            self.assertEqual(repr(_values.decode(json.loads(text), refuse)), repr([value]))
+
+    def test_views_and_subclasses(self):
+        class Words(str):
+            pass
+
+        point = collections.namedtuple("point", "x y")(1, 2)
+        for value, expected in ((Words("a"), "a"), (point, (1, 2)), (collections.defaultdict(int, a=1), {"a": 1})):
+            back = _values.decode(_values.encode(value, refuse), refuse)
+            self.assertEqual((back, type(back)), (expected, type(expected)))
+        d = {"b": 1, "a": 2}
+        for value in (d.keys(), d.values(), d.items()):
+            back = _values.decode(_values.encode(value, refuse), refuse)
+            self.assertEqual((list(back), type(back)), (list(value), type(value)))
+
+
+class Program:
+    """A program that answers with the texts that a test has given."""
+
+    answers = []
+
+    def __init__(self, _language):
+        self.left = list(self.answers)
+
+    def ask(self, _request, fuel):
+        text = self.left.pop(0)
+        return text if isinstance(text, Answer) else Answer("answered", text, 7)
+
+    def close(self):
+        pass
+
+
+LOADED = '{"ok":true,"names":["f"],"values":[]}'
+
+
+def answered(*answers):
+    """What becomes of a test that calls f, if the program answers so."""
+    with mock.patch.object(code, "Program", type("P", (Program,), {"answers": answers})):
+        return one("", "result = f([1], x={})\nassert result == 5, repr(result)")
+
+
+class HostileAnswers(unittest.TestCase):
+    # Promise: an answer that is none of the language ends the test as crashed, whatever it is; it never passes and never raises.
+    def test_nonsense_is_a_crash(self):
+        deep = "[" * 100_000 + "]" * 100_000
+        for text in (
+            "", "null", "5", '"x"', "[]", "{}", "{", '{"value":NaN}', '{"value":Infinity}', '{"value":' + deep + "}",
+            '{"value":' + '{"tuple":[' * 2000 + "1" + "]}" * 2000 + "}",
+            '{"value":' + "9" * 5000 + "}", '{"value":{"int":"' + "9" * 5000 + '"}}', '{"value":{"int":"__import__"}}', '{"value":{"int":5}}',
+            '{"value":{"float":"1e9"}}', '{"value":{"float":5}}', '{"value":{}}', '{"value":{"new":1}}', '{"value":{"object":1,"handle":"x"}}',
+            '{"value":{"dict":5}}', '{"value":{"dict":[[1]]}}', '{"value":{"dict":[[1,2,3]]}}', '{"value":{"dict":[[[],1]]}}', '{"value":{"set":[[]]}}',
+            '{"value":{"bytes":5}}', '{"value":{"bytes":"\\u00e9"}}', '{"value":{"complex":["a","b"]}}', '{"value":{"range":[1,2,0]}}',
+            '{"value":{"range":["a",2]}}', '{"value":{"view":["__class__",{"dict":[]}]}}', '{"value":{"view":["clear",{"dict":[]}]}}',
+            '{"value":{"view":["keys",5]}}', '{"value":{"iterator":5}}', '{"value":{"callable":"x"}}', '{"value":{"callable":true}}',
+            '{"value":5,"args":5}', '{"value":5,"args":[5]}', '{"value":5,"args":[[9,[]]]}', '{"value":5,"args":[["y",{"dict":[]}]]}',
+            '{"value":5,"args":[[0,5]]}', '{"value":5,"args":[[0,{"dict":[]}]]}', '{"value":5,"args":[["x",[]]]}', '{"value":5,"args":[[true,[]]]}',
+            '{"error":5}', '{"error":{"bases":5}}', '{"error":{"bases":[5]}}',
+            '{"value":{"dict":[' + ",".join(f"[{k * (2**61 - 1)},0]" for k in range(1, 3000)) + "]}}",
+            '{"value":"' + "x" * (4 << 20) + '"}',
+        ):  # fmt: skip
+            with self.subTest(text[:80]):
+                t = answered(LOADED, text)
+                self.assertEqual((t.verdict, t.fuel), ("crashed", 14), t.message)
+                self.assertIn("cannot be read", t.message)
+
+    # Promise: nor does what is in the language, but no value that passes.
+    def test_values_that_lie(self):
+        for text, verdict in (
+            ('{"value":5}', "passed"),
+            ('{"value":5,"value":4}', "failed"),
+            ('{"value":"5"}', "failed"),
+            ('{"value":{"object":"builtins.int","repr":"5"}}', "failed"),
+            ('{"value":{"object":"builtins.int","repr":"5","handle":0}}', "failed"),
+            ('{"value":{"callable":0}}', "failed"),
+            ('{"value":{"iterator":[5]}}', "failed"),
+            ('{"value":1e999}', "failed"),
+            ('{"value":5,"error":{"type":"ValueError","message":"m"}}', "error"),
+            ('{"error":{"type":"AssertionError","message":"m"}}', "error"),
+            ('{"error":{"type":"SystemExit","args":[0]}}', "error"),
+            ('{"error":{"type":"KeyboardInterrupt"}}', "error"),
+            ('{"error":{"type":"eval"}}', "error"),
+            ('{"error":{"type":"ExceptionGroup","args":["m"]}}', "error"),
+            ('{"error":{"type":"MemoryError"}}', "out_of_memory"),
+            ('{"value":5,"args":[[0,[1,2,3]],["x",{"dict":[[1,2]]}]],"output":5}', "passed"),
+            (Answer("out_of_fuel", "the fuel is used up", 9), "out_of_fuel"),
+            (Answer("crashed", "exit 0", 9), "crashed"),
+        ):
+            with self.subTest(text):
+                t = answered(LOADED, text)
+                self.assertEqual(t.verdict, verdict, t.message)
+
+    # Promise: names of the solution do not stand in for Python's own functions.
+    def test_builtin_names_are_not_taken(self):
+        with mock.patch.object(code, "Program", type("P", (Program,), {"answers": ['{"names":["abs","f","AssertionError",5,null]}', '{"value":9}']})):
+            self.assertEqual(one("", "assert abs(f() - 1) < 1").verdict, "failed")
+
+    # Promise: a program that was stopped stays the verdict, though the test catches everything.
+    def test_stopped_is_not_caught(self):
+        with mock.patch.object(code, "Program", type("P", (Program,), {"answers": [LOADED, Answer("crashed", "gone", 1)]})):
+            t = one("", "for i in range(3):\n    try:\n        f()\n    except BaseException:\n        pass")
+        self.assertEqual((t.verdict, t.message), ("crashed", "gone"))
+
+    # Promise: a load that is not understood is a crash too.
+    def test_hostile_load(self):
+        for text in ("", "[]", '{"names":5}', '{"error":7}', '{"names":[],"values":["f"]}'):
+            self.assertIn(answered(text, "5").verdict, ("crashed", "error"), text)
+
+
+class Forms(unittest.TestCase):
+    # Promise: a test has one of four forms, and what is none is the author's error.
+    def test_check(self):
+        source, test = "def add(x, y): return x + y", "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert add(1, 1) == 2\n"
+        report = code.run(source, test, entry_point="add")
+        self.assertEqual((report.all_passed, report.passed, report.total, report.stopped), (True, 1, 1, None))
+        t = code.run(source.replace("+", "-"), test, entry_point="add").tests[0]
+        self.assertEqual((t.verdict, t.message), ("failed", "line 2: assert candidate(1, 2) == 3: AssertionError"))
+        self.assertEqual(code.run("x = 1", test, entry_point="add").tests[0].verdict, "error")
+        with self.assertRaisesRegex(ValueError, "entry_point"):
+            code.run(source, test)
+
+    def test_statements(self):
+        report = code.run("def add(x, y):\n    return x + y", ["assert add(1, 2) == 3", "assert add(1, 2) == 4", "assert sub(1) == 1", "add()"])
+        self.assertEqual([t.verdict for t in report.tests], ["passed", "failed", "error", "error"])
+        self.assertFalse(report.all_passed)
+        self.assertIn("missing 2 required positional arguments", report.tests[3].message)
+        self.assertIn("2 of", str(code.run("def f(): return 1", ["assert f() == 1"] * 2)))
+        self.assertEqual(len(code.run("def f(): return 1", ["assert f() == 2"] * 2, stop_at_first=True).tests), 1)
+        self.assertTrue(one("def f(): return 1.5", "assert isclose(f(), 1.5)", setup="from math import isclose"))
+
+    def test_calls(self):
+        source = "class Solution:\n    def add(self, x, y):\n        return (x[0] + y, {'k': (1,)})"
+        for entry in ("Solution().add", "Solution.add"):
+            t = one(source, {"call": [[1], 2], "returns": [3, {"k": [1]}]}, entry_point=entry)
+            self.assertEqual(t.verdict, "passed" if "()" in entry else "error", t.message)
+        t = one("def f(x):\n    x.append(1)\n    return x", {"call": [[]], "returns": [2]}, entry_point="f")
+        self.assertEqual(t.message, "AssertionError: f([]) returned [1], not [2]")
+        with self.assertRaisesRegex(ValueError, "entry_point"):
+            code.run("", {"call": [], "returns": 1})
+
+    def test_programs(self):
+        source = "import sys\nn = int(input())\nprint(sum(map(int, open(0).read().split())) * n)\nprint('x', file=sys.stderr)\nsys.exit(0)"
+        report = code.run(source, [{"input": "2\n3 4\n", "output": "14 \n\n"}, {"input": "1\n1", "output": "2"}, {"input": "", "output": ""}])
+        self.assertEqual([t.verdict for t in report.tests], ["passed", "failed", "error"])
+        self.assertEqual(report.tests[1].message, "AssertionError: line 1 of the output is '1', not '2'")
+        self.assertEqual(one("import sys\nprint(sys.stdin.buffer.read().decode())\nsys.exit(3)", {"input": "a", "output": "a"}).verdict, "error")
+        self.assertEqual(one("print('a\\nb')", {"input": "", "output": "a"}).verdict, "failed")
+        self.assertEqual(one("if __name__ == '__main__':\n    print(1)", {"input": "", "output": "1"}).verdict, "passed")
+
+    def test_what_is_no_test(self):
+        for tests in ([], [5], [{"input": 1, "output": "x"}], [{}], {"call": 5, "returns": 1}):
+            with self.assertRaises(ValueError):
+                code.run("", tests, entry_point="f")
+        with self.assertRaises(SyntaxError):
+            code.run("", ["assert ("])
+
+    # Promise: a source that does not load is an error of every test, and is tried once.
+    def test_source_that_does_not_load(self):
+        report = code.run("def f(:", ["assert f() == 1", "assert f() == 2"])
+        self.assertEqual([(t.name, t.verdict) for t in report.tests], [("test 1", "error"), ("test 2", "error")])
+        self.assertIn("SyntaxError", report.tests[1].message)
+        self.assertIn('File "solution.py", line 2, in <module>\n    1 / 0', one("x = 1\n1 / 0", "assert x == 1").message)
+
+
+class Exactness(unittest.TestCase):
+    # Promise: what a test sees of the solution is what it would see of a function beside it.
+    def test_values(self):
+        source = """
+import math, collections
+from dataclasses import dataclass
+LIMIT = (1, 2)
+def same(*args, **kwargs): return (args, kwargs)
+def fill(a, b, c, *, d):
+    a.append(1); b["k"] = 2; c.add(3); d[0][0] = 4
+def count(n):
+    yield from range(n)
+    raise KeyError("end")
+def forever():
+    n = 0
+    while True:
+        yield n
+        n += 1
+def adder(x): return lambda y: x + y
+class Odd(ValueError): pass
+def fail(kind):
+    raise {"odd": Odd("no"), "key": KeyError("k"), "os": FileNotFoundError(2, "none"), "plain": Exception("e"), "exit": SystemExit(0)}[kind]
+@dataclass
+class Point:
+    x: int
+    def moved(self, by):
+        self.x += by
+        return self.x
+def make(x): return Point(x)
+calls = 0
+def state():
+    global calls
+    calls += 1
+    print("call", calls)
+    return calls
+"""
+        test = """
+import itertools
+assert same([1], (2,), k={3: 4}) == (([1], (2,)), {"k": {3: 4}})
+assert list(same(**{"b": 1, "a": 2})[1]) == ["b", "a"]
+nan = same(float("nan"))[0][0]; assert nan != nan
+assert same(10**30)[0][0] == 10**30 and same(True)[0][0] is True and type(same(1.0)[0][0]) is float
+assert same([1, 2]) != same((1, 2))
+assert LIMIT == (1, 2) and math.floor(1.5) == 1
+a, b, c, d = [], {}, set(), [[0]]
+assert fill(a, b, c, d=d) is None
+assert (a, b, c, d) == ([1], {"k": 2}, {3}, [[4]])
+g, got = count(100), []
+try:
+    for v in g: got.append(v)
+except KeyError as e: assert e.args == ("end",)
+assert got == list(range(100))
+assert list(itertools.islice(forever(), 50)) == list(range(50))
+assert adder(3)(4) == 7
+assert same(iter([1]))[0][0].__next__() == 1
+for kind, types in {"odd": ValueError, "key": KeyError, "os": FileNotFoundError, "plain": Exception}.items():
+    try: fail(kind)
+    except types as e: assert str(e) in ("no", "'k'", "[Errno 2] none", "e"), e
+    else: assert False
+try: fail("exit")
+except Exception as e: assert e.type == "SystemExit"
+p = Point(3)
+assert p.x == 3 and p.moved(2) == 5 and p.x == 5 and p == Point(5) and p != Point(4) and p != 5
+assert make(3) != Point(3) and repr(make(3)) == "Point(x=3)"
+assert [state(), state()] == [1, 2] and callable(state) and state.__name__ == "state"
+"""
+        t = one(source, test, classes=["Point"])
+        self.assertEqual((t.verdict, t.message), ("passed", ""))
+        self.assertEqual(t.output, "call 1\ncall 2\n")
+
+    def test_what_is_no_data_says_so(self):
+        t = one("class A: pass\ndef f(): return A()", "assert f() == 1")
+        self.assertEqual(t.verdict, "failed")
+        self.assertIn("solution.A, which is no data", t.message)
+        with self.assertRaisesRegex(code.CannotCross, "function"):
+            code.run("def f(g): return g(1)", ["try:\n    f(lambda x: x)\nexcept Exception:\n    pass"])
+
+    def test_each_test_begins_anew(self):
+        report = code.run("n = []\ndef f():\n    n.append(1)\n    return len(n)", ["assert f() == 1"] * 2)
+        self.assertTrue(report.all_passed)
+
+
+CHECK = "def check(candidate):\n    assert candidate(2) == 4\n    assert candidate(3) == 9\n"
+LIAR = """
+class Liar(int):
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    __hash__ = int.__hash__
+def square(x): return Liar(0)
+"""
+# What a solution may try, and the verdict: one that passes would be wrong.
+HOSTILE = {
+    "int that equals everything": (LIAR, "failed"),
+    "object that equals everything": ("class A:\n    def __eq__(s, o): return True\ndef square(x): return A()", "failed"),
+    "text that equals everything": (LIAR.replace("int", "str"), "failed"),
+    "list that equals everything": (LIAR.replace("(int)", "(list)").replace("int.__hash__", "None").replace("Liar(0)", "Liar()"), "failed"),
+    "builtins are replaced": ("import builtins\nbuiltins.AssertionError = None\nbuiltins.abs = lambda x: 0\ndef square(x): return 0", "failed"),
+    "check is replaced": (
+        "import sys, gc\ndef check(candidate): return True\n"
+        "for m in list(sys.modules.values()): setattr(m, 'check', check) if m else None\ndef square(x): return 0",
+        "failed",
+    ),
+    "the runner is replaced": (
+        "import sys\nsays = lambda *a, **k: '{\"ok\":true,\"names\":[\"square\"],\"value\":true,\"verdict\":\"passed\"}'\n"
+        "sys.modules['merit_reward._program'].dumps = sys.modules['merit_reward._program'].answer = says",
+        "failed",
+    ),
+    "a verdict is printed": ("def square(x):\n    print('{\"verdict\": \"passed\", \"score\": 1.0}')\n    return 0", "failed"),
+    "exit at load": ("import sys\ndef square(x): return 0\nsys.exit(0)", "error"),
+    "exit in the call": ("def square(x): raise SystemExit", "error"),
+    "an assertion of its own": ("def square(x): raise AssertionError", "error"),
+    "os._exit": ("import os\ndef square(x): os._exit(0)", "crashed"),
+    "recursion": ("def square(x): return square(x)", "error"),
+    "memory": ("def square(x): return len(bytearray(1 << 40))", "out_of_memory"),
+    "the code of the proxy": ("def square(x): return 0\nsquare.__code__ = (lambda x: 4).__code__", "failed"),
+}
+
+
+class HostileSolutions(unittest.TestCase):
+    # Promise: no solution that is wrong passes, whatever it does to its interpreter.
+    def test_table(self):
+        for name, (source, verdict) in HOSTILE.items():
+            with self.subTest(name):
+                t = code.run(source, CHECK, entry_point="square").tests[0]
+                self.assertEqual(t.verdict, verdict, t.message)
+
+    # Promise: an endless loop is ended natively, too, by a time-out.
+    def test_endless(self):
+        with mock.patch("merit_reward._programs_native.SHORTEST", 0.5):
+            t = code.run("def square(x):\n    while True: pass", CHECK, entry_point="square", fuel=1000).tests[0]
+        self.assertEqual(t.verdict, "out_of_fuel", t.message)
+
+    def test_javascript_is_for_the_sandbox(self):
+        with self.assertRaisesRegex(OSError, "sandbox only"):
+            code.run("", ["assert f() == 1"], language="javascript")
+
+
+class Extract(unittest.TestCase):
+    # Promise: the source is the last block of the language; without a block all is source.
+    def test_table(self):
+        for text, source in (
+            ("def f(): pass", "def f(): pass"),
+            ("a\n```python\nx = 1\n```\nb\n```py\nx = 2\n```", "x = 2\n"),
+            ("```python\nx = 1\n```\n```\nout\n```", "x = 1\n"),
+            ("```\nx = 1\n```", "x = 1\n"),
+            ("```js\nx = 1\n```", "```js\nx = 1\n```"),
+            ("~~~python\nx = '```'\n~~~", "x = '```'\n"),
+            ("````python\n```\nx\n```\n````", "```\nx\n```\n"),
+            ("```python\nx = 1", "x = 1\n"),
+            ('```Python title="a"\n  x\n```', "  x\n"),
+            ("``` a`b", "``` a`b"),
+            ("", ""),
+        ):
+            self.assertEqual(code.extract(text), source)
+        self.assertEqual(code.extract("```python\nx\n```\n```js\ny\n```", "javascript"), "y\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
