@@ -1,0 +1,60 @@
+"""Runs the code of an answer against tests, in a program apart from the reward."""
+
+import re
+
+from merit_reward import EvaluateResult, code, reward_function
+
+VERDICTS = ("passed", "failed", "error", "out_of_fuel", "out_of_memory", "crashed")
+
+
+@reward_function
+def solves(
+    messages,
+    prompt="",
+    test="",
+    tests=(),
+    entry_point=None,
+    setup="",
+    *,
+    language="python",
+    fuel=200_000_000,
+    all_or_nothing=True,
+    stopped="unscored",
+):
+    """1 if the last answer passes all tests, else 0, or the share that it passes.
+
+    The columns are HumanEval's (prompt, test, entry_point) or tests, a list, with setup. What was stopped has no
+    score, or with stopped="zero" counts as failed.
+    """
+    if stopped not in ("unscored", "zero"):
+        raise ValueError(f"stopped is {stopped!r}; it must be 'unscored' or 'zero'")
+    cases = [test] if test else tests
+    if not cases:
+        return EvaluateResult(is_score_valid=False, reason="there are no tests: the columns test and tests are empty")
+    answer = messages[-1].text if messages[-1].role == "assistant" else ""
+    if not answer.strip():
+        return EvaluateResult(score=0.0, reason="there is no answer")
+    report = code.run(
+        source_of(code.extract(answer, language), prompt, entry_point),
+        cases,
+        language=language,
+        entry_point=entry_point,
+        fuel=fuel,
+        setup=setup,
+        stop_at_first=all_or_nothing,
+    )
+    metrics = {"tests": report.total, **{v: sum(t.verdict == v for t in report.tests) for v in VERDICTS}}
+    if report.stopped and stopped == "unscored":
+        t = report.stopped
+        return EvaluateResult(is_score_valid=False, reason=f"{t.verdict}: {t.name}: {t.message}", metrics=metrics)
+    score = float(report.all_passed) if all_or_nothing else report.passed / report.total
+    return EvaluateResult(score=score, reason=str(report), metrics=metrics)
+
+
+def source_of(text, prompt, entry_point):
+    """The answer behind the prompt if that is code: the rest of its last function, or all of it again."""
+    name = re.escape(entry_point or "")
+    if not name or not re.search(rf"^(async )?(def|class) {name}\b", prompt, re.M):
+        return text
+    whole = re.search(rf"^(async )?(def|class) {name}\b", text, re.M)
+    return f"{prompt}\n{text}" if whole else prompt + text
