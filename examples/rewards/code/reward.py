@@ -1,7 +1,5 @@
 """Runs the code of an answer against tests, in a program apart from the reward."""
 
-import re
-
 from merit_reward import EvaluateResult, code, reward_function
 
 VERDICTS = ("passed", "failed", "error", "out_of_fuel", "out_of_memory", "crashed")
@@ -53,8 +51,11 @@ def solves(
 
 def source_of(text, prompt, entry_point):
     """The answer behind the prompt if that is code: the rest of its last function, or all of it again."""
-    name = re.escape(entry_point or "")
-    if not name or not re.search(rf"^(async )?(def|class) {name}\b", prompt, re.M):
+    if not entry_point or not defines(prompt, entry_point):
         return text
-    whole = re.search(rf"^(async )?(def|class) {name}\b", text, re.M)
-    return f"{prompt}\n{text}" if whole else prompt + text
+    return f"{prompt}\n{text}" if defines(text, entry_point) else prompt + text
+
+
+def defines(text, name):
+    """Whether a line of the text begins the function or the class."""
+    return any(f"\n{word} {name}{end}" in f"\n{text}" for word in ("def", "async def", "class") for end in "(:")

@@ -9,9 +9,9 @@ to its.
 from __future__ import annotations
 
 import builtins
-from json import dumps, loads
 
 from . import _values
+from ._values import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class Session:
         """The answer to one request; Stopped if there is none, or it is none."""
         if self.stopped:
             raise Stopped
-        reply = self.program.ask(dumps(request, separators=(",", ":")), self.fuel - self.used)
+        reply = self.program.ask(dumps(request), self.fuel - self.used)
         self.used += reply.fuel
         if reply.outcome != "answered":
             self._stop(reply.outcome, reply.text)
         try:
             if len(reply.text) > MAX_ANSWER:
                 raise ValueError(f"{len(reply.text)} characters; the most is {MAX_ANSWER}")
-            answer = loads(reply.text, parse_constant=_no_constant)
+            answer = loads(reply.text)
             output = answer.get("output")
             if output.__class__ is str and request["do"] != "run":
                 self.output = (self.output + output)[:MAX_OUTPUT]
@@ -166,10 +166,6 @@ class Session:
             if type(value) is not dict or type(value.get("iterator")) is not list:
                 self._nonsense(ValueError("no iterator"))
             count *= 2
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _number(value: "Any") -> int:

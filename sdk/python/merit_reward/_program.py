@@ -32,9 +32,9 @@ import linecache
 import sys
 import traceback
 from itertools import islice
-from json import dumps, loads
 
 from . import _values
+from ._values import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def answer(request: str) -> str:
     try:
         if "output" not in reply and _console.written():
             reply["output"] = "".join(_console.taken(MAX_PRINTED))
-        return dumps(reply, separators=(",", ":"))
+        return dumps(reply)
     except BaseException as e:
         return dumps({"error": {"type": type(e).__name__, "message": _text(e)}})
 
@@ -268,7 +268,7 @@ def _traceback(e: BaseException) -> str:
 def serve(requests: "Any", answers: "Any") -> None:
     """Answers requests, a line each: without a sandbox."""
     for line in requests:
-        answers.write(answer(line) + "\n")
+        answers.write(answer(line.rstrip("\n")) + "\n")
         answers.flush()
 
 

@@ -68,7 +68,7 @@ class Transport:
             code = self._process.wait()
             self.close()
             return "crashed", f"the process gave no answer and ended with {code}", 0
-        return "answered", line.decode("utf-8", "replace"), 0
+        return "answered", line[:-1].decode("utf-8", "replace"), 0
 
     def close(self) -> None:
         """Ends the process and those that it has started in its session."""

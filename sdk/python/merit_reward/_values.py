@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 from collections import Counter, OrderedDict, deque
+from json import JSONDecoder
+from json.encoder import c_make_encoder, encode_basestring_ascii
 from math import isfinite
 
 TYPE_CHECKING = False
@@ -32,6 +34,31 @@ LONG = 13_000  # bits: less than the 4,300 digits that int() reads
 PLAIN = frozenset((str, bool, type(None)))
 SUBCLASSES = (dict, list, tuple, str, int, float, set, frozenset, bytes)  # whose instances go as if they were of these
 VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
+
+
+def _no_json(value: "Any") -> None:
+    raise ValueError(f"{value!r} is no JSON")
+
+
+# json.dumps and json.loads make one of these at every call, which costs more than most calls.
+_write = c_make_encoder(None, _no_json, encode_basestring_ascii, None, ":", ",", False, False, False)  # type: ignore[misc]
+_scan = JSONDecoder(parse_constant=_no_json).scan_once  # type: ignore[attr-defined]
+
+
+def dumps(value: "Any") -> str:
+    """The JSON text of what encode gives, in ASCII."""
+    return "".join(_write(value, 0))
+
+
+def loads(text: str) -> "Any":
+    """What decode reads, of a JSON text without space around it. ValueError, RecursionError."""
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    if end != len(text):
+        raise ValueError("not a JSON text")
+    return value
 
 
 def encode(value: "Any", other: "Other") -> "Any":

@@ -14,11 +14,15 @@ docs/running-code.md says what this protects from, and what not.
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 
 from . import _cases
 from ._candidate import CandidateError, CannotCross, Session, Stopped
 from ._programs import Program
+
+if sys.platform == "wasi":  # where what is imported now is there in every evaluation
+    from . import _programs_sandbox  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
