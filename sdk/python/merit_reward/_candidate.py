@@ -54,22 +54,21 @@ class Session:
         """The answer to one request; Stopped if there is none, or it is none."""
         if self.stopped:
             raise Stopped
-        reply = self.program.ask(dumps(request), self.fuel - self.used)
-        self.used += reply.fuel
-        if reply.outcome != "answered":
-            self._stop(reply.outcome, reply.text)
+        outcome, text, fuel = self.program.ask(dumps(request), self.fuel - self.used)
+        self.used += fuel
+        if outcome != "answered":
+            self._stop(outcome, text)
         try:
-            if len(reply.text) > MAX_ANSWER:
-                raise ValueError(f"{len(reply.text)} characters; the most is {MAX_ANSWER}")
-            answer = loads(reply.text)
-            output = answer.get("output")
-            if output.__class__ is str and request["do"] != "run":
-                self.output = (self.output + output)[:MAX_OUTPUT]
-            return answer
-        except Stopped:
-            raise
+            if len(text) > MAX_ANSWER:
+                raise ValueError(f"{len(text)} characters; the most is {MAX_ANSWER}")
+            answer = loads(text)
+            if answer.__class__ is not dict:
+                raise TypeError("no object")
         except Exception as e:
             return self._nonsense(e)
+        if "output" in answer and request["do"] != "run":
+            self.output = (self.output + self.text(answer["output"]))[:MAX_OUTPUT]
+        return answer
 
     def read(self, value: "Any") -> "Any":
         """A value of an answer."""
@@ -80,21 +79,26 @@ class Session:
 
     def call(self, request: "dict[str, Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any]") -> "Any":
         """What the solution returns, or raises; its changes of the arguments are made here too."""
+        given = self._given
         try:
-            request["args"] = [_values.encode(a, self._given) for a in args]
+            request["args"] = [_values.encode(a, given) for a in args]
             if kwargs:
-                request["kwargs"] = {k: _values.encode(v, self._given) for k, v in kwargs.items()}
+                request["kwargs"] = {k: _values.encode(v, given) for k, v in kwargs.items()}
         except CannotCross as e:
             self.defect = e
             raise
-        answer = self.ask({"do": "call", **request})
+        answer = self.ask(request)
+        if "args" in answer:
+            self._change(answer, args, kwargs)
+        return self.value(answer)
+
+    def _change(self, answer: "dict[str, Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any]") -> None:
         for change in self.items(answer, "args"):
             try:
                 key, value = change
                 _update(args[key] if type(key) is int else kwargs[key], self.read(value))
             except Exception as e:
                 self._nonsense(e)
-        return self.value(answer)
 
     def text(self, value: "Any") -> str:
         """A text of an answer."""
@@ -107,7 +111,7 @@ class Session:
 
     def value(self, answer: "dict[str, Any]") -> "Any":
         """The value of an answer, or its exception."""
-        if answer.get("error") is not None:
+        if "error" in answer:
             raise self.error(answer["error"])
         if "value" not in answer:
             self._nonsense(ValueError("neither a value nor an error"))
@@ -216,7 +220,7 @@ class Candidate:
         self.__name__ = name or "function"
 
     def __call__(self, *args: "Any", **kwargs: "Any") -> "Any":
-        request: "dict[str, Any]" = {"name": self._name}
+        request: "dict[str, Any]" = {"do": "call", "name": self._name}
         if self._of >= 0:
             request["of"] = self._of
         if self._keep:
@@ -249,7 +253,7 @@ class Opaque:
     def __eq__(self, other: object) -> bool:
         if self is other or self._handle < 0 or type(other) is not Opaque or other._handle < 0:
             return self is other
-        return self._session.call({"name": "__eq__", "of": self._handle}, (other,), {}) is True
+        return self._session.call({"do": "call", "name": "__eq__", "of": self._handle}, (other,), {}) is True
 
     def __hash__(self) -> int:
         return hash(self._type)

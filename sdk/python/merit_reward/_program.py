@@ -57,33 +57,22 @@ _named: "dict[str, Any]" = {}  # by expression
 
 
 class _Console:
-    """Standard input, output and error of the solution, as texts."""
+    """Standard input, output and error of the solution, as texts. What is printed to output and error is one text, unless they are ``apart``."""
 
-    def __init__(self, text: str = "") -> None:
-        self.bytes = [io.BytesIO(), io.BytesIO()]
-        out, err = (io.TextIOWrapper(b, "utf-8", "replace", newline="\n") for b in self.bytes)
+    def __init__(self, text: str = "", apart: bool = False) -> None:
+        self.out, self.err = io.BytesIO(), io.BytesIO()
         sys.stdin = self.input = io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "replace")), "utf-8", "replace")
-        sys.stdout, sys.stderr = self.streams = out, err
+        sys.stdout = _stream(self.out)
+        sys.stderr = _stream(self.err) if apart else sys.stdout
 
-    def taken(self, limit: int) -> "list[str]":
-        """What was written to output and to error, up to limit; nothing of what the solution has closed."""
-        texts = []
-        for stream, data in zip(self.streams, self.bytes):
-            try:
-                stream.flush()
-                texts.append(data.getvalue()[: 4 * limit].decode("utf-8", "replace")[:limit])
-            except ValueError:
-                texts.append("")
-        return texts
 
-    def written(self) -> bool:
-        """Whether there is anything to take, or to replace."""
-        try:
-            for stream in self.streams:
-                stream.flush()
-            return any(data.tell() for data in self.bytes)
-        except ValueError:
-            return True
+def _stream(data: io.BytesIO) -> io.TextIOWrapper:
+    return io.TextIOWrapper(data, "utf-8", "replace", newline="\n", write_through=True)
+
+
+def _taken(data: io.BytesIO, limit: int) -> str:
+    """What was written, up to limit; nothing if the solution has closed it."""
+    return "" if data.closed else data.getvalue()[: 4 * limit].decode("utf-8", "replace")[:limit]
 
 
 _console: "Any" = None
@@ -93,15 +82,17 @@ def answer(request: str) -> str:
     """The answer to one request. It never raises."""
     global _console
     try:
-        r = loads(request)
-        if _console is None or _console.written():
+        if _console is None:
             _console = _Console()
+        r = loads(request)
         reply = DO[r["do"]](r)
     except BaseException as e:  # SystemExit and KeyboardInterrupt are answers too
         reply = {"error": _error(e)}
     try:
-        if "output" not in reply and _console.written():
-            reply["output"] = "".join(_console.taken(MAX_PRINTED))
+        data = _console.out
+        if data.closed or data.tell():
+            reply.setdefault("output", _taken(data, MAX_PRINTED))
+            _console = None
         return dumps(reply)
     except BaseException as e:
         return dumps({"error": {"type": type(e).__name__, "message": _text(e)}})
@@ -138,21 +129,17 @@ def _named_as(r: "dict[str, Any]") -> "Any":
 
 
 def _call(r: "dict[str, Any]") -> "dict[str, Any]":
-    given = [*enumerate(r["args"]), *r.get("kwargs", {}).items()]
-    values = {key: _values.decode(v, _given) for key, v in given}
-    before = {key: dumps(v) for key, v in given if type(values[key]) in CHANGING}
     function = _kept[r["of"]] if r["name"] is None else _named_as(r)
-    result = error = None
+    args = [_values.decode(v, _given) for v in r["args"]]
+    kwargs = {k: _values.decode(v, _given) for k, v in r["kwargs"].items()} if "kwargs" in r else {}
+    watched = [(i, v, dumps(r["args"][i])) for i, v in enumerate(args) if type(v) in CHANGING]
+    watched += [(k, v, dumps(r["kwargs"][k])) for k, v in kwargs.items() if type(v) in CHANGING]
     try:
-        result = function(*[values[i] for i in range(len(r["args"]))], **{k: values[k] for k in r.get("kwargs", ())})
+        result = function(*args, **kwargs)
+        reply = {"value": _keep(result) if "keep" in r else _values.encode(result, _other)}
     except BaseException as e:
-        error = _error(e)
-    changed = []
-    for key, was in before.items():
-        after = _values.encode(values[key], _other)
-        if dumps(after) != was:
-            changed.append([key, after])
-    reply = {"error": error} if error else {"value": _keep(result) if r.get("keep") else _values.encode(result, _other)}
+        reply = {"error": _error(e)}
+    changed = [[key, after] for key, value, before in watched if dumps(after := _values.encode(value, _other)) != before]
     if changed:
         reply["args"] = changed
     return reply
@@ -216,7 +203,7 @@ def _given(value: "dict[str, Any]") -> "Any":
 
 def _run(r: "dict[str, Any]") -> "dict[str, Any]":
     global _console
-    _console = _Console(r["input"])
+    _console = _Console(r["input"], apart=True)
     opened, console = builtins.open, _console
 
     def open_(file: "Any", *args: "Any", **kwargs: "Any") -> "Any":
@@ -230,8 +217,12 @@ def _run(r: "dict[str, Any]") -> "dict[str, Any]":
         error = _error(e) if e.code else None
     except BaseException as e:
         error = _error(e)
-    output, printed = _console.taken(MAX_OUTPUT)
-    return {"output": output, "printed": printed[:MAX_PRINTED], "error": error}
+    for stream in sys.stdout, sys.stderr:  # which may be the solution's own by now
+        try:
+            stream.flush()
+        except (AttributeError, ValueError):  # it has none, or has closed it
+            pass
+    return {"output": _taken(console.out, MAX_OUTPUT), "printed": _taken(console.err, MAX_PRINTED), "error": error}
 
 
 DO = {"load": _load, "call": _call, "get": _get, "next": _next, "run": _run}

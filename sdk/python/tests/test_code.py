@@ -137,7 +137,8 @@ class HostileAnswers(unittest.TestCase):
             ('{"error":{"type":"eval"}}', "error"),
             ('{"error":{"type":"ExceptionGroup","args":["m"]}}', "error"),
             ('{"error":{"type":"MemoryError"}}', "out_of_memory"),
-            ('{"value":5,"args":[[0,[1,2,3]],["x",{"dict":[[1,2]]}]],"output":5}', "passed"),
+            ('{"value":5,"args":[[0,[1,2,3]],["x",{"dict":[[1,2]]}]],"output":"o"}', "passed"),
+            ('{"value":5,"output":5}', "crashed"),
             (Answer("out_of_fuel", "the fuel is used up", 9), "out_of_fuel"),
             (Answer("crashed", "exit 0", 9), "crashed"),
         ):
