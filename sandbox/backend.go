@@ -63,7 +63,7 @@ func (b behind) Load(ctx context.Context, s source.Source) (guest, error) {
 // newBackend makes the backend that cfg asks for.
 func newBackend(ctx context.Context, cfg Config) (backend, error) {
 	if cfg.Isolation == Process {
-		b, err := remote.New(ctx, remote.Options{Options: cfg.options(), WorkerMiB: cfg.WorkerMiB}, WorkerArgument)
+		b, err := remote.New(ctx, remote.Options{Options: cfg.options(), WorkerMiB: cfg.WorkerMiB}, languages(), WorkerArgument)
 		return behind{b}, err
 	}
 	b, err := local.New(cfg.options(), languages())

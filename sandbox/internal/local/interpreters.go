@@ -38,4 +38,7 @@ func (b *Backend) Preload(ctx context.Context, i interpreter.Interpreter) error 
 
 // Detach readies the backend for a process that soon can open nothing and may
 // not map more than some bytes.
-func (b *Backend) Detach(mostMapped int64) { b.engine.Detach(mostMapped) }
+func (b *Backend) Detach(mostMapped int64) {
+	b.detached = true
+	b.engine.Detach(mostMapped)
+}

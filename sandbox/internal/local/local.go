@@ -60,6 +60,7 @@ func (o Options) cacheBytes() int64 {
 type Backend struct {
 	options   Options
 	engine    *engine.Engine
+	detached  bool // it can load nothing from the disk any more
 	languages source.Languages
 	nested    map[string]*nested
 	theirs    []engine.Import // what only interpreters may import

@@ -90,42 +90,67 @@ func (m *Module) isolation() Isolation {
 }
 
 // Evaluate evaluates one trajectory. Input is nil unless it is encoded already.
-func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) (e reward.Evaluation) {
+func (m *Module) Evaluate(ctx context.Context, t *rl.Trajectory, input []byte) reward.Evaluation {
 	start := time.Now()
-	w, fuel, v, spoilt := m.perform(ctx, t, nil, input)
-	if w == nil {
-		e = v.Evaluation("")
-	} else {
-		e = w.result(0, v)
-		w.one[0] = nil
-		m.pool.put(w, spoilt)
+	p := m.perform(ctx, t, nil, input)
+	e := p.result(0)
+	e.Fuel, e.Elapsed = p.fuel, time.Since(start)
+	if p.worker != nil {
+		p.worker.one[0] = nil
 	}
-	e.Fuel, e.Elapsed = fuel, time.Since(start)
+	p.done()
 	return e
 }
 
-// perform has a worker evaluate one trajectory or, if that is nil, members.
-// Without a worker there is a verdict. A reward that wants to open a program of a
-// language that has not been loaded yet starts anew when it has: the clock of
-// an evaluation does not run while an interpreter is compiled and starts.
-func (m *Module) perform(ctx context.Context, one *rl.Trajectory, members []*rl.Trajectory, input []byte) (w *worker, fuel uint64, v *result.Verdict, spoilt bool) {
+// performed is what a worker came to.
+type performed struct {
+	worker  *worker         // nil if there was none
+	verdict *result.Verdict // nil if every member has a result
+	fuel    uint64
+	spoilt  bool
+	wanted  string // what a backend that is detached would have to offer
+}
+
+// result is the evaluation of member i.
+func (p *performed) result(i int) reward.Evaluation {
+	if p.worker == nil {
+		return p.verdict.Evaluation("")
+	}
+	return p.worker.result(i, p.verdict)
+}
+
+// done gives the worker back.
+func (p *performed) done() {
+	if p.worker != nil {
+		p.worker.module.pool.put(p.worker, p.spoilt)
+	}
+}
+
+// perform has a worker evaluate one trajectory or, if that is nil, members. A
+// reward that wants to open a program of a language that has not been loaded yet
+// starts anew when it has: the clock of an evaluation does not run while an
+// interpreter is compiled and starts.
+func (m *Module) perform(ctx context.Context, one *rl.Trajectory, members []*rl.Trajectory, input []byte) performed {
 	for {
 		w, err := m.pool.get(ctx)
 		if err != nil {
-			return nil, 0, result.Infrastructure(err), false
+			return performed{verdict: result.Infrastructure(err)}
 		}
 		if one != nil {
 			w.one[0] = one
 			members = w.one[:]
 		}
-		fuel, v, spoilt = w.run(ctx, members, input)
-		wanted := w.wanted()
-		if wanted == "" {
-			return w, fuel, v, spoilt
+		p := performed{worker: w}
+		p.fuel, p.verdict, p.spoilt = w.run(ctx, members, input)
+		if p.wanted = w.wanted(); p.wanted == "" {
+			return p
 		}
 		m.pool.put(w, true)
-		if err := m.backend.Offer(ctx, wanted); err != nil {
-			return nil, 0, result.Infrastructure(err), false
+		if m.backend.detached {
+			return performed{wanted: p.wanted}
+		}
+		if err := m.backend.Offer(ctx, p.wanted); err != nil {
+			return performed{verdict: result.Infrastructure(err)}
 		}
 	}
 }
@@ -143,21 +168,21 @@ func (m *Module) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) (r
 
 // Answer evaluates some members at one time and calls answer with the results
 // and the fuel of them all, before the instance is restored. Input is nil
-// unless they are encoded already.
-func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []byte, answer func(results []reward.Evaluation, fuel uint64)) {
+// unless they are encoded already. A backend that is detached does not call it
+// if the reward wants to open a program of a language that was not offered, and
+// returns that.
+func (m *Module) Answer(ctx context.Context, members []*rl.Trajectory, input []byte, answer func(results []reward.Evaluation, fuel uint64)) (wanted string) {
+	p := m.perform(ctx, nil, members, input)
+	if p.wanted != "" {
+		return p.wanted
+	}
 	results := make([]reward.Evaluation, len(members))
-	w, fuel, v, spoilt := m.perform(ctx, nil, members, input)
 	for i := range results {
-		if w == nil {
-			results[i] = v.Evaluation("")
-		} else {
-			results[i] = w.result(i, v)
-		}
+		results[i] = p.result(i)
 	}
-	answer(results, fuel)
-	if w != nil {
-		m.pool.put(w, spoilt)
-	}
+	answer(results, p.fuel)
+	p.done()
+	return ""
 }
 
 // Detached reports whether its input can be written by who does not have the

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +22,7 @@ type nested struct {
 func nestedIn(languages source.Languages) map[string]*nested {
 	all := make(map[string]*nested, len(languages))
 	for _, l := range languages {
-		all[strings.ToLower(l.Interpreter().Language)] = &nested{language: l}
+		all[source.Name(l)] = &nested{language: l}
 	}
 	return all
 }

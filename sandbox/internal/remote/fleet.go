@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/sandbox/internal/local"
+	"github.com/merit-rl/merit/sandbox/internal/result"
+	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
@@ -23,6 +25,7 @@ const (
 // evaluation at a time, and is started when it is needed.
 type fleet struct {
 	options  Options
+	known    source.Languages
 	argument string // by which the program knows that it is a worker
 	measures wall.Measures
 	tokens   chan struct{}
@@ -30,14 +33,15 @@ type fleet struct {
 	mu      sync.Mutex
 	idle    []*link
 	scripts []string            // extensions of the scripts that were loaded; it only grows
+	offered []string            // languages of programs that rewards wanted; likewise
 	modules map[int]wire.Module // what may be loaded
 	last    int                 // number given to a module
 	removed int                 // modules removed
 	crashes int                 // without an evaluation that went well since
 }
 
-func newFleet(ctx context.Context, o Options, argument string) (*fleet, error) {
-	f := &fleet{options: o, argument: argument, tokens: make(chan struct{}, o.Workers), modules: map[int]wire.Module{}}
+func newFleet(ctx context.Context, o Options, known source.Languages, argument string) (*fleet, error) {
+	f := &fleet{options: o, known: known, argument: argument, tokens: make(chan struct{}, o.Workers), modules: map[int]wire.Module{}}
 	// What a worker does inside is what isolation: snapshot does.
 	f.options.Isolation, f.options.Workers = local.Snapshot, 1
 	// It has neither our environment nor our working directory.
@@ -103,7 +107,7 @@ func (f *fleet) pop(script string) *link {
 // hello is what the next worker is told. Without scripts it has no use for the
 // cache.
 func (f *fleet) hello() hello {
-	h := hello{f.options, slices.Clone(f.scripts)}
+	h := hello{f.options, slices.Clone(f.scripts), slices.Clone(f.offered)}
 	if len(h.Languages) == 0 {
 		h.CacheDir = ""
 	}
@@ -152,6 +156,30 @@ func (f *fleet) count(well bool) {
 	if f.crashes++; well {
 		f.crashes = 0
 	}
+}
+
+// offer has workers to come load programs of a language. The verdict is that
+// they cannot, or that a worker wants what it has.
+func (f *fleet) offer(language string, has []string) *result.Verdict {
+	l := f.known.Named(language)
+	if l == nil || slices.Contains(has, language) {
+		return result.Infrastructure(wire.ErrMessage)
+	}
+	if _, err := l.Interpreter().Load(f.options.InterpreterDir); err != nil {
+		return result.Infrastructure(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Contains(f.offered, language) {
+		f.offered = append(f.offered, language)
+	}
+	return nil
+}
+
+// replace ends a worker that lacks something, so that a new one takes its place.
+func (f *fleet) replace(l *link) {
+	l.cut()
+	<-f.tokens
 }
 
 // add gives a module a number.

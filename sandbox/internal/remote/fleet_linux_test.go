@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 func oneProcess(t *testing.T) (*fleet, *Module) {
 	b, err := New(context.Background(), Options{Options: local.Options{Workers: 1, Limits: limits.Limits{
 		Fuel: 1e9, MemoryMiB: 64, TableEntries: 10_000, ModuleMiB: 32, InputMiB: 8, OutputKiB: 1024, LogKiB: 64, Steps: 1000, CallDepth: 10_000, WallClock: 10 * time.Second, StartWallClock: time.Minute,
-	}}, WorkerMiB: 2048}, argument)
+	}}, WorkerMiB: 2048}, nil, argument)
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
 	wasm, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))

@@ -18,11 +18,12 @@ import (
 )
 
 const (
-	startPatience  = 30 * time.Second       // for a worker process to say that it is ready
-	loadPatience   = 2 * time.Minute        // for gate and compiler of a module, beside its start
-	cancelPatience = 500 * time.Millisecond // for an evaluation to end when it is told to
-	latePatience   = 2 * time.Second        // beyond the wall clock, which the worker keeps itself
-	deathPatience  = time.Second            // for a process that closed its pipe to be gone
+	startPatience       = 30 * time.Second       // for a worker process to say that it is ready
+	interpreterPatience = time.Minute            // to compile one that is not in the cache
+	loadPatience        = 2 * time.Minute        // for gate and compiler of a module, beside its start
+	cancelPatience      = 500 * time.Millisecond // for an evaluation to end when it is told to
+	latePatience        = 2 * time.Second        // beyond the wall clock, which the worker keeps itself
+	deathPatience       = time.Second            // for a process that closed its pipe to be gone
 )
 
 // link is a worker process and the pipe to it. One question is in flight at a
@@ -34,6 +35,7 @@ type link struct {
 	buf     []byte // the payload being read
 	loaded  map[int]profile.Encoder
 	scripts []string      // what it has interpreters for
+	offered []string      // the languages of programs that rewards may open in it
 	swept   int           // the fleet's count of modules removed, when unloading was last seen to
 	busy    time.Duration // since the process started
 
@@ -47,14 +49,15 @@ func dial(ctx context.Context, argument string, told hello) (*link, wall.Measure
 	if err != nil {
 		return nil, wall.Measures{}, err
 	}
-	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]profile.Encoder{}, scripts: told.Languages}
+	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]profile.Encoder{}, scripts: told.Languages, offered: told.Programs}
 	payload, err := json.Marshal(told)
 	if err != nil {
 		l.cut()
 		return nil, wall.Measures{}, err
 	}
 	var measures wall.Measures
-	frame, v := l.ask(ctx, startPatience, 1<<16, wire.Hello, func(b []byte) []byte { return append(b, payload...) })
+	interpreters := time.Duration(len(told.Languages) + len(told.Programs))
+	frame, v := l.ask(ctx, startPatience+interpreters*interpreterPatience, 1<<16, wire.Hello, func(b []byte) []byte { return append(b, payload...) })
 	if v == nil && (frame.Kind != wire.Ready || json.Unmarshal(frame.Payload, &measures) != nil) {
 		v = result.Infrastructure(wire.ErrFrame)
 	}

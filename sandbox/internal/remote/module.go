@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -68,32 +69,55 @@ func (m *Module) evaluate(ctx context.Context, members []*rl.Trajectory, input [
 	return results
 }
 
-// try has a worker evaluate members.
+// try has a worker evaluate members. One that cannot load a program that the
+// reward wants to open makes room for one that can.
 func (m *Module) try(ctx context.Context, members []*rl.Trajectory, input []byte) (results []reward.Evaluation, fuel uint64, v *result.Verdict) {
-	l, err := m.fleet.get(ctx, m.language)
-	if err != nil {
-		return nil, 0, result.Infrastructure(err)
+	for {
+		l, err := m.fleet.get(ctx, m.language)
+		if err != nil {
+			return nil, 0, result.Infrastructure(err)
+		}
+		frame, v, broken := m.ask(ctx, l, members, input)
+		if v == nil && frame.Kind == wire.Wanted {
+			if v = m.wanted(frame, l); v == nil {
+				continue
+			}
+			return nil, 0, v
+		}
+		if v == nil {
+			results, fuel, v = m.read(frame, members)
+			broken = v != nil
+		}
+		m.fleet.put(l, broken)
+		return results, fuel, v
 	}
-	broken := true
-	defer func() { m.fleet.put(l, broken) }()
-	_, v, err = m.fleet.load(ctx, l, m.number)
+}
+
+// wanted takes a worker out that says what it would have to have loaded.
+func (m *Module) wanted(frame wire.Frame, l *link) *result.Verdict {
+	var language string
+	defer m.fleet.replace(l)
+	if m.language == "" || json.Unmarshal(frame.Payload, &language) != nil {
+		return result.Infrastructure(wire.ErrMessage)
+	}
+	return m.fleet.offer(language, l.offered)
+}
+
+// ask sends the members to a worker that has loaded the module.
+func (m *Module) ask(ctx context.Context, l *link, members []*rl.Trajectory, input []byte) (frame wire.Frame, v *result.Verdict, broken bool) {
+	_, v, err := m.fleet.load(ctx, l, m.number)
 	if v != nil {
-		return nil, 0, v
+		return frame, v, true
 	}
-	broken = false
 	if err != nil {
-		return nil, 0, result.Infrastructure(err)
+		return frame, result.Infrastructure(err), false
 	}
 	if input, err = m.encode(l, members, input); err != nil {
-		return nil, 0, result.BadInput(err)
+		return frame, result.BadInput(err), false
 	}
-	frame, v := l.ask(ctx, m.patience(), answerBytes(m.fleet.options.Limits, len(members)), wire.Evaluate,
+	frame, v = l.ask(ctx, m.patience(), answerBytes(m.fleet.options.Limits, len(members)), wire.Evaluate,
 		func(b []byte) []byte { return wire.AppendRequest(b, m.number, members, input) })
-	if v == nil {
-		results, fuel, v = m.read(frame, members)
-	}
-	broken = v != nil
-	return results, fuel, v
+	return frame, v, v != nil
 }
 
 // patience is how long the answer to an evaluation may take: until the worker's

@@ -33,10 +33,10 @@ type Options struct {
 type Backend struct{ fleet *fleet }
 
 // New starts the first worker process, so that a system or program without is
-// found out at once. The program answers to argument by calling Serve. The
-// error is a *fault.Error.
-func New(ctx context.Context, o Options, argument string) (*Backend, error) {
-	f, err := newFleet(ctx, o, argument)
+// found out at once. The program answers to argument by calling Serve with the
+// same languages. The error is a *fault.Error.
+func New(ctx context.Context, o Options, languages source.Languages, argument string) (*Backend, error) {
+	f, err := newFleet(ctx, o, languages, argument)
 	if err != nil {
 		return nil, err
 	}

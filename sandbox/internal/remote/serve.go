@@ -24,6 +24,8 @@ type hello struct {
 	// interpreters, which are known by their digests, are taken from the disk
 	// before the wall goes up.
 	Languages []string
+	// Programs names the languages of programs that rewards may open.
+	Programs []string
 }
 
 // frameRoom is what a question may be longer than its module or input: JSON.
@@ -81,10 +83,15 @@ func (s *server) enter(told hello) (m wall.Measures, err error) {
 		return m, err
 	}
 	for _, l := range s.languages {
-		if slices.Contains(told.Languages, l.Extension()) {
-			if err := s.backend.Preload(context.Background(), l.Interpreter()); err != nil {
-				return m, err
-			}
+		offered := slices.Contains(told.Programs, source.Name(l))
+		if offered || slices.Contains(told.Languages, l.Extension()) {
+			err = s.backend.Preload(context.Background(), l.Interpreter())
+		}
+		if offered && err == nil {
+			err = s.backend.Offer(context.Background(), source.Name(l))
+		}
+		if err != nil {
+			return m, err
 		}
 	}
 	s.backend.Detach(memory / 2)
@@ -206,9 +213,12 @@ func (s *server) evaluate(q question) error {
 		members, input = whole, nil
 	}
 	var err error
-	m.Answer(q.ctx, members, input, func(results []reward.Evaluation, fuel uint64) {
+	wanted := m.Answer(q.ctx, members, input, func(results []reward.Evaluation, fuel uint64) {
 		err = s.send(&wire.Answer{Fuel: fuel, Log: results[0].Log, Evaluations: results}, q.Seq)
 	})
+	if wanted != "" {
+		return s.answerJSON(wire.Wanted, q.Seq, wanted)
+	}
 	return err
 }
 

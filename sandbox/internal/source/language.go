@@ -3,6 +3,7 @@ package source
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
@@ -43,6 +44,19 @@ func (list Languages) Of(path string) Language {
 			continue
 		}
 		if entry, err := os.Stat(filepath.Join(path, "reward"+l.Extension())); err == nil && entry.Mode().IsRegular() {
+			return l
+		}
+	}
+	return nil
+}
+
+// Name is how rewards call the language when they open a program.
+func Name(l Language) string { return strings.ToLower(l.Interpreter().Language) }
+
+// Named returns the language of that name, or nil.
+func (list Languages) Named(name string) Language {
+	for _, l := range list {
+		if Name(l) == name {
 			return l
 		}
 	}

@@ -16,7 +16,7 @@ type Kind byte
 
 // The kinds. The host sends Hello, Load, Unload, Evaluate and Cancel; the
 // worker answers Hello with Ready, Load with Loaded or Refused, and Evaluate
-// with Result. Unload and Cancel have no answer.
+// with Result or Wanted. Unload and Cancel have no answer.
 const (
 	Hello    Kind = iota + 1 // JSON of the configuration
 	Ready                    // JSON of what the wall is made of
@@ -27,6 +27,7 @@ const (
 	Evaluate                 // a Request
 	Result                   // an Answer
 	Cancel                   // ends the evaluation of the same sequence number
+	Wanted                   // the language of a program that cannot be loaded any more
 )
 
 // HeaderSize is the size of a frame's header:

@@ -86,8 +86,8 @@ func (i *guest) word(at uint32) uint32 {
 }
 
 // serve calls one of the functions that serve; the verdict is on one that did
-// not return.
-func (i *guest) serve(function uint32) (*result.Verdict, *engine.Stop) {
+// not return, because who is to blame has broken the interpreter.
+func (i *guest) serve(function uint32, who string) (*result.Verdict, *engine.Stop) {
 	returned, stop := i.instance.Call(i.call, uint64(function), uint64(i.hello.empty), 0)
 	switch {
 	case stop != nil || uint32(returned) != 0:
@@ -95,7 +95,7 @@ func (i *guest) serve(function uint32) (*result.Verdict, *engine.Stop) {
 	case i.instance.MemoryDenied():
 		return result.NoMemory("the interpreter had no room for the answer"), nil
 	}
-	return &result.Verdict{Outcome: reward.GuestError, Reason: "the reward broke the interpreter"}, nil
+	return &result.Verdict{Outcome: reward.GuestError, Reason: "the " + who + " broke the interpreter"}, nil
 }
 
 // put writes a request into the buffer. One that is too large for it is read

@@ -36,7 +36,7 @@ func (p *program) Answer(request []byte) (answer []byte, stop *engine.Stop) {
 	p.encoder.Reset()
 	p.encoder.Text(string(request))
 	p.put(p.encoder.Bytes())
-	v, stop := p.serve(p.hello.read)
+	v, stop := p.serve(p.hello.read, "program")
 	if stop == nil && v == nil {
 		answer, v = p.take()
 	}

@@ -70,7 +70,7 @@ func (s *session) encode(members []*rl.Trajectory) ([]byte, error) {
 }
 
 func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
-	v, stop := s.serve(s.send(input))
+	v, stop := s.serve(s.send(input), "reward")
 	if stop != nil || v != nil {
 		return v, stop
 	}
