@@ -3,46 +3,74 @@ package merit
 import (
 	"runtime"
 	"runtime/debug"
+
+	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
 // modulePath is how a program that embeds Merit names it in its build.
 const modulePath = "github.com/merit-rl/merit"
 
-// Version says which Merit is running.
+// Version says which Merit is running and what it was built from. All of it
+// comes from what the Go linker left in the program and is the same for every
+// build of one commit.
 type Version struct {
-	Version  string `json:"version"`
+	Version string `json:"version"`
+	// Revision and Time are the commit and when it was made (RFC 3339): known of
+	// a build in a checkout, as releases are.
 	Revision string `json:"revision,omitempty"`
-	Modified bool   `json:"modified,omitempty"`
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the checkout had changes that are in no commit
+	// Sum is the module's checksum, h1:…, where it came as a module: by go
+	// install, or as a part of another program.
+	Sum          string               `json:"sum,omitempty"`
+	Go           string               `json:"go"`
+	Platform     string               `json:"platform"`
+	Interpreters []InterpreterVersion `json:"interpreters"`
+}
+
+// InterpreterVersion is an interpreter of scripts that this build runs, and no
+// other: Digest is the SHA-256 of its file.
+type InterpreterVersion struct {
+	Name      string `json:"name"`
+	Title     string `json:"title"`
+	Package   string `json:"package"` // of npm, with its version
+	Digest    string `json:"digest"`
+	Installed bool   `json:"installed"` // its file is there; nobody has read it
 }
 
 // ReadVersion reads the build information that the Go linker left, whether
 // Merit is the program or a part of it.
 func ReadVersion() Version {
 	v := Version{Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
+	for _, i := range interpreter.All() {
+		v.Interpreters = append(v.Interpreters, InterpreterVersion{i.Name, i.Title, i.Package, "sha256:" + i.Digest, i.Installed(interpreter.Folder())})
 	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.read(info)
+	}
+	return v
+}
+
+func (v *Version) read(info *debug.BuildInfo) {
 	if info.Main.Path != modulePath {
 		for _, dep := range info.Deps {
 			if dep.Path == modulePath {
-				v.Version = dep.Version
+				v.Version, v.Sum = dep.Version, dep.Sum
 			}
 		}
-		return v
+		return
 	}
 	if info.Main.Version != "" {
-		v.Version = info.Main.Version
+		v.Version, v.Sum = info.Main.Version, info.Main.Sum
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
 			v.Revision = s.Value
+		case "vcs.time":
+			v.Time = s.Value
 		case "vcs.modified":
 			v.Modified = s.Value == "true"
 		}
 	}
-	return v
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -55,6 +57,10 @@ func greet(name, version, summary string, defaults any, problem error) *greeter 
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)
 	}
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(name, version, origin())
+		os.Exit(0)
+	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
 		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
 			"Its options, with their defaults: %s\n", name, version, summary, options)
@@ -65,6 +71,16 @@ func greet(name, version, summary string, defaults any, problem error) *greeter 
 		description: wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options},
 		stderr:      os.Stderr,
 	}
+}
+
+// origin is what the Go linker left in the program: the module that it belongs
+// to, Go and the platform.
+func origin() string {
+	built := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "" {
+		return info.Main.Path + " " + info.Main.Version + " " + built
+	}
+	return built
 }
 
 // describe answers Describe. It comes before any of the author's code, and
