@@ -3,6 +3,7 @@
 # make judge  a local model writes titles, a local judge ranks them: minutes
 # make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
 # make wheel  dist/merit_rl-*.whl: the Python package with the command and the interpreters
+# make release VERSION=v0.1.0  dist/*: what a release consists of (docs/releases.md)
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
 # make lint   vet, staticcheck, gofmt
@@ -19,7 +20,7 @@ OUT     ?= runs/quickstart
 # architecture, with any libc or none.
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
-.PHONY: build run llm judge wheel test lint bench soak soak-serve generate clean
+.PHONY: build run llm judge wheel release test lint bench soak soak-serve generate clean
 build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
@@ -51,24 +52,21 @@ judge: build
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It
-# needs npm, for the interpreters, and pip, which fetches what builds wheels.
-WHEEL    := $(CURDIR)/$(BIN)/wheel
+# needs pip, which fetches what builds wheels, and npm if the interpreters are
+# not installed.
+RELEASE   = $(GO) run ./cmd/internal/release -python $(PYTHON)
 OS       ?= $(shell $(GO) env GOOS)
 ARCH     ?= $(shell $(GO) env GOARCH)
-PLATFORM = $(or $(platform_$(OS)_$(ARCH)),$(error there is no wheel for $(OS) on $(ARCH)))
 PYTHON   ?= python3
-platform_linux_amd64  = manylinux2014_x86_64.musllinux_1_1_x86_64
-platform_linux_arm64  = manylinux2014_aarch64.musllinux_1_1_aarch64
-platform_darwin_amd64 = macosx_12_0_x86_64
-platform_darwin_arm64 = macosx_12_0_arm64
-wheel: $(BIN)/merit
-	rm -rf $(WHEEL) dist/merit_rl-*.whl
-	GOOS=$(OS) GOARCH=$(ARCH) $(BUILD) -o $(WHEEL)/merit ./cmd/merit
-	MERIT_HOME=$(WHEEL) $(BIN)/merit python install
-	MERIT_HOME=$(WHEEL) $(BIN)/merit js install
-	MERIT_WHEEL_BINARY=$(WHEEL)/merit MERIT_WHEEL_INTERPRETERS=$(WHEEL)/interpreters MERIT_WHEEL_PLATFORM=$(PLATFORM) \
-	  $(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist ./sdk/python
+wheel:
+	$(RELEASE) -wheel -platforms $(OS)/$(ARCH)
 	@ls -sh dist/merit_rl-*.whl
+
+# Of a commit without changes; make release SNAPSHOT=1 takes the folder as it is.
+# PLATFORMS="linux/amd64 linux/arm64" makes fewer than four.
+release:
+	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)"
+	@ls -sh dist
 
 # The closing lines name every test that stood aside, and why.
 test: build

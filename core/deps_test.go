@@ -85,6 +85,8 @@ var doors = map[string][]string{
 	"gorgonia.org/tensor":            {"core/learn/internal"},
 	"github.com/hashicorp/go-plugin": {"plugins/host", "sdk/plugin"},
 	"github.com/spf13/cobra":         {"cmd"},
+	"github.com/CycloneDX":           {"cmd/internal/release"},
+	"golang.org/x/crypto/x509roots":  {"cmd/internal/release"},
 	"github.com/prometheus":          {"core/serve"},
 	"go.opentelemetry.io":            {"core/serve"},
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+)
+
+// module is one that a binary was linked from.
+type module struct {
+	path, version, sum string
+	texts              []notice
+}
+
+// notice is a file in which a module states its licence or its authors.
+type notice struct {
+	name string
+	text []byte
+}
+
+// standard is how the standard library is called as a module.
+const standard = "std"
+
+// listModules reads the licences of all modules of the source, and of Go's own
+// library.
+func (r *release) listModules(ctx context.Context) (map[string]module, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Path}}\t{{.Dir}}", "all")
+	cmd.Dir, cmd.Env = r.source.dir, r.source.environ()
+	list, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	root, err := output(ctx, r.source.dir, "go", "env", "GOROOT")
+	if err != nil {
+		return nil, err
+	}
+	modules := map[string]module{}
+	for line := range strings.Lines(list + "\n" + standard + "\t" + root) {
+		path, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		m := module{path: path}
+		if m.texts, err = notices(dir); err != nil {
+			return nil, err
+		}
+		modules[path] = m
+	}
+	return modules, nil
+}
+
+var noticeName = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+
+// notices reads the files of a module's folder that state its licence; a module
+// that nothing is built from has no folder.
+func notices(dir string) (texts []notice, err error) {
+	if dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if !noticeName.MatchString(e.Name()) || e.Type()&fs.ModeType != 0 {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, notice{e.Name(), text})
+	}
+	return texts, err
+}
+
+// contents is what the binaries of one platform were linked from.
+type contents struct {
+	files   []binary // in the order of their names
+	modules []module // of all files, in the order of their paths
+}
+
+// binary is an executable file and the modules in it.
+type binary struct {
+	name, sha256 string
+	info         *debug.BuildInfo
+}
+
+// contents reads the build information of the binaries below a folder.
+func (r *release) contents(folder string) (c contents, err error) {
+	paths := []string{filepath.Join(folder, "bin", "merit")}
+	plugins, err := filepath.Glob(filepath.Join(folder, "bin", "plugins", "*"))
+	linked := map[string]module{}
+	for _, path := range append(paths, plugins...) {
+		rel, _ := filepath.Rel(folder, path)
+		b := binary{name: filepath.ToSlash(rel)}
+		if b.sha256, err = digest(path); err != nil {
+			return c, err
+		}
+		if b.info, err = buildinfo.ReadFile(path); err != nil {
+			return c, err
+		}
+		if b.info.Main.Version != r.version {
+			return c, fmt.Errorf("%s is %s, not %s", b.name, b.info.Main.Version, r.version)
+		}
+		b.info.Deps = append(b.info.Deps, &debug.Module{Path: standard, Version: strings.TrimPrefix(b.info.GoVersion, "go")})
+		for _, dep := range b.info.Deps {
+			linked[dep.Path] = module{path: dep.Path, version: dep.Version, sum: dep.Sum, texts: r.modules[dep.Path].texts}
+		}
+		c.files = append(c.files, b)
+	}
+	for _, path := range slices.Sorted(maps.Keys(linked)) {
+		c.modules = append(c.modules, linked[path])
+	}
+	return c, err
+}
+
+// notices is the text that the licences of what is linked ask to be passed on,
+// with those of the interpreters, whose files lie in the Python package.
+func (c contents) notices(src string) []byte {
+	var out bytes.Buffer
+	add := func(title, name string, text []byte) {
+		fmt.Fprintf(&out, "%s\n%s, %s\n\n%s\n\n", strings.Repeat("=", 80), title, name, bytes.TrimSpace(text))
+	}
+	for _, m := range c.modules {
+		for _, n := range m.texts {
+			add(m.path+" "+m.version, n.name, n.text)
+		}
+	}
+	for _, name := range []string{"cpython.txt", "python-wasi.txt", "quickjs-wasi.txt"} {
+		if text, err := os.ReadFile(filepath.Join(src, "sdk", "python", "licenses", name)); err == nil {
+			add("interpreters", name, text)
+		}
+	}
+	return out.Bytes()
+}

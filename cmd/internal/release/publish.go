@@ -1,0 +1,97 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// sumsFile lists the digests of all other files, as sha256sum reads them.
+const sumsFile = "SHA256SUMS"
+
+// writeSums writes the digests of the files in a folder.
+func writeSums(folder string) error {
+	entries, err := os.ReadDir(folder) // in the order of their names
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, e := range entries {
+		sum, err := digest(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&list, "%s  %s\n", sum, e.Name())
+	}
+	return write(filepath.Join(folder, sumsFile), []byte(list.String()))
+}
+
+// digest returns the hexadecimal SHA-256 of a file.
+func digest(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)), nil
+}
+
+// replaceable refuses a folder that holds what no release put there.
+func replaceable(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || !strings.HasPrefix(name, "merit-") && !strings.HasPrefix(name, "merit_rl-") && name != sumsFile && name != containerFile {
+			return fmt.Errorf("%s is no part of a release, and the folder would be replaced\n  move it away", filepath.Join(folder, name))
+		}
+	}
+	return err
+}
+
+// replace puts a complete folder in the place of another.
+func replace(folder, with string) error {
+	if err := os.Chmod(with, 0o755); err != nil {
+		return err
+	}
+	old := with + ".old"
+	if err := os.Rename(folder, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(with, folder); err != nil {
+		return errors.Join(err, os.Rename(old, folder))
+	}
+	return os.RemoveAll(old)
+}
+
+// moveWheels puts wheels in the place of those in a folder.
+func moveWheels(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(to, "merit_rl-*.whl"))
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	made, err := filepath.Glob(filepath.Join(from, "*.whl"))
+	for _, path := range made {
+		err = errors.Join(err, os.Rename(path, filepath.Join(to, filepath.Base(path))))
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// release is one being made.
+type release struct {
+	options
+	source  source
+	scratch string // what is needed on the way
+	staged  string // what it consists of
+	version string // as Go stamped it into the binaries
+	modules map[string]module
+}
+
+// name is what an archive's file and its folder are called.
+func (r *release) name(p platform) string {
+	return fmt.Sprintf("merit-%s-%s-%s", r.version, p.OS, p.Arch)
+}
+
+func (r *release) make(ctx context.Context) error {
+	step := timed()
+	merit, err := r.native(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := buildinfo.ReadFile(merit)
+	if err != nil {
+		return err
+	}
+	r.version = info.Main.Version
+	if err := r.checkVersions(); err != nil {
+		return err
+	}
+	step("merit " + r.version + " for this machine")
+	shared := filepath.Join(r.scratch, "shared")
+	if err := interpreters(ctx, r.interpreters()); err != nil {
+		return err
+	}
+	if !r.wheelOnly {
+		if err := r.alike(ctx, merit, shared); err != nil {
+			return err
+		}
+		step("what all archives hold: interpreters, completions, an example; source and container")
+	}
+	for _, p := range r.platforms {
+		if err := r.platform(ctx, p, shared); err != nil {
+			return fmt.Errorf("%s: %w", p, err)
+		}
+		step(p.String())
+	}
+	return nil
+}
+
+// interpreters is the folder of those of scripts.
+func (r *release) interpreters() string {
+	return filepath.Join(r.scratch, "shared", "share", "merit", "interpreters")
+}
+
+// alike makes what is the same for every platform: what the archives share, the
+// source, and what a container needs besides an archive.
+func (r *release) alike(ctx context.Context, merit, shared string) error {
+	if err := r.completions(ctx, merit, shared); err != nil {
+		return err
+	}
+	if err := r.example(ctx, merit, shared); err != nil {
+		return err
+	}
+	for _, name := range []string{"README.md", "LICENSE"} {
+		if err := copyFile(filepath.Join(r.source.dir, name), filepath.Join(shared, "share", "doc", "merit", name)); err != nil {
+			return err
+		}
+	}
+	if err := r.sources(ctx); err != nil {
+		return err
+	}
+	if err := r.container(); err != nil {
+		return err
+	}
+	var err error
+	r.modules, err = r.listModules(ctx)
+	return err
+}
+
+// platform makes the wheel of a platform, its archive and its list of
+// components.
+func (r *release) platform(ctx context.Context, p platform, shared string) error {
+	own := filepath.Join(r.scratch, p.OS+"-"+p.Arch)
+	if err := r.binaries(ctx, p, own); err != nil {
+		return err
+	}
+	wheel, err := r.wheel(ctx, p, filepath.Join(own, "bin", "merit"))
+	if err != nil || r.wheelOnly {
+		return err
+	}
+	contents, err := r.contents(own)
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(own, "share", "doc", "merit", "THIRD-PARTY-NOTICES"), contents.notices(r.source.dir)); err != nil {
+		return err
+	}
+	if err := os.CopyFS(own, os.DirFS(shared)); err != nil {
+		return err
+	}
+	members, err := collect(own, r.name(p))
+	if err != nil {
+		return err
+	}
+	archive := filepath.Join(r.staged, r.name(p)+".tar.gz")
+	if err := writeArchive(archive, members, r.source.time); err != nil {
+		return err
+	}
+	return r.components(contents, archive, wheel)
+}
+
+// sources writes what is committed as an archive.
+func (r *release) sources(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, "git", "archive", "--format=tar", "--prefix=merit-"+r.version+"/", r.source.commit)
+	cmd.Dir = r.source.dir
+	text, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	return writeGzip(filepath.Join(r.staged, "merit-"+r.version+"-source.tar.gz"), bytes.NewReader(text))
+}
+
+// interpreters copies those of the user into a folder, or else fetches them
+// with npm; their digests stand in package interpreter.
+func interpreters(ctx context.Context, folder string) error {
+	for _, i := range interpreter.All() {
+		wasm, err := i.Load(interpreter.Folder())
+		if err == nil {
+			err = write(i.Path(folder), wasm)
+		} else {
+			err = i.Install(ctx, folder)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// timed returns a function that says what was done, and how long it took.
+func timed() func(what string) {
+	last := time.Now()
+	return func(what string) {
+		fmt.Printf("%5.1f s  %s\n", time.Since(last).Seconds(), what)
+		last = time.Now()
+	}
+}
