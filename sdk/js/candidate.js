@@ -30,6 +30,7 @@ export class Session {
       if (reply.text.length > MOST_ANSWER) throw new RangeError(`it has ${reply.text.length} characters, and may have ${MOST_ANSWER}`);
       const parsed = JSON.parse(reply.text);
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new TypeError("it is no object");
+      if (parsed.unreadable) throw new TypeError(String(parsed.unreadable)); // the host's word for what could not be brought here
       return parsed;
     });
     if (typeof answer.output === "string") this.output = (this.output + answer.output).slice(0, MOST_OUTPUT);

@@ -36,8 +36,8 @@ function required(name, entryPoint, does) {
 function textCase(name, text, entryPoint) {
   const body = `{\n${text}\n;if (typeof check === "function") { if (candidate === undefined) throw new TypeError("${name} defines check(candidate): entry_point must name the candidate"); check(candidate); }\n}`;
   new Function(...OURS.slice(0, 2), ...OURS.slice(3), body); // the author's syntax errors
-  const mentions = (n) => new RegExp(`(?<![\\w$.])${n.replaceAll("$", "\\$")}(?![\\w$])`).test(text);
-  const bindable = (n) => IDENTIFIER.test(n) && !OURS.includes(n) && !NODE.includes(n) && mentions(n) && parameter(n);
+  const mentions = (n) => new RegExp(`(?<![\\w$])(?<!(?<!\\.\\.)\\.)${n.replaceAll("$", "\\$")}(?![\\w$])`).test(text);
+  const bindable = (n) => IDENTIFIER.test(n) && !OURS.includes(n) && !NODE.includes(n) && !RESERVED.has(n) && mentions(n);
   return {
     name,
     run(session, source) {
@@ -53,15 +53,8 @@ function textCase(name, text, entryPoint) {
   };
 }
 
-// parameter reports whether a name can be that of a parameter.
-function parameter(name) {
-  try {
-    new Function(name, `"use strict"; var ${name};`);
-    return !/^(?:async|of|get|set)$/.test(name);
-  } catch {
-    return false;
-  }
-}
+const RESERVED = new Set(("arguments async await break case catch class const continue debugger default delete do else enum eval export extends false finally for function get if " +
+  "implements import in instanceof interface let new null of package private protected public return set static super switch this throw true try typeof var void while with yield").split(" "));
 
 const log = () => {};
 const consoleOf = () => ({ log, info: log, warn: log, error: log, debug: log, assert: (fine, ...said) => { if (!fine) throw new AssertionError(said.length ? format(said) : "console.assert"); } });

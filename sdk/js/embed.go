@@ -1,8 +1,8 @@
 // Package js holds the JavaScript modules that the sandbox gives to rewards in
-// JavaScript, as files.
+// JavaScript and to the programs that rewards open, as files.
 package js
 
-import _ "embed" // the modules
+import "embed"
 
 // Merit is the module "merit": helpers for authors.
 //
@@ -14,8 +14,8 @@ var Merit string
 //go:embed sandbox.js
 var Sandbox string
 
-// Program is the module that runs what a reward does not trust, in an instance
-// of its own.
+// Modules are those of "merit/code", which import each other by relative paths:
+// code.js on the reward's side, program.js on that of the programs.
 //
-//go:embed program.js
-var Program string
+//go:embed assert.js candidate.js cases.js code.js inspect.js program.js programs.js shims.js values.js
+var Modules embed.FS

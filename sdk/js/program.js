@@ -7,12 +7,12 @@
 // Nothing here is trusted by whoever asks: the solution runs in this interpreter
 // and can change all of it.
 
-import { decode, encode, nameOf, quote } from "./values.js";
+import { decode, encode, iterates, nameOf, quote } from "./values.js";
 import { inspect } from "./inspect.js";
 import { Exit, MOST_PRINTED, fire, install, renew, world } from "./shims.js";
 
 const { apply, construct, get: property, ownKeys } = Reflect;
-const { getOwnPropertyNames, hasOwn } = Object;
+const { getOwnPropertyNames, hasOwn, setPrototypeOf } = Object;
 const { isArray } = Array;
 const { parse } = JSON;
 const globally = eval; // an indirect eval: in the scope of scripts
@@ -22,6 +22,7 @@ const slice = uncurry(String.prototype.slice);
 const bound = uncurry(Function.prototype.bind);
 const replaced = uncurry(String.prototype.replace);
 const indexIn = uncurry(String.prototype.indexOf);
+const join = uncurry(Array.prototype.join);
 const found = uncurry(RegExp.prototype.exec);
 const Later = Promise, Kept = Map, Failure = Error, Mistake = TypeError, Unknown = ReferenceError, Wrong = SyntaxError;
 const getKept = uncurry(Map.prototype.get), setKept = uncurry(Map.prototype.set), hasKept = uncurry(Map.prototype.has);
@@ -33,10 +34,10 @@ const DECLARED = /(?:^|[;{}\s])(?:const|let|var|class|function\s*\*?)\s+([A-Za-z
 const MODULE = /^\s*(?:import|export)\b|\bimport\.meta\b|\bawait\b/m;
 
 let compile; // (name, source): makes a module known to import()
-let builtin; // the names of the global object before the solution
+let builtin, builtins, lastBuiltin; // the names of the global object before the solution, how many, and the last
 let reach, exported; // how names of the solution are found
-let named, kept;
-let finished, loaded = 0;
+let readers, named, kept; // what reads a name, values of expressions, and values by handle
+let finished, running, loaded = 0;
 
 /** Readies the program; host.compile(name, source) compiles a module without running it. */
 export function boot(host) {
@@ -48,15 +49,19 @@ export function boot(host) {
     const source = `const m = globalThis.__merit_modules[${quote(name)}]; export default m; ${names.map((n) => `export const ${n} = m.${n};`).join(" ")}`;
     for (const prefix of ["", "node:"]) compile(prefix + name, source);
   }
+  globalThis.__merit_reach = undefined;
   builtin = new Kept();
-  for (const name of getOwnPropertyNames(globalThis)) setKept(builtin, name, globalThis[name]);
+  const all = getOwnPropertyNames(globalThis);
+  for (const name of all) setKept(builtin, name, globalThis[name]);
+  [builtins, lastBuiltin] = [all.length, all.at(-1)];
   forget();
 }
 
 function forget() {
   reach = exported = undefined;
+  readers = new Kept();
   named = new Kept();
-  kept = [];
+  kept = bare();
 }
 
 /** Takes a request. */
@@ -66,7 +71,8 @@ export function begin(request) {
     const r = parse(request);
     const act = r.do === "load" ? load : r.do === "call" ? call : r.do === "get" ? get : r.do === "next" ? next : r.do === "run" ? run : undefined;
     if (!act) throw new Mistake(`there is no request ${quote(r.do)}`);
-    if (r.do !== "run") world.mixed = "";
+    running = r.do === "run";
+    if (!running) world.mixed = "";
     act(r);
   } catch (e) {
     fail(e);
@@ -91,7 +97,7 @@ const never = () => fail(new Failure("the solution waits for a promise that noth
 
 function finish(fields) {
   if (finished !== undefined) return;
-  finished = `{${fields}${world.mixed && found(/"output":/, slice(fields, 0, 9)) === null ? `,"output":${quote(world.mixed)}` : ""}}`;
+  finished = "{" + fields + (world.mixed && !running ? ',"output":' + quote(world.mixed) : "") + "}";
 }
 
 function fail(e) {
@@ -152,8 +158,7 @@ function asModule(source, done) {
 }
 
 function namesOf(source) {
-  const seen = new Kept();
-  let callable = "", other = "";
+  const seen = new Kept(), callable = [], other = [];
   const note = (name) => {
     if (typeof name !== "string" || name[0] === "_" || hasKept(seen, name) || found(IDENTIFIER, name) === null) return;
     setKept(seen, name, true);
@@ -163,8 +168,8 @@ function namesOf(source) {
     } catch {
       return;
     }
-    if (kind === "function") callable += (callable && ",") + quote(name);
-    else if (kind !== "undefined") other += (other && ",") + quote(name);
+    if (kind === "function") callable[callable.length] = quote(name);
+    else if (kind !== "undefined") other[other.length] = quote(name);
   };
   DECLARED.lastIndex = 0;
   for (let m; (m = found(DECLARED, source)) !== null;) note(m[1]);
@@ -172,9 +177,9 @@ function namesOf(source) {
     const all = ownKeys(exported);
     for (let i = 0; i < all.length; i++) if (typeof exported !== "function" || hasEnumerable(exported, all[i])) note(all[i]);
   }
-  const all = getOwnPropertyNames(globalThis);
-  for (let i = 0; i < all.length; i++) if (!hasKept(builtin, all[i])) note(all[i]);
-  return { callable: `[${callable}]`, other: `[${other}]` };
+  const all = getOwnPropertyNames(globalThis); // in the order in which they were made
+  for (let i = all[builtins - 1] === lastBuiltin ? builtins : 0; i < all.length; i++) if (!hasKept(builtin, all[i])) note(all[i]);
+  return { callable: "[" + join(callable, ",") + "]", other: "[" + join(other, ",") + "]" };
 }
 
 const hasEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
@@ -182,7 +187,10 @@ const hasEnumerable = uncurry(Object.prototype.propertyIsEnumerable);
 // ownOf finds an identifier among what the solution exports and declares.
 function ownOf(name) {
   if (exported !== null && typeof exported === "object" && hasOwn(exported, name)) return exported[name];
-  const value = reach ? reach(`typeof ${name} === "undefined" ? undefined : ${name}`) : undefined;
+  if (!reach) return undefined;
+  let read = getKept(readers, name);
+  if (!read) setKept(readers, name, read = reach(`() => (typeof ${name} === "undefined" ? undefined : ${name})`));
+  const value = read();
   return hasKept(builtin, name) && getKept(builtin, name) === value ? undefined : value;
 }
 
@@ -214,7 +222,7 @@ function expression(text) {
 
 function call(r) {
   expect(never);
-  const args = [], before = [];
+  const args = bare(), before = bare();
   for (let i = 0; i < r.args.length; i++) {
     args[i] = decode(r.args[i], given);
     before[i] = changing(r.args[i]) ? encode(args[i], other) : undefined;
@@ -241,6 +249,9 @@ function call(r) {
     finish(`"value":${r.keep ? keep(value) : encode(value, other)}${changes()}`);
   });
 }
+
+// bare is a list that no prototype reaches into.
+const bare = () => setPrototypeOf([], null);
 
 // changing tells the arguments whose changes the reward is told of: those that
 // can change on its side, too.
@@ -289,24 +300,24 @@ function given(v, inner) {
 // other writes what is no data.
 function other(v) {
   if (typeof v === "function") return `{"callable":${handle(v)}}`;
-  if (typeof v === "object" && typeof v.next === "function" && typeof v[Symbol.iterator] === "function") return iterated(v, READ_AHEAD);
+  if (typeof v === "object" && iterates(v)) return iterated(v, READ_AHEAD);
   return `{${object(v)}}`;
 }
 
 function iterated(v, count, of) {
-  let out = "", end = "";
+  const out = [];
+  let end = "";
   try {
-    let i = 0;
-    for (; i < count; i++) {
+    for (; out.length < count;) {
       const step = v.next();
       if (step.done) break;
-      out += (out && ",") + encode(step.value, other);
+      out[out.length] = encode(step.value, other);
     }
-    if (i === count) end = `,"more":${of ?? handle(v)}`;
+    if (out.length === count) end = `,"more":${of ?? handle(v)}`;
   } catch (e) {
     end = `,"error":${error(e)}`;
   }
-  return `{"iterator":[${out}]${end}}`;
+  return `{"iterator":[${join(out, ",")}]${end}}`;
 }
 
 const object = (v) => `"object":${quote(nameOf(v))},"repr":${quote(text(v, inspect))}`;

@@ -7,8 +7,9 @@
 const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 const { isArray } = Array;
 const { isFinite, isInteger, isSafeInteger } = Number;
-const { defineProperty, freeze, getPrototypeOf, is, keys, prototype: plain } = Object;
+const { defineProperty, freeze, getPrototypeOf, keys, prototype: plain } = Object;
 const { stringify } = JSON;
+const iterator = Symbol.iterator;
 const integer = BigInt;
 const each = uncurry(Map.prototype.forEach);
 const eachOf = uncurry(Set.prototype.forEach);
@@ -16,9 +17,12 @@ const sizeOfMap = uncurry(Object.getOwnPropertyDescriptor(Map.prototype, "size")
 const sizeOfSet = uncurry(Object.getOwnPropertyDescriptor(Set.prototype, "size").get);
 const kindOfBytes = uncurry(Object.getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag).get);
 const exponential = uncurry(Number.prototype.toExponential);
+const isWellFormed = uncurry(String.prototype.isWellFormed);
 const wellFormed = uncurry(String.prototype.toWellFormed);
+const join = uncurry(Array.prototype.join);
 const matches = uncurry(RegExp.prototype.test);
-const slice = uncurry(String.prototype.slice);
+const cut = uncurry(String.prototype.slice);
+const slice = uncurry(Array.prototype.slice);
 const indexIn = uncurry(String.prototype.indexOf);
 const insert = uncurry(Map.prototype.set);
 const add = uncurry(Set.prototype.add);
@@ -43,7 +47,7 @@ export class Opaque {
 }
 
 /** The text of a string: lone surrogates become U+FFFD. */
-export const quote = (string) => stringify(wellFormed(string));
+export const quote = (string) => stringify(isWellFormed(string) ? string : wellFormed(string));
 
 /** Writes a value. other writes what has no form here: it is given the value and a writer for what that holds. */
 export function encode(value, other) {
@@ -53,10 +57,10 @@ export function encode(value, other) {
   function write(v, depth) {
     if (--left < 0) throw new Fault(`the value holds more than ${MOST} values`);
     switch (typeof v) {
+      case "number": return (v | 0) === v ? "" + v : number(v);
       case "string": return quote(v);
-      case "number": return number(v);
       case "boolean": return v ? "true" : "false";
-      case "bigint": return `{"int":"${v}"}`;
+      case "bigint": return '{"int":"' + v + '"}';
       case "undefined": return "null";
       case "object":
         if (v === null) return "null";
@@ -69,40 +73,44 @@ export function encode(value, other) {
   function object(v, depth) {
     if (isArray(v)) return list(v, depth);
     const proto = getPrototypeOf(v);
-    if (proto === plain || proto === null) return fields(v, depth);
+    if ((proto === plain || proto === null) && !iterates(v)) return fields(v, depth);
     if (branded(sizeOfMap, v)) return map(v, depth);
-    if (branded(sizeOfSet, v)) return `{"set":${gather((put) => eachOf(v, put), depth)}}`;
-    if (kindOfBytes(v) === "Uint8Array") return `{"bytes":"${base64(v)}"}`;
+    if (branded(sizeOfSet, v)) return set(v, depth);
+    if (kindOfBytes(v) === "Uint8Array") return '{"bytes":"' + base64(v) + '"}';
     return other(v, (inner) => write(inner, depth));
   }
 
   function list(v, depth) {
-    const n = v.length;
+    const n = v.length, out = [];
     if (n > left) throw new Fault(`the value holds more than ${MOST} values`);
-    let out = "";
-    for (let i = 0; i < n; i++) out += (i ? "," : "") + write(v[i], depth);
-    return `[${out}]`;
+    for (let i = 0; i < n; i++) {
+      const item = v[i];
+      out[i] = typeof item === "number" && (item | 0) === item ? item : write(item, depth);
+    }
+    return "[" + join(out, ",") + "]";
   }
 
   function fields(v, depth) {
-    const names = keys(v);
-    let out = "";
-    for (let i = 0; i < names.length; i++) out += `${i ? "," : ""}[${quote(names[i])},${write(v[names[i]], depth)}]`;
-    return `{"dict":[${out}]}`;
+    const names = keys(v), out = [];
+    for (let i = 0; i < names.length; i++) out[i] = "[" + quote(names[i]) + "," + write(v[names[i]], depth) + "]";
+    return '{"dict":[' + join(out, ",") + "]}";
   }
 
   function map(v, depth) {
-    let out = "";
-    each(v, (value, key) => { out += `${out && ","}[${write(key, depth)},${write(value, depth)}]`; });
-    return `{"dict":[${out}],"of":"Map"}`;
+    const out = [];
+    each(v, (value, key) => { out[out.length] = "[" + write(key, depth) + "," + write(value, depth) + "]"; });
+    return '{"dict":[' + join(out, ",") + '],"of":"Map"}';
   }
 
-  function gather(walk, depth) {
-    let out = "";
-    walk((v) => { out += (out && ",") + write(v, depth); });
-    return `[${out}]`;
+  function set(v, depth) {
+    const out = [];
+    eachOf(v, (item) => { out[out.length] = write(item, depth); });
+    return '{"set":[' + join(out, ",") + "]}";
   }
 }
+
+/** Whether a value is an iterator: what a generator gives, or an object made like it. */
+export const iterates = (v) => typeof v.next === "function" && typeof v[iterator] === "function";
 
 /** The name of the class of a value, as far as the value lets it be read. */
 export function nameOf(v) {
@@ -127,7 +135,7 @@ function branded(test, v) {
 // number writes whole numbers of at most 2^53 as integers, and every other so
 // that it cannot be taken for one.
 function number(v) {
-  if (isSafeInteger(v)) return is(v, -0) ? "-0.0" : `${v}`;
+  if (isSafeInteger(v)) return `${v}`;
   if (v !== v) return `{"float":"nan"}`;
   if (!isFinite(v)) return v > 0 ? `{"float":"inf"}` : `{"float":"-inf"}`;
   return isInteger(v) ? exponential(v) : `${v}`;
@@ -187,8 +195,11 @@ export function decode(v, other, depth = 0) {
 
 function items(v, other, depth) {
   if (!isArray(v)) throw new Wrong("a list that is none");
-  const out = [];
-  for (let i = 0; i < v.length; i++) out[i] = decode(v[i], other, depth + 1);
+  let i = 0;
+  while (i < v.length && typeof v[i] !== "object") i++;
+  if (i === v.length) return v; // as JSON.parse made it
+  const out = slice(v, 0, i);
+  for (; i < v.length; i++) out[i] = decode(v[i], other, depth + 1);
   return out;
 }
 
@@ -215,7 +226,7 @@ function collection(values) {
 
 function whole(text) {
   if (typeof text !== "string" || text.length > 100_000) throw new Wrong("an integer that is none");
-  if (matches(/^-?(?:\d{1,4300}|0x[\da-f]+)$/, text)) return text[0] === "-" ? -integer(slice(text, 1)) : integer(text);
+  if (matches(/^-?(?:\d{1,4300}|0x[\da-f]+)$/, text)) return text[0] === "-" ? -integer(cut(text, 1)) : integer(text);
   throw new Wrong("an integer that is none");
 }
 

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"maps"
@@ -60,6 +61,16 @@ func stale(name string, data []byte) bool {
 func testFile(name string) bool {
 	for _, pattern := range []string{"test_*.py", "*.test.js", "*.test.mjs"} {
 		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// Mentions reports whether a file of the script has a text in it.
+func (s *Script) Mentions(text string) bool {
+	for _, data := range s.Files {
+		if bytes.Contains(data, []byte(text)) {
 			return true
 		}
 	}

@@ -21,10 +21,15 @@ func (Language) Interpreter() interpreter.Interpreter { return interpreter.JavaS
 
 // Brings implements source.Language.
 func (Language) Brings() map[string][]byte {
-	return map[string][]byte{
-		moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode),
-		moduleProgram: []byte(sdk.Program), "main of programs": []byte(programCode),
+	files := map[string][]byte{
+		moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode), "main of programs": []byte(programCode),
 	}
+	for _, names := range [][]string{codeModules, programModules} {
+		for _, name := range names {
+			files[moduleName(name)] = []byte(module(name))
+		}
+	}
+	return files
 }
 
 // Open implements source.Language.
@@ -36,18 +41,37 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 const (
 	moduleMerit   = "merit"
 	moduleSandbox = "merit/sandbox"
-	moduleProgram = "merit/program"
+	moduleCode    = "merit/code"
 	moduleMain    = "merit/main"
 )
 
+// The files of sdk/js that make up "merit/code" and the program's side of it,
+// each after those that it imports.
+var (
+	codeModules    = []string{"inspect.js", "values.js", "assert.js", "programs.js", "candidate.js", "cases.js", "code.js"}
+	programModules = []string{"inspect.js", "values.js", "assert.js", "shims.js", "program.js"}
+)
+
+func module(file string) string {
+	data, _ := sdk.Modules.ReadFile(file) // embedded
+	return string(data)
+}
+
+func moduleName(file string) string {
+	if file == "code.js" {
+		return moduleCode
+	}
+	return "merit/" + file
+}
+
 const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s);\n"
 
-const programCode = "import { answer } from \"" + moduleProgram + "\";\nglobalThis.__merit = { serve: answer };\n"
+const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 
 // Nested implements source.Language.
 func (Language) Nested() (profile.Nested, engine.Process) { return programs{}, engine.Process{} }
 
-// Imports implements source.Language. None of them does anything.
+// Imports implements source.Language. Only host_call does anything.
 func (Language) Imports() []engine.Import {
 	nothing := func(_ *engine.Instance, stack []uint64) {
 		if len(stack) > 0 {
@@ -57,9 +81,9 @@ func (Language) Imports() []engine.Import {
 	var list []engine.Import
 	for _, d := range [...]struct{ name, params, results string }{
 		{"host_get_timezone_offset", "ii", "i"}, {"host_interrupt", "", "i"}, {"host_promise_rejection", "iii", ""},
-		{"host_module_normalize", "ii", "i"}, {"host_module_load", "ii", "i"}, {"host_call", "iiiii", "i"},
+		{"host_module_normalize", "ii", "i"}, {"host_module_load", "ii", "i"},
 	} {
 		list = append(list, engine.Import{Module: "env", Name: d.name, Params: d.params, Results: d.results, Call: nothing})
 	}
-	return list
+	return append(list, engine.Import{Module: "env", Name: "host_call", Params: "iiiii", Results: "i", Call: hostCall})
 }

@@ -7,16 +7,17 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
-	sdk "github.com/merit-rl/merit/sdk/js"
 )
 
-// programs is how programs in JavaScript are spoken to: the module
-// merit/program answers requests, which are strings.
+// programs is how programs in JavaScript are spoken to: program.js answers
+// requests, which are strings, at once or when nothing is left that it waits for.
 type programs struct{}
 
 // Open implements profile.Nested.
 func (programs) Open(i *engine.Instance, _ *result.Collector, l limits.Limits) profile.Exchange {
-	return &program{newGuest(i, l.OutputKiB<<10)}
+	p := &program{newGuest(i, l.OutputKiB<<10)}
+	i.Host = &p.host
+	return p
 }
 
 type program struct{ guest }
@@ -27,14 +28,37 @@ func (p *program) Start() *engine.Stop {
 		if err := p.init(); err != nil {
 			return err
 		}
-		p.eval(moduleProgram, sdk.Program, evalModule|evalCompileOnly)
-		p.run(programCode)
+		p.install(hostCompile)
+		p.library(programModules)
+		p.Turn = p.property(p.run(programCode), "turn")
 		return nil
 	})
 }
 
-// Answer implements profile.Exchange.
+// Answer implements profile.Exchange. While the program has no answer, its jobs
+// are run and then its timers, one at a time.
 func (p *program) Answer(request []byte) (answer []byte, stop *engine.Stop) {
-	answer, stop = p.exchange(request, result.Violation("the program answers with more than sandbox.output_kib allows"))
+	stop = p.guard(func() error {
+		argument := p.string(string(request))
+		p.instance.Charge(uint64(len(request)))
+		value := p.invoke(p.Serve, argument)
+		p.drain()
+		for p.call("qjs_is_undefined", value) != 0 {
+			value = p.invoke(p.Turn)
+			p.drain()
+		}
+		answer = p.taken(value, result.Violation("the program answers with more than sandbox.output_kib allows"))
+		p.call("qjs_free_value", argument)
+		return nil
+	})
 	return bytes.ToValidUTF8(answer, []byte("\uFFFD")), stop
+}
+
+// drain runs the jobs of promises. What a job throws has nobody to catch it.
+func (p *program) drain() {
+	for p.call("qjs_is_job_pending") != 0 {
+		if int32(p.call("qjs_execute_pending_job")) < 0 {
+			p.call("qjs_free_value", p.call("qjs_get_exception"))
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package javascript
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -15,6 +16,10 @@ import (
 type quickjs struct {
 	instance  *engine.Instance
 	functions map[string]*engine.Func
+}
+
+func newQuickjs(i *engine.Instance) quickjs {
+	return quickjs{instance: i, functions: map[string]*engine.Func{}}
 }
 
 // leave is the panic of a call that did not return as it should.
@@ -74,6 +79,45 @@ func (q *quickjs) put(text string) uint32 {
 	copy(room, text)
 	room[len(text)] = 0
 	return at
+}
+
+// string makes a string of JavaScript.
+func (q *quickjs) string(text string) uint32 {
+	at := q.put(text)
+	value := q.call("qjs_new_string", at, uint32(len(text)))
+	q.call("wasm_free", at)
+	return value
+}
+
+// bytes copies the text of a string, which may have at most so many bytes; cell
+// is room for a length.
+func (q *quickjs) bytes(value, cell uint32, most int) (text []byte, fits bool) {
+	at := q.call("qjs_get_string_len", value, cell)
+	size := q.load(cell)
+	if fits = uint64(size) <= uint64(max(most, 0)); fits {
+		view, _ := q.instance.Bytes(at, size)
+		text = append(text, view...)
+		q.instance.Charge(uint64(size))
+	}
+	if at != 0 {
+		q.call("qjs_free_cstring", at)
+	}
+	return text, fits
+}
+
+// store and load move one word of guest memory.
+func (q *quickjs) store(at, v uint32) {
+	if b, ok := q.instance.Bytes(at, 4); ok {
+		binary.LittleEndian.PutUint32(b, v)
+	}
+}
+
+func (q *quickjs) load(at uint32) uint32 {
+	b, ok := q.instance.Bytes(at, 4)
+	if !ok {
+		return 0
+	}
+	return binary.LittleEndian.Uint32(b)
 }
 
 // eval compiles or runs a module.

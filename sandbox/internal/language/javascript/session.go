@@ -1,7 +1,6 @@
 package javascript
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,9 +25,11 @@ func (javascript) Name() string { return "js" }
 func (javascript) Group() bool  { return false } // until the reward has said so
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
-	return &session{
+	s := &session{
 		guest: newGuest(i, l.OutputKiB<<10+l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20),
 	}
+	i.Host = &s.host
+	return s
 }
 
 type session struct {
@@ -42,17 +43,19 @@ type session struct {
 type guest struct {
 	quickjs
 	memo
+	host   quickjs // for calls from within calls: a function cannot be called while it runs
 	output int // bytes of an answer, its log included
 }
 
 func newGuest(i *engine.Instance, output int) guest {
-	return guest{quickjs: quickjs{instance: i, functions: map[string]*engine.Func{}}, output: output}
+	return guest{quickjs: newQuickjs(i), host: newQuickjs(i), output: output}
 }
 
 // memo is what the start of a script brings to light.
 type memo struct {
 	Hello     hello
 	Serve     uint32 // the function that answers requests
+	Turn      uint32 // of a program: the function that goes on
 	Undefined uint32
 	Cell      uint32 // room for one argument, and for a length
 }
@@ -75,6 +78,10 @@ func (s *session) Start() *engine.Stop {
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
+		if s.script.Mentions(moduleCode) {
+			s.install(hostChannel)
+			s.library(codeModules)
+		}
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
@@ -96,6 +103,13 @@ func (i *guest) init() error {
 	i.call("qjs_set_max_stack_size", quickjsStack)
 	i.Cell = i.call("wasm_malloc", 8)
 	return nil
+}
+
+// library compiles modules of Merit's own.
+func (i *guest) library(files []string) {
+	for _, file := range files {
+		i.eval(moduleName(file), module(file), evalModule|evalCompileOnly)
+	}
 }
 
 // run runs the main module and returns what it leaves for the host.
@@ -148,8 +162,16 @@ func (s *session) Lasting() bool { return true }
 
 func (s *session) Input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 
-func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
-	out, stop := s.exchange(input, result.OverOutput("output_kib"))
+func (s *session) Evaluate(input []byte) (v *result.Verdict, stop *engine.Stop) {
+	var out []byte
+	stop = s.guard(func() error {
+		argument := s.string(string(input))
+		answer := s.invoke(s.Serve, argument)
+		s.call("qjs_free_value", argument)
+		out = s.taken(answer, result.OverOutput("output_kib"))
+		s.instance.Charge(uint64(len(input)))
+		return nil
+	})
 	if stop != nil {
 		return nil, stop
 	}
@@ -158,43 +180,23 @@ func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 
 var _ profile.Describer = (*session)(nil)
 
-// exchange calls the function that answers; tooLong is the verdict on an answer
-// that is.
-func (i *guest) exchange(input []byte, tooLong *result.Verdict) (out []byte, stop *engine.Stop) {
-	stop = i.guard(func() error {
-		text := i.put(string(input))
-		argument := i.call("qjs_new_string", text, uint32(len(input)))
-		i.store(i.Cell, argument)
-		answer := i.call("qjs_call", i.Serve, i.Undefined, 1, i.Cell)
-		i.check(answer)
-		at := i.call("qjs_get_string_len", answer, i.Cell)
-		size := i.load(i.Cell)
-		if int(size) > i.output {
-			return tooLong
-		}
-		view, _ := i.instance.Bytes(at, size)
-		out = append(out, view...)
-		i.instance.Charge(uint64(len(input)) + uint64(size))
-		i.call("qjs_free_cstring", at)
-		i.call("qjs_free_value", answer)
-		i.call("qjs_free_value", argument)
-		i.call("wasm_free", text)
-		return nil
-	})
-	return out, stop
+// invoke calls a function with at most one argument.
+func (i *guest) invoke(function uint32, argument ...uint32) uint32 {
+	for _, a := range argument {
+		i.store(i.Cell, a)
+	}
+	value := i.call("qjs_call", function, i.Undefined, uint32(len(argument)), i.Cell)
+	i.check(value)
+	return value
 }
 
-// store and load move one word of guest memory.
-func (i *guest) store(at, v uint32) {
-	if b, ok := i.instance.Bytes(at, 4); ok {
-		binary.LittleEndian.PutUint32(b, v)
+// taken copies a string out of the guest and frees it; tooLong is the verdict on
+// one that is.
+func (i *guest) taken(value uint32, tooLong *result.Verdict) []byte {
+	out, fits := i.bytes(value, i.Cell, i.output)
+	if !fits {
+		panic(leave{&engine.Stop{Kind: engine.Refused, Err: tooLong}})
 	}
-}
-
-func (i *guest) load(at uint32) uint32 {
-	b, ok := i.instance.Bytes(at, 4)
-	if !ok {
-		return 0
-	}
-	return binary.LittleEndian.Uint32(b)
+	i.call("qjs_free_value", value)
+	return out
 }
