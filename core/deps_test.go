@@ -50,7 +50,8 @@ var table = []row{
 	{"core/serve/tenant", []string{"core/rl", "core/fault", "core/config", "core/reward", "core/processors"}, "who asks and how much they may: knows no HTTP and no sandbox"},
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/serve/shape", []string{"core/rl", "core/fault", "core/reward", "core/jsonl", "core/scoring"}, "peers' bodies ⇄ trajectories and results, as pure functions: knows no HTTP, no tenant and no sandbox"},
-	{"core/serve/library", []string{"core/fault", "core/reward"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},
+	{"core/unpack", []string{"core/fault"}, "archives from strangers → files in memory, for uploads and for registries"},
+	{"core/serve/library", []string{"core/fault", "core/reward", "core/unpack"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},
 	{"core/config", []string{"core/fault"}, "reads YAML into any struct; what the keys mean is not its own"},
 	{"sandbox", []string{"core/rl", "core/fault", "core/processors", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},
 	{"sandbox/abi", []string{"core/rl", "core/reward"}, "the guest format of the nouns; a manifest names the rule for steps"},
@@ -61,6 +62,8 @@ var table = []row{
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "what the author of an environment or a policy imports"},
 	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "plugins/openai", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
 	{"sdk/merit/serving", []string{"core", "sandbox", "sdk/merit"}, "a server: tenants, their stores and sandboxes behind a listener"},
+	{"sdk/merit/registry", []string{"core/fault", "core/reward", "core/unpack", "sandbox"}, "rewards to and from OCI registries: knows no configuration"},
+	{"sdk/merit/registry/registrytest", []string{"core/testneeds"}, "for tests only"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
 	{"sdk/engine/enginetest", []string{"core/testneeds", "sdk/engine"}, "for tests only"},
 	{"sdk/reward", nil, "runs inside the guest"},
@@ -89,6 +92,8 @@ var doors = map[string][]string{
 	"golang.org/x/crypto/x509roots":  {"cmd/internal/release"},
 	"github.com/prometheus":          {"core/serve"},
 	"go.opentelemetry.io":            {"core/serve"},
+	"oras.land/oras-go":              {"sdk/merit/registry"},
+	"github.com/opencontainers":      {"sdk/merit/registry"},
 }
 
 // Promise: the dependency arrows of the architecture hold, one reason a row.

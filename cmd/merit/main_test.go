@@ -20,6 +20,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/engine"
 	"github.com/merit-rl/merit/sdk/engine/enginetest"
+	"github.com/merit-rl/merit/sdk/merit/registry/registrytest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -89,7 +90,9 @@ func build() (string, error) {
 // Promise: every command of the README and every kind of bad input does what
 // its script says.
 func TestScripts(t *testing.T) {
-	scripts(t, func(name string) bool { return interpreterOf(name) == nil && filepath.Base(name) != engineScript })
+	scripts(t, func(name string) bool {
+		return interpreterOf(name) == nil && filepath.Base(name) != engineScript && filepath.Base(name) != registryScript
+	})
 }
 
 // engineScript needs an engine that is installed.
@@ -99,6 +102,18 @@ const engineScript = "llama.cpp.txtar"
 func TestScriptsOfEngines(t *testing.T) {
 	enginetest.Folder(t, engine.Llama())
 	scripts(t, func(name string) bool { return filepath.Base(name) == engineScript })
+}
+
+// registryScript needs registries that run.
+const registryScript = "registry.txtar"
+
+// Promise: rewards go to registries and come back with the commands that the
+// pages show.
+func TestScriptsOfRegistries(t *testing.T) {
+	open := registrytest.Start(t, registrytest.Options{})
+	private := registrytest.Start(t, registrytest.Options{Account: true, TLS: true})
+	scripts(t, func(name string) bool { return filepath.Base(name) == registryScript },
+		"REGISTRY="+open.Host, "PRIVATE="+private.Host, "CA_FILE="+private.Certificate)
 }
 
 // Promise: rewards that are run from their source work with every verb.
@@ -122,8 +137,8 @@ func interpreterOf(script string) *interpreter.Interpreter {
 	return nil
 }
 
-// scripts runs the scripts that are wanted.
-func scripts(t *testing.T, wanted func(name string) bool) {
+// scripts runs the scripts that are wanted, with more variables.
+func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 	dir, err := artifacts()
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +170,7 @@ func scripts(t *testing.T, wanted func(name string) bool) {
 			e.Setenv("GOCACHE", folders[0])
 			e.Setenv("GOMODCACHE", folders[1])
 			e.Setenv("GOPROXY", "off")
+			e.Vars = append(e.Vars, variables...)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

@@ -25,6 +25,8 @@ const (
 	Model   Boundary = "model"   // language models and judges behind an API
 	CLI     Boundary = "cli"     // the command line itself
 	Server  Boundary = "server"  // requests to a server of rewards: who asks, and how much
+
+	Registry Boundary = "registry" // registries that keep rewards, and what they hold
 )
 
 // Kind is the way in which something failed.

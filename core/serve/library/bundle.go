@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/serve/library/internal/unpack"
+	"github.com/merit-rl/merit/core/unpack"
 )
 
 // Kind says what a bundle holds.

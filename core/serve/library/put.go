@@ -12,7 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/serve/library/internal/unpack"
+	"github.com/merit-rl/merit/core/unpack"
 )
 
 // Put checks b by opening it with o, stores it durably under ref.Name and moves

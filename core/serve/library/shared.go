@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/serve/library/internal/unpack"
+	"github.com/merit-rl/merit/core/unpack"
 )
 
 // Shared is a reward that the operator gives to every tenant.

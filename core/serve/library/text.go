@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/serve/library/internal/unpack"
+	"github.com/merit-rl/merit/core/unpack"
 )
 
 // quote shows what a client wrote, bounded and with nothing that a terminal

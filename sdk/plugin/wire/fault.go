@@ -17,7 +17,7 @@ const (
 var boundaries = map[fault.Boundary]bool{
 	fault.Config: true, fault.Data: true, fault.Sandbox: true, fault.Plugin: true,
 	fault.Learner: true, fault.Storage: true, fault.Model: true, fault.CLI: true,
-	fault.Server: true,
+	fault.Server: true, fault.Registry: true,
 }
 
 var kinds = map[fault.Kind]bool{

@@ -6,6 +6,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
+	"github.com/merit-rl/merit/cmd/merit/internal/registry"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 	"github.com/merit-rl/merit/cmd/merit/internal/serving"
@@ -22,7 +23,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		runs.NewSchemaCmd(h),
 		newViewCmd(h),
 		newCompareCmd(h),
-		rewards.NewCmd(h),
+		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
 		newPluginsCmd(h),
 		engine.NewCmd(h),

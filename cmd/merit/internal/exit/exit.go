@@ -32,12 +32,13 @@ var (
 	Storage     = Code{8, "storage", "a disk is full, a file cannot be written, or a checkpoint is damaged"}
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
 	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
+	Registry    = Code{11, "registry", "a registry cannot be reached, refuses, or holds what is damaged or is no reward"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
 )
 
 // Table lists every code in ascending order.
 func Table() []Code {
-	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Interrupted}
+	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Registry, Interrupted}
 }
 
 // kinds go before boundaries: these mean the same wherever they happen.
@@ -59,6 +60,8 @@ var boundaries = map[fault.Boundary]Code{
 	fault.Storage: Storage,
 	fault.Model:   Model,
 	fault.Server:  Data,
+
+	fault.Registry: Registry,
 }
 
 // Of returns the code of err: OK for nil, by kind and boundary for the

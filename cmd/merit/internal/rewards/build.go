@@ -71,7 +71,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(b)
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", b.Module, lang.Title, byteCount(b.Bytes), b.Digest)
+	_, err = fmt.Fprintf(o.host.Stdout, "%s  %s  %s  %s\n", b.Module, lang.Title, ByteCount(b.Bytes), b.Digest)
 	return err
 }
 
@@ -137,8 +137,8 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 	return m, nil
 }
 
-// byteCount shows a size with the unit that fits.
-func byteCount(n int) string {
+// ByteCount shows a size with the unit that fits.
+func ByteCount(n int) string {
 	switch {
 	case n >= 1<<20:
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))

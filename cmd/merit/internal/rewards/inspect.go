@@ -102,7 +102,7 @@ func inspect(path string) (*inspection, error) {
 		x.Imports = append(x.Imports, i.Name+" "+i.Type)
 	}
 	for _, c := range found.Sections {
-		x.Custom = append(x.Custom, fmt.Sprintf("%s (%s)", c.Name, byteCount(c.Bytes)))
+		x.Custom = append(x.Custom, fmt.Sprintf("%s (%s)", c.Name, ByteCount(c.Bytes)))
 		if c.Name == sandbox.ManifestSection && json.Valid(c.Content) {
 			x.Manifest = c.Content
 		}
@@ -134,11 +134,11 @@ func (o *inspectOptions) print(x *inspection) error {
 	t.Add("module", x.Module)
 	t.Add("digest", x.Digest)
 	t.Add("abi", strings.TrimSpace(x.ABI+"  "+strings.Join(x.Powers, ", ")))
-	t.Add("size", fmt.Sprintf("%s: code %s in %d functions, data %s", byteCount(x.Bytes), byteCount(x.CodeBytes), x.Functions, byteCount(x.DataBytes)))
-	t.Add("largest", fmt.Sprintf("function %s, %d locals", byteCount(x.LargestFunction), x.MostLocals))
-	memory := byteCount(x.MemoryPages << 16)
+	t.Add("size", fmt.Sprintf("%s: code %s in %d functions, data %s", ByteCount(x.Bytes), ByteCount(x.CodeBytes), x.Functions, ByteCount(x.DataBytes)))
+	t.Add("largest", fmt.Sprintf("function %s, %d locals", ByteCount(x.LargestFunction), x.MostLocals))
+	memory := ByteCount(x.MemoryPages << 16)
 	if x.MaxMemoryPages > 0 {
-		memory += " to " + byteCount(x.MaxMemoryPages<<16)
+		memory += " to " + ByteCount(x.MaxMemoryPages<<16)
 	}
 	t.Add("memory", memory)
 	if x.Manifest != nil {

@@ -36,7 +36,7 @@ func limitShares(m *sandbox.Module, limits sandbox.Limits, all []measurement) []
 			input = max(input, float64(len(encoded)))
 		}
 	}
-	size := func(x float64) string { return byteCount(int(x)) }
+	size := func(x float64) string { return ByteCount(int(x)) }
 	count := func(x float64) string { return fmt.Sprintf("%.0f", x) }
 	clock := func(x float64) string { return time.Duration(x).Round(time.Microsecond).String() }
 	shares := []limitShare{{Limit: "fuel", Used: fuel, Most: float64(limits.Fuel), shown: count}}

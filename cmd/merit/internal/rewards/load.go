@@ -16,7 +16,7 @@ import (
 func Options(h *console.Host, limits sandbox.Limits) []merit.Option {
 	return []merit.Option{
 		merit.WithLogger(h.Logger()), merit.WithVariables(h.Env),
-		merit.WithRefusal(func(module string, err error) error { return teach(module, limits, err) }),
+		merit.WithRefusal(func(module string, err error) error { return Teach(module, limits, err) }),
 	}
 }
 
@@ -39,9 +39,9 @@ func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named
 	return files, j, err
 }
 
-// teach turns the refusal of a module into everything that is wrong with it and
+// Teach turns the refusal of a module into everything that is wrong with it and
 // what its author can do about each.
-func teach(module string, limits sandbox.Limits, err error) error {
+func Teach(module string, limits sandbox.Limits, err error) error {
 	if sandbox.IsScript(module) {
 		switch f := fault.As(err); {
 		case strings.Contains(err.Error(), "sandbox.start_fuel"):

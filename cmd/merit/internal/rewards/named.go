@@ -1,6 +1,8 @@
 package rewards
 
 import (
+	"encoding/json"
+
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -35,6 +37,19 @@ func Name(reward, with string) (Named, error) {
 func (n Named) part() merit.Reward {
 	ref := sandbox.Reference{Path: n.Path, Function: n.Function}
 	return merit.Reward{Module: ref.String(), With: n.With, Weight: 1}
+}
+
+// Find is the reward as the sandbox names it: the module of a folder, if that is
+// meant.
+func (n Named) Find() (ref sandbox.Reference, err error) {
+	ref.Function = n.Function
+	if len(n.With) > 0 {
+		if ref.With, err = json.Marshal(n.With); err != nil {
+			return ref, err
+		}
+	}
+	ref.Path, err = findModule(n.Path)
+	return ref, err
 }
 
 // WithFlag adds --with.

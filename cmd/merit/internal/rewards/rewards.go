@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/sandbox"
 )
 
-// NewCmd is the verb reward with the verbs below it.
-func NewCmd(h *console.Host) *cobra.Command {
+// NewCmd is the verb reward with the verbs below it, and more of them.
+func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reward",
 		Short: "Write, build and examine rewards",
@@ -31,6 +31,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 		newBenchCmd(h),
 		newInspectCmd(h),
 	)
+	cmd.AddCommand(more...)
 	return cmd
 }
 

@@ -61,23 +61,35 @@ func (f *folder) addZipped(file *zip.File) error {
 }
 
 func readTar(body io.Reader, limit int64) (map[string][]byte, error) {
-	return untar(&meter{in: body, left: limit, limit: limit, what: "the upload"}, limit)
+	return untar(&meter{in: body, left: limit, limit: limit, what: "the upload"}, newFolder(limit))
+}
+
+// Exact reads a tar that is packed with gzip, as Read does, but leaves out
+// nothing and renames nothing: for archives of which every file counts.
+func Exact(body io.Reader, limit int64) (map[string][]byte, error) {
+	f := newFolder(limit)
+	f.exact = true
+	return gunzip(body, f)
 }
 
 func readTarGzip(body io.Reader, limit int64) (map[string][]byte, error) {
+	return gunzip(body, newFolder(limit))
+}
+
+func gunzip(body io.Reader, f *folder) (map[string][]byte, error) {
+	limit := f.limit
 	packed := &meter{in: body, left: limit, limit: limit, what: "the upload"}
 	plain, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, unreadable(err)
 	}
 	// Headers and what is omitted come on top of what is kept.
-	return untar(&meter{in: plain, left: 2*limit + plainly, limit: limit, what: "what it unpacks to", packed: packed}, limit)
+	return untar(&meter{in: plain, left: 2*limit + plainly, limit: limit, what: "what it unpacks to", packed: packed}, f)
 }
 
 // untar reads a tar to its end, so that a stream with a wrong checksum or a
 // tail that is a bomb is found.
-func untar(in *meter, limit int64) (map[string][]byte, error) {
-	f := newFolder(limit)
+func untar(in *meter, f *folder) (map[string][]byte, error) {
 	archive := tar.NewReader(in)
 	for n := 0; ; n++ {
 		header, err := archive.Next()

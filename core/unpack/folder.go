@@ -26,6 +26,7 @@ const (
 type folder struct {
 	files map[string][]byte
 	names map[string]entry // by what a file system that ignores case would take them for
+	exact bool             // every file is kept, under the name that it has
 	left  int64            // bytes that may still come
 	limit int64
 	wrong Problems
@@ -44,7 +45,7 @@ func newFolder(limit int64) *folder {
 // add takes a file, unless its name is wrong or nothing that a reward could
 // need. The error says that no more may be read.
 func (f *folder) add(name string, content io.Reader) error {
-	if !f.claim(name) || omitted(name) {
+	if !f.claim(name) || !f.exact && omitted(name) {
 		return nil
 	}
 	if len(f.files) >= mostFiles {
@@ -113,6 +114,9 @@ func (f *folder) refuse(name string, mode fs.FileMode) {
 func (f *folder) all() (map[string][]byte, error) {
 	if err := f.wrong.Err(); err != nil {
 		return nil, err
+	}
+	if f.exact {
+		return f.files, nil
 	}
 	return lift(f.files), nil
 }

@@ -1,4 +1,4 @@
-// Package unpack reads what clients upload, a file or an archive, into files in
+// Package unpack reads what others send, a file or an archive, into files in
 // memory: bounded, and with every problem at once.
 package unpack
 

@@ -25,6 +25,7 @@ type Problems struct {
 	more int
 }
 
+// Add notes that what is wrong at where, and how to mend it.
 func (p *Problems) Add(where, what, hint string) {
 	const page = 50
 	if len(p.list) >= page {
@@ -34,6 +35,7 @@ func (p *Problems) Add(where, what, hint string) {
 	p.list = append(p.list, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Hint: hint})
 }
 
+// Err is every problem as *fault.Error, joined, or nil if there is none.
 func (p *Problems) Err() error {
 	if p.more > 0 {
 		p.list = append(p.list, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf("and %d more problems", p.more)})

@@ -1,0 +1,56 @@
+package sandbox
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/sandbox/internal/source"
+)
+
+// Bundle is a reward as it was read from the disk: what LoadBundle runs is what
+// Files holds, byte for byte, whatever becomes of the disk meanwhile.
+type Bundle struct {
+	// Reference is the one that it was read by, With with its keys sorted.
+	Reference Reference
+	// Digest is sha256:… of all that decides about results. A module's is that of
+	// its bytes; a script's covers its files, what was chosen, and Runner.
+	Digest string
+	// Runner is sha256:… of what Merit brings to every script of the language: the
+	// interpreter, and files of its own. Another version of Merit may have another
+	// one, and with it another Digest for the same files. Empty for a module.
+	Runner string
+	// Entry is the key of Files that is run; its extension is that of the
+	// language.
+	Entry string
+	// Files are those that the digest covers, by slash-separated path. They must
+	// not be changed.
+	Files map[string][]byte
+
+	source source.Source
+}
+
+// moduleEntry is the file name of a module in a bundle; a module's own does not
+// decide about anything.
+const moduleEntry = "reward.wasm"
+
+// ReadBundle reads the reward that ref names, bounded by limits. The error is a
+// *fault.Error.
+func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
+	s, err := ref.source(limits.sizes())
+	if err != nil {
+		return nil, err
+	}
+	if s.Script == nil {
+		return &Bundle{Reference: ref, Digest: s.Digest, Entry: moduleEntry, Files: map[string][]byte{moduleEntry: s.Wasm}, source: s}, nil
+	}
+	empty := source.Script{Language: s.Script.Language}
+	ref.With = s.Script.With
+	return &Bundle{Reference: ref, Digest: s.Digest, Runner: empty.Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
+}
+
+// Script reports whether it is run from its source.
+func (b *Bundle) Script() bool { return b.source.Script != nil }
+
+// LoadBundle loads b as LoadReference does the reference that it was read from.
+func (r *Runtime) LoadBundle(ctx context.Context, b *Bundle) (*Module, error) {
+	return r.load(ctx, b.source)
+}
