@@ -44,7 +44,7 @@ func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
 	}
 	empty := source.Script{Language: s.Script.Language}
 	ref.With = s.Script.With
-	return &Bundle{Reference: ref, Digest: s.Digest, Runner: empty.Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
+	return &Bundle{Reference: ref, Digest: s.Digest, Runner: empty.Digest(languages()), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
 }
 
 // Script reports whether it is run from its source.
