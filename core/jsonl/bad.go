@@ -13,8 +13,10 @@ import (
 type Bad struct {
 	Count int       `json:"count"`
 	First []BadLine `json:"first"` // in the order of the file
+	Unit  string    `json:"-"`     // line or row; empty is line
 
-	one *fault.Error // the first, as it came
+	one     *fault.Error // the first, as it came
+	entries int          // calls of Add
 }
 
 // BadLine says what is wrong with a line.
@@ -30,8 +32,12 @@ const (
 )
 
 // Add notes that line has the problem err, an error of Reader.Trajectory.
-func (b *Bad) Add(line int, err error) {
-	b.Count++
+func (b *Bad) Add(line int, err error) { b.AddLine(Line{Number: line}, err) }
+
+// AddLine is Add for a line as it was read: it may stand for several.
+func (b *Bad) AddLine(l Line, err error) {
+	b.Count += max(l.lost, 1)
+	b.entries++
 	if b.one == nil {
 		b.one = fault.As(err)
 	}
@@ -40,7 +46,7 @@ func (b *Bad) Add(line int, err error) {
 		if f := fault.As(err); f != nil {
 			problem = strings.TrimPrefix(problem, f.Where+": ")
 		}
-		b.First = append(b.First, BadLine{line, problem})
+		b.First = append(b.First, BadLine{l.Number, problem})
 	}
 }
 
@@ -52,9 +58,9 @@ func (b *Bad) List() string {
 		if i == shownBad {
 			break
 		}
-		fmt.Fprintf(&text, "\n  line %d: %s", l.Line, l.Problem)
+		fmt.Fprintf(&text, "\n  %s %d: %s", cmp.Or(b.Unit, unitLine), l.Line, l.Problem)
 	}
-	if more := b.Count - min(len(b.First), shownBad); more > 0 {
+	if more := b.entries - min(len(b.First), shownBad); more > 0 {
 		fmt.Fprintf(&text, "\n  and %d more", more)
 	}
 	return text.String()
@@ -66,12 +72,12 @@ func (b *Bad) Err(file string) error {
 	switch {
 	case b.Count == 0:
 		return nil
-	case b.Count == 1 && b.one != nil:
+	case b.entries == 1 && b.one != nil:
 		return &BadError{b.one}
 	}
 	f := &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: file,
-		What: fmt.Sprintf("%d lines cannot be used:%s", b.Count, b.List()), Hint: "correct these lines",
+		What: fmt.Sprintf("%d %ss cannot be used:%s", b.Count, cmp.Or(b.Unit, unitLine), b.List()), Hint: "correct these lines",
 	}
 	if b.one != nil {
 		f.Hint = cmp.Or(b.one.Hint, f.Hint)

@@ -73,20 +73,29 @@ func (r *Reader) foreign(first []byte, more func() bool) error {
 
 // known returns the format of a first line that cannot be JSON, and the hint.
 func known(first []byte) (format, hint string) {
-	for _, m := range magics {
-		if bytes.HasPrefix(first, []byte(m.head)) {
-			return m.format, m.hint
-		}
+	if format, hint = magic(first); format != "" {
+		return format, hint
 	}
 	switch {
-	case len(first) > tarMarkAt && bytes.HasPrefix(first[tarMarkAt:], []byte(tarMark)):
-		return "a tar archive", byUnpack
 	case !utf8.Valid(first) || json.Valid(first):
 		return "", ""
 	case bytes.IndexByte(first, '\t') >= 0:
 		return "TSV, by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
 	case bytes.ContainsAny(first, ",;"):
 		return "CSV, by its first line", strings.Replace(byPandas, "READER", "csv", 1)
+	}
+	return "", ""
+}
+
+// magic returns the format that a file begins with as no other does.
+func magic(first []byte) (format, hint string) {
+	for _, m := range magics {
+		if bytes.HasPrefix(first, []byte(m.head)) {
+			return m.format, m.hint
+		}
+	}
+	if len(first) > tarMarkAt && bytes.HasPrefix(first[tarMarkAt:], []byte(tarMark)) {
+		return "a tar archive", byUnpack
 	}
 	return "", ""
 }

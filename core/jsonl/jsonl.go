@@ -1,6 +1,7 @@
-// Package jsonl reads and writes files of one JSON value a line, plain or
-// compressed with zstd or gzip, of any length in bounded memory: trajectories
-// above all. What is wrong is named by file and line.
+// Package jsonl is the door for trajectories in files of any length, in bounded
+// memory: one JSON value a line, plain or compressed with zstd or gzip, and the
+// rows of tables as if they were such lines. What is wrong is named by file and
+// line or row.
 package jsonl
 
 import (
@@ -9,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -22,7 +22,7 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 // MaxLine is the longest line in bytes that is read.
 const MaxLine = 64 << 20
 
-// Reader reads lines one by one.
+// Reader reads lines one by one; the rows of a table are lines, too.
 type Reader struct {
 	name    string
 	line    int
@@ -33,45 +33,13 @@ type Reader struct {
 	closers []func() error
 	begun   bool // a line that is not blank has been read
 	ended   bool // the last line had no line break
-}
 
-// Open opens the file at path; "-" is stdin.
-func Open(path string, stdin io.Reader) (*Reader, error) {
-	if path == "-" {
-		return NewReader("stdin", stdin)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
-	}
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		f.Close()
-		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "name a file"}
-	}
-	r, err := NewReader(path, f)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	r.closers = append(r.closers, f.Close)
-	return r, nil
-}
-
-// Count counts the lines of the file at path that are not blank, without
-// reading what they say.
-func Count(path string) (int, error) {
-	r, err := Open(path, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer r.Close()
-	for n := 0; ; n++ {
-		if _, err := r.Line(); errors.Is(err, io.EOF) {
-			return n, nil
-		} else if err != nil {
-			return n, err
-		}
-	}
+	table  rows     // nil for lines
+	folded bool     // text of the table may be the JSON of a field
+	total  int64    // rows of the table; -1 if nobody knows
+	count  int64    // lines or rows so far
+	input  *counted // of a file of size bytes; nil for streams
+	size   int64
 }
 
 // NewReader reads from in, which messages call name. Compression is known by
@@ -109,6 +77,8 @@ type Line struct {
 	Number int // 1-based
 	Text   []byte
 	open   bool // the file ends without a line break after it
+	bad    error
+	lost   int // lines that bad stands for
 }
 
 // cutShort reports whether the file ends in the middle of the JSON of l, or in
@@ -125,6 +95,9 @@ func (l Line) Clone() Line {
 
 // Line reads the next line that is not blank, or returns io.EOF.
 func (r *Reader) Line() (Line, error) {
+	if r.table != nil {
+		return r.row()
+	}
 	for {
 		text, err := r.read()
 		if err != nil {
@@ -143,8 +116,36 @@ func (r *Reader) Line() (Line, error) {
 			}
 			r.begun = true
 		}
-		return Line{r.line, text, r.ended}, nil
+		r.count++
+		return Line{Number: r.line, Text: text, open: r.ended}, nil
 	}
+}
+
+// row reads the next row of a table.
+func (r *Reader) row() (Line, error) {
+	row, err := r.table.Next()
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			r.total = r.count
+		}
+		return Line{}, err
+	}
+	r.bytes += int64(len(row.Text))
+	r.count += int64(max(row.Lost, 1))
+	return Line{Number: row.Number, Text: row.Text, bad: row.Err, lost: row.Lost}, nil
+}
+
+// Estimate is how many lines or rows there are, as far as can be told by what
+// was read; -1 if it cannot.
+func (r *Reader) Estimate() int64 {
+	switch {
+	case r.table != nil && r.total >= 0:
+		return r.total
+	case r.input == nil || r.count == 0 || r.input.n.Load() == 0:
+		return -1
+	}
+	share := float64(r.input.n.Load()) / float64(max(r.size, 1))
+	return max(r.count, int64(float64(r.count)/min(share, 1)))
 }
 
 // All returns the rest of the file, decompressed and without a byte order mark:
@@ -172,8 +173,23 @@ func (r *Reader) more() bool {
 	return err == nil
 }
 
-// At names a line of the file.
-func (r *Reader) At(line int) string { return fmt.Sprintf("%s:%d", r.name, line) }
+// At names a line or a row of the file.
+func (r *Reader) At(line int) string {
+	if r.table != nil {
+		return fmt.Sprintf("%s: row %d", r.name, line)
+	}
+	return fmt.Sprintf("%s:%d", r.name, line)
+}
+
+// Unit is what the file consists of: line or row.
+func (r *Reader) Unit() string {
+	if r.table != nil {
+		return unitRow
+	}
+	return unitLine
+}
+
+const unitLine, unitRow = "line", "row"
 
 // Name is the name of the file.
 func (r *Reader) Name() string { return r.name }

@@ -5,13 +5,50 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/table"
+	"github.com/merit-rl/merit/core/table/columns"
 )
 
 // Map makes the reader take fields of trajectories from other columns.
 func (r *Reader) Map(columns []Column) { r.columns = columns }
+
+// fitting is Fit, once.
+func (r *Reader) fitting() error {
+	if r.count > 0 {
+		return nil
+	}
+	return r.Fit()
+}
+
+// Fit says whether trajectories can be made of the columns of a table: one
+// without messages, or without a column that was mapped, is an *Unmapped or a
+// *fault.Error. Lines of JSON each have columns of their own.
+func (r *Reader) Fit() error {
+	if r.table == nil {
+		return nil
+	}
+	names := r.table.Columns()
+	has := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, nameMessages) || name == columns.Rest })
+	var problems []error
+	for _, c := range r.columns {
+		top, _, _ := strings.Cut(c.From, ".")
+		if !slices.Contains(names, c.From) && !slices.Contains(names, top) {
+			problems = append(problems, table.Unfit(r.name, fault.Invalid, "map another column", "there is no column %q for %s; the columns are: %s", c.From, c.Name, strings.Join(names, ", ")))
+		}
+		has = has || c.Name == nameMessages || c.Name == nameCompletion
+	}
+	if !has {
+		none := unmapped(names)
+		none.Err.Where = r.name
+		problems = append(problems, none)
+	}
+	return errors.Join(problems...)
+}
 
 // Trajectory decodes a line into a trajectory that is fit for the pipeline;
 // columns that Merit does not know are in its metadata. It may be called from
@@ -28,14 +65,47 @@ func (r *Reader) Trajectory(l Line) (*rl.Trajectory, error) {
 }
 
 func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
-	text := l.Text
+	text, err := r.text(l)
+	if err != nil {
+		return nil, err
+	}
+	t, err := Decode(text, l.Number)
+	if f := fault.As(err); f != nil && lacks(text) {
+		f.Hint += "; its columns are " + strings.Join(Line{Text: l.Text}.Columns(), ", ") + ", of which a map could make them: " + propose(Line{Text: l.Text}.Columns())
+	}
+	return t, err
+}
+
+// text is the object that a trajectory is decoded from.
+func (r *Reader) text(l Line) (text []byte, err error) {
+	if l.bad != nil {
+		return nil, l.bad
+	}
+	if text, err = whole(l.Text); err != nil {
+		return nil, err
+	}
 	if r.columns != nil {
-		var err error
-		if text, err = renamed(text, r.columns); err != nil {
+		if text, err = renamed(text, r.columns, r.table != nil); err != nil {
 			return nil, err
 		}
 	}
-	return Decode(text, l.Number)
+	if r.folded {
+		return unfolded(text)
+	}
+	return text, nil
+}
+
+// lacks reports whether the object in text has no messages at all.
+func lacks(text []byte) bool {
+	if !isObject(text) {
+		return false
+	}
+	for _, name := range (Line{Text: text}).Columns() {
+		if strings.EqualFold(name, nameMessages) {
+			return false
+		}
+	}
+	return true
 }
 
 // Decode is Reader.Trajectory for text from elsewhere: a JSON object on one
@@ -57,6 +127,9 @@ func invalid(hint, format string, args ...any) error {
 
 // NextTrajectory reads the next trajectory, or returns io.EOF.
 func (r *Reader) NextTrajectory() (*rl.Trajectory, error) {
+	if err := r.fitting(); err != nil {
+		return nil, err
+	}
 	l, err := r.Line()
 	if err != nil {
 		return nil, err
@@ -67,6 +140,10 @@ func (r *Reader) NextTrajectory() (*rl.Trajectory, error) {
 // NextGood reads the next trajectory that can be used, or returns io.EOF. Lines
 // before it that cannot be used are added to bad.
 func (r *Reader) NextGood(bad *Bad) (*rl.Trajectory, error) {
+	bad.Unit = r.Unit()
+	if err := r.fitting(); err != nil {
+		return nil, err
+	}
 	for {
 		l, err := r.Line()
 		if err != nil {
@@ -76,7 +153,7 @@ func (r *Reader) NextGood(bad *Bad) (*rl.Trajectory, error) {
 		if err == nil {
 			return t, nil
 		}
-		bad.Add(l.Number, err)
+		bad.AddLine(l, err)
 	}
 }
 

@@ -15,16 +15,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/table/columns"
 )
 
 // Writer writes a file that appears whole or not at all, compressed if its
-// name ends in .zst or .gz. Equal input gives equal bytes on every machine. It
-// is for one goroutine.
+// name ends in .zst or .gz; lines that are JSON objects become the rows of a
+// Parquet file if it ends in .parquet. Equal input gives equal bytes on every
+// machine. It is for one goroutine.
 type Writer struct {
 	buffer *bufio.Writer
 	pack   io.WriteCloser // the compressor, if any
 	commit func() error   // makes the file appear
 	drop   func()         // nil once the file has appeared or was dropped
+	freed  func()         // lets go of what is not needed once the file is there; may be nil
 }
 
 // Create opens the file at path for writing; "-" is stdout. Devices and pipes
@@ -32,6 +35,13 @@ type Writer struct {
 // Close replaces it.
 // Errors of the Writer are of fault.Storage: Exhausted where a disk is full.
 func Create(path string, stdout io.Writer) (*Writer, error) {
+	return CreateTable(path, stdout, nil)
+}
+
+// CreateTable is Create for lines of which a Parquet file makes the given table.
+// Without one it is made to fit the lines: a column has a type of its own if no
+// value is lost by it, in whatever order they come.
+func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, error) {
 	if path == "-" {
 		return newWriter("", stdout, nil, nil), nil
 	}
@@ -50,7 +60,18 @@ func Create(path string, stdout io.Writer) (*Writer, error) {
 	if err != nil {
 		return nil, CannotWrite(err)
 	}
-	return newWriter(filepath.Ext(path), f, f.CloseAtomicallyReplace, func() { _ = f.Cleanup() }), nil
+	drop := func() { _ = f.Cleanup() }
+	if filepath.Ext(path) != parquetEnding {
+		return newWriter(filepath.Ext(path), f, f.CloseAtomicallyReplace, drop), nil
+	}
+	p, err := newParquet(f, filepath.Dir(path), t)
+	if err != nil {
+		drop()
+		return nil, err
+	}
+	w := &Writer{pack: p, commit: f.CloseAtomicallyReplace, drop: func() { drop(); p.drop() }}
+	w.buffer, w.freed = bufio.NewWriterSize(p, 1<<16), p.drop
+	return w, nil
 }
 
 func newWriter(ending string, to io.Writer, commit func() error, drop func()) *Writer {
@@ -108,6 +129,9 @@ func (w *Writer) Close() error {
 		return CannotWrite(err)
 	}
 	w.drop = nil
+	if w.freed != nil {
+		w.freed()
+	}
 	return CannotWrite(w.commit())
 }
 
@@ -122,8 +146,8 @@ func (w *Writer) Drop() {
 // CannotWrite is an error of the operating system, if any, as a fault of storage:
 // Exhausted where a disk, a quota or a file size limit is used up.
 func CannotWrite(err error) error {
-	if err == nil {
-		return nil
+	if err == nil || fault.As(err) != nil {
+		return err
 	}
 	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {

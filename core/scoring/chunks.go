@@ -96,7 +96,7 @@ func (c *chunks) block() ([]item, error) {
 	good := items[:0]
 	for i, err := range errs {
 		if err != nil {
-			c.bad.Add(lines[i].Number, err)
+			c.bad.AddLine(lines[i], err)
 			continue
 		}
 		c.truth.note(items[i].Trajectory, lines[i])

@@ -186,7 +186,7 @@ func (j *journal) finish(path string) error {
 	if _, err := j.file.Seek(0, io.SeekStart); err != nil {
 		return jsonl.CannotWrite(err)
 	}
-	out, err := jsonl.Create(path, nil)
+	out, err := jsonl.CreateTable(path, nil, resultTable())
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/table/columns"
 )
 
 // Result is what one line of results says about one trajectory. It holds
@@ -20,6 +21,26 @@ type Result struct {
 	Fuel        uint64          `json:"fuel"`
 
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
+}
+
+// resultTable is what a Parquet file has for results. It does not depend on
+// them: metrics, whose names differ from reward to reward and from row to row,
+// are a list, each with its name.
+func resultTable() *columns.Table {
+	scalar := func(name string, k columns.Kind) columns.Field {
+		return columns.Field{Name: name, Shape: columns.Shape{Kind: k}}
+	}
+	metrics := columns.Field{Name: "metrics", Shape: columns.Shape{Kind: columns.Entries, Fields: []columns.Field{
+		scalar("name", columns.String), scalar("score", columns.Double), scalar("is_score_valid", columns.Bool), scalar("reason", columns.String),
+	}}}
+	step := columns.Shape{Kind: columns.Object, Fields: []columns.Field{
+		scalar("step_index", columns.Int), scalar("base_reward", columns.Double), metrics, scalar("reason", columns.String),
+	}}
+	return &columns.Table{Note: "results", Columns: []columns.Field{
+		scalar("id", columns.String), scalar("outcome", columns.String), scalar("score", columns.Double),
+		{Name: "step_outputs", Shape: columns.Shape{Kind: columns.List, Elem: &step}},
+		metrics, scalar("reason", columns.String), scalar("fuel", columns.Uint), scalar("reward_notes", columns.JSON),
+	}}
 }
 
 // NewResult says what e means for t.

@@ -31,8 +31,9 @@ type Run struct {
 	SkipBad     bool
 	GroundTruth reward.Use   // whether the reward reads it
 	Log         *slog.Logger // nil logs nothing
-	// Progress, if set, is told how many trajectories are done.
-	Progress func(done int)
+	// Progress, if set, is told how many trajectories are done, and of how many,
+	// as far as can be told by what was read; -1 if it cannot.
+	Progress func(done, total int)
 	// Warn, if set, is told once if the reward reads a ground truth that the
 	// file does not have.
 	Warn func(error)
@@ -69,8 +70,11 @@ func (s stream) add(_ item, result []byte) error {
 }
 
 func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary, error) {
+	if err := in.Fit(); err != nil {
+		return nil, err
+	}
 	summary := newSummary()
-	reader := &chunks{in: in, parallel: r.Parallel, group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
+	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)
 		if err != nil {
@@ -80,11 +84,11 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 			break
 		}
 		if summary.Trajectories == 0 && r.Warn != nil {
-			if warning := reader.truth.warning(r.GroundTruth, in.Name(), reader.ended); warning != nil {
+			if warning := reader.truth.warning(r.GroundTruth, in, reader.ended); warning != nil {
 				r.Warn(warning)
 			}
 		}
-		if err := r.chunk(ctx, chunk, out, summary); err != nil {
+		if err := r.chunk(ctx, chunk, int(in.Estimate()), out, summary); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +102,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 }
 
 // chunk takes over the results that are kept and scores the rest.
-func (r *Run) chunk(ctx context.Context, chunk []item, out results, summary *Summary) error {
+func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, summary *Summary) error {
 	kept, err := out.kept(chunk, r.Group)
 	if err != nil {
 		return err
@@ -117,7 +121,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, out results, summary *Sum
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o := &order{run: r, out: out, summary: summary, items: rest, ready: make([]scored, len(rest)), finished: summary.Trajectories}
+	o := &order{run: r, out: out, summary: summary, items: rest, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
 	trajectories := make([]*rl.Trajectory, len(rest))
 	for i, x := range rest {
 		trajectories[i] = x.Trajectory
@@ -142,6 +146,7 @@ type order struct {
 	ready    []scored // results that came before their turn
 	next     int      // index of the first result that has not been written
 	finished int      // trajectories, in whatever order
+	total    int      // of the file, as far as is known
 	failed   error    // of a write: nothing may follow it
 }
 
@@ -165,7 +170,7 @@ func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.finished++; o.run.Progress != nil {
-		o.run.Progress(o.finished)
+		o.run.Progress(o.finished, o.total)
 	}
 	o.ready[i] = scored{result, text}
 	if o.failed != nil {

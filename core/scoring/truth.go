@@ -31,20 +31,20 @@ func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
 // warning says that a reward looks for a ground truth that no line so far has,
 // or returns nil. Where nobody knows whether the reward looks for it, it is
 // worth a word only if the lines have columns of their own.
-func (t *truth) warning(use reward.Use, file string, whole bool) error {
+func (t *truth) warning(use reward.Use, in *jsonl.Reader, whole bool) error {
 	if t.without == 0 || t.without < t.lines || use == reward.UseIgnored || (use == reward.UseUnknown && !t.foreign) {
 		return nil
 	}
-	none := "no line has one"
+	none := fmt.Sprintf("no %s has one", in.Unit())
 	if !whole {
-		none = fmt.Sprintf("none of the first %d lines has one", t.lines)
+		none = fmt.Sprintf("none of the first %d %ss has one", t.lines, in.Unit())
 	}
 	what := "the reward reads ground_truth"
 	if use == reward.UseUnknown {
 		what = "if the reward reads ground_truth, it finds nothing"
 	}
 	return &fault.Error{
-		Boundary: fault.Data, Kind: fault.Missing, Where: file,
+		Boundary: fault.Data, Kind: fault.Missing, Where: in.Name(),
 		What: fmt.Sprintf("%s: %s; the columns are: %s", what, none, strings.Join(t.columns, ", ")),
 		Hint: "name the column that holds it",
 	}

@@ -16,11 +16,27 @@ const PythonVariable = "MERIT_LLM_PYTHON"
 // else python3.
 func PythonWith(t testing.TB, modules ...string) string {
 	t.Helper()
-	python := cmp.Or(os.Getenv(PythonVariable), "python3")
+	return pythonOf(t, PythonVariable, modules)
+}
+
+// DataVariable is the environment variable that names the Python with the
+// libraries of data: pyarrow, pandas and datasets.
+const DataVariable = "MERIT_DATA_PYTHON"
+
+// DataPython returns a Python with pyarrow, pandas and datasets, which write and
+// read the files that people have: the one of DataVariable, else python3.
+func DataPython(t testing.TB) string {
+	t.Helper()
+	return pythonOf(t, DataVariable, []string{"pyarrow", "pandas", "datasets"})
+}
+
+func pythonOf(t testing.TB, variable string, modules []string) string {
+	t.Helper()
+	python := cmp.Or(os.Getenv(variable), "python3")
 	// Finding a module is quick where importing it takes seconds.
 	look := "import importlib.util as u, sys; sys.exit(any(not u.find_spec(m) for m in sys.argv[1:]))"
 	if err := exec.Command(python, append([]string{"-c", look}, modules...)...).Run(); err != nil {
-		Aside(t, python+" does not have "+strings.Join(modules, " and ")+"; set "+PythonVariable+" to a Python that does")
+		Aside(t, python+" does not have "+strings.Join(modules, " and ")+"; set "+variable+" to a Python that does")
 	}
 	return python
 }

@@ -18,12 +18,13 @@ import (
 
 // EvaluateOptions say which file is scored and where the results go.
 type EvaluateOptions struct {
-	// Data is a file of trajectories, one JSON object with messages a line,
-	// plain, .zst or .gz; "-" is Stdin.
+	// Data is a file of trajectories: one JSON object with messages a line, or the
+	// rows of Parquet, CSV or TSV; plain, and but for Parquet .zst or .gz. "-" is
+	// Stdin.
 	Data string
 	// Out is where one result a line is written, in the order of the data; it
-	// appears whole or not at all, compressed if it ends in .zst or .gz. "-" is
-	// Stdout; empty writes none.
+	// appears whole or not at all, compressed if it ends in .zst or .gz, as
+	// Parquet if it ends in .parquet. "-" is Stdout; empty writes none.
 	Out string
 	// Parallel is how many evaluations run at one time; 0 is one for each
 	// processor. It changes no byte of the results.
@@ -87,7 +88,7 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	return &scoring.Run{
 		Pool: reward.NewPool(r.Parts, o.Parallel), Parallel: o.Parallel, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
 		Log: r.options.log, Warn: warn,
-		Progress: func(done int) { r.options.progress.Collecting("eval", done, -1) },
+		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 // MaxBytes is the size of the largest file that Read takes, decompressed.
@@ -50,7 +51,7 @@ type reader struct {
 	problems problems
 	groups   map[string]int32
 	known    map[name]int32 // trajectories
-	members  []jsonl.Member
+	members  []jsonspan.Member
 	row      row
 	has      fields // given and not null in some row
 	valued   int    // rows with a value
@@ -84,7 +85,7 @@ func (rd *reader) line(number int, text []byte) {
 		rd.lost = true
 		return
 	}
-	rd.members = jsonl.Members(rd.members[:0], text)
+	rd.members = jsonspan.Members(rd.members[:0], text)
 	rd.row.parse(text, rd.members)
 	if rd.row.noName {
 		rd.problems.add(number, "line %d: %s", number, strings.Join(rd.row.wrong, "; "))

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 // row is one line as parsed.
@@ -90,12 +90,12 @@ func fieldOf(key []byte) fields {
 }
 
 // parse reads the fields of line into r, whose earlier content is dropped.
-func (r *row) parse(line []byte, ms []jsonl.Member) {
+func (r *row) parse(line []byte, ms []jsonspan.Member) {
 	*r = row{valid: true, scored: true, wrong: r.wrong[:0]}
 	for _, m := range ms {
 		key := line[m.KeyStart+1 : m.KeyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
-			key = jsonl.Text(line[m.KeyStart:m.KeyEnd])
+			key = jsonspan.Text(line[m.KeyStart:m.KeyEnd])
 		}
 		f := fieldOf(key)
 		if f == 0 || f == fieldResult {
@@ -182,12 +182,12 @@ func (r *row) text(key, raw []byte) []byte {
 		r.fail("%s is not a string", key)
 		return nil
 	}
-	return jsonl.Text(raw)
+	return jsonspan.Text(raw)
 }
 
 func (r *row) name(key, raw []byte) []byte {
 	if raw[0] == '"' {
-		return jsonl.Text(raw)
+		return jsonspan.Text(raw)
 	}
 	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
 		r.fail("%s is neither a string nor a whole number", key)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/advantage"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 // Write writes the rows as they were read, in their order, each with the
@@ -52,10 +52,10 @@ func number(dst []byte, x float64) []byte {
 
 // withoutResults returns the object in line without the fields that Write
 // adds; the rest keeps its text.
-func withoutResults(line []byte, ms []jsonl.Member) []byte {
+func withoutResults(line []byte, ms []jsonspan.Member) []byte {
 	out := []byte{'{'}
 	for i, m := range ms {
-		if fieldOf(jsonl.Text(line[m.KeyStart:m.KeyEnd])) == fieldResult {
+		if fieldOf(jsonspan.Text(line[m.KeyStart:m.KeyEnd])) == fieldResult {
 			continue
 		}
 		if len(out) > 1 {

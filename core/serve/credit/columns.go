@@ -9,7 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 )
 
@@ -88,9 +88,9 @@ func lines(names []string, columns [][][]byte) *bytes.Buffer {
 // columnsOf gathers the results of rows.
 func columnsOf(text []byte) ([]byte, error) {
 	columns := make([]bytes.Buffer, len(results))
-	var members []jsonl.Member
+	var members []jsonspan.Member
 	for line := range bytes.Lines(text) {
-		members = jsonl.Members(members[:0], line)
+		members = jsonspan.Members(members[:0], line)
 		own := members[len(members)-len(results):] // rowio writes them last, in this order
 		for k, m := range own {
 			if string(line[m.KeyStart+1:m.KeyEnd-1]) != results[k] {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 // object is a JSON object as it came, without spaces.
@@ -77,8 +77,8 @@ func (d *decoder) object(where string, raw json.RawMessage) (object, bool) {
 		return object{}, false
 	}
 	o := object{values: map[string]json.RawMessage{}}
-	for _, m := range jsonl.Members(nil, raw) {
-		name := string(jsonl.Text(raw[m.KeyStart:m.KeyEnd]))
+	for _, m := range jsonspan.Members(nil, raw) {
+		name := string(jsonspan.Text(raw[m.KeyStart:m.KeyEnd]))
 		if _, twice := o.values[name]; twice {
 			d.wrong(join(where, name), "it is given twice", "give each field once")
 			continue
@@ -109,7 +109,7 @@ func (d *decoder) text(where string, raw json.RawMessage) (string, bool) {
 		d.wrong(where, "it must be a string, not "+kind(raw), "")
 		return "", false
 	}
-	return string(jsonl.Text(raw)), true
+	return string(jsonspan.Text(raw)), true
 }
 
 // kind is the word for the JSON type of raw.

@@ -150,7 +150,10 @@ func labelled(ctx context.Context, o Options) ([]agreement.Labelled, error) {
 	}
 	defer in.Close()
 	in.Map(o.Columns)
-	d := data{options: o, index: map[string]int{}}
+	if err := in.Fit(); err != nil {
+		return nil, err
+	}
+	d := data{options: o, index: map[string]int{}, bad: jsonl.Bad{Unit: in.Unit()}}
 	for {
 		line, err := in.Line()
 		if errors.Is(err, io.EOF) {
@@ -163,7 +166,7 @@ func labelled(ctx context.Context, o Options) ([]agreement.Labelled, error) {
 			err = d.add(t)
 		}
 		if err != nil {
-			d.bad.Add(line.Number, err)
+			d.bad.AddLine(line, err)
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -22,6 +22,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		runs.NewValidateCmd(h),
 		runs.NewSchemaCmd(h),
 		newViewCmd(h),
+		newConvertCmd(h),
 		newCompareCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"time"
 
@@ -40,11 +39,16 @@ func newEvalCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval",
 		Short: "Score trajectories with a reward",
-		Long: `Eval scores every trajectory of a file (one JSON object with messages a line,
-plain, .zst or .gz; - is stdin) and writes one result a line, in input order:
-id, outcome, score (null unless scored), step_outputs, metrics, reason, fuel.
-The bytes are the same at any parallelism. Columns that Merit does not know
-reach the reward as metadata (in Python as keyword arguments).
+		Long: `Eval scores every trajectory of a file (one JSON object with messages a line, or
+the rows of Parquet, CSV or TSV; all but Parquet also .zst or .gz; - is stdin)
+and writes one result a line, in input order: id, outcome, score (null unless
+scored), step_outputs, metrics, reason, fuel. The bytes are the same at any
+parallelism. Columns that Merit does not know reach the reward as metadata (in
+Python as keyword arguments).
+
+--map takes fields from other columns, or from paths into them: messages,
+ground_truth, id and so on, and prompt and completion, texts or lists of
+messages, of which it makes the messages.
 
 The results appear whole or not at all. A pass that is stopped keeps what is
 finished in a file beside them (.part), and --resume goes on from there.
@@ -54,7 +58,7 @@ writes nothing. Lines that cannot be used are an error (4) that lists them, and
 nothing is written; with --skip-bad they are omitted, counted and listed, and
 do not change the exit code.`,
 		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
-			"  merit eval --reward reward.py --data answers.jsonl.gz --map ground_truth=answer --out results.jsonl.zst",
+			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet",
 		Args: console.NoArgs,
 		RunE: o.run,
 	}
@@ -62,8 +66,8 @@ do not change the exit code.`,
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
 	rewards.WithFlag(cmd, &o.with)
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
-	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz; - is stdout; none if omitted")
-	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as ground_truth, from another column (repeatable)")
+	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted")
+	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
 	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
@@ -94,7 +98,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer judges.Close()
-	progress.Progress = o.host.Progress("eval", "evaluations", o.lines())
+	progress.Progress = o.host.Progress("eval", "evaluations", -1)
 	defer progress.Close()
 	began := o.host.Now()
 	summary, err := judges.Evaluate(ctx, merit.EvaluateOptions{
@@ -121,12 +125,16 @@ type evalProgress struct {
 	*ui.Progress
 }
 
-// Collecting shows how many trajectories are done.
-func (p *evalProgress) Collecting(_ string, done, _ int) { p.Set(int64(done), "") }
+// Collecting shows how many trajectories are done, and of about how many.
+func (p *evalProgress) Collecting(_ string, done, total int) {
+	p.SetTotal(int64(total))
+	p.Set(int64(done), "")
+}
 
 // stopped adds to the error of a pass which flags help, and how to go on with
 // what it has kept.
 func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
+	err = withMap(err)
 	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.skipBad {
 		err = withFlag(err, "--skip-bad omits such lines")
 	}
@@ -150,6 +158,14 @@ func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 	return errors.Join(err, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: kept.Path, What: "keeps " + results, Hint: again})
 }
 
+// withMap names the flag that makes messages of columns of another name.
+func withMap(err error) error {
+	if none := new(jsonl.Unmapped); errors.As(err, &none) {
+		none.Err.Hint = "make messages of your columns: --map " + none.Map
+	}
+	return err
+}
+
 // withFlag adds a flag that helps to the hint of err.
 func withFlag(err error, flag string) error {
 	if f := fault.As(err); f != nil {
@@ -171,21 +187,6 @@ func asFlags(err error) error {
 // unscored is the error of a pass in which some trajectories have no score.
 func unscored(s *scoring.Summary) error {
 	return withFlag(s.Unscored(), "merit reward run shows one in full")
-}
-
-// lines counts the lines of a small plain file, so that progress can say how
-// much is left; -1 where counting would cost too much.
-func (o *evalOptions) lines() int64 {
-	const small = 256 << 20
-	info, err := os.Stat(o.data)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > small {
-		return -1
-	}
-	n, err := jsonl.Count(o.data)
-	if err != nil {
-		return -1
-	}
-	return int64(n)
 }
 
 // evalReport is the summary with what the wall clock decided.

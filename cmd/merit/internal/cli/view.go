@@ -40,7 +40,8 @@ func newViewCmd(h *console.Host) *cobra.Command {
 		Use:   "view RUN|FILE",
 		Short: "Print trajectories for people: observation, action, reward, advantage",
 		Long: `View prints the episodes of a run directory or of a file of trajectories
-(one JSON object a line, plain, .zst or .gz; - is stdin). With --json it prints
+(one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
+stdin). With --json it prints
 the chosen trajectories as they are, one a line.`,
 		Example: "  merit view runs/quickstart --limit 1\n  merit view runs/quickstart --failed\n  merit view trajectories.jsonl --id train-3-g17-m0 --boards",
 		Args:    console.Exactly("RUN|FILE"),

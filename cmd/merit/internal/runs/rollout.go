@@ -47,7 +47,7 @@ writes one trajectory a line.`,
 	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
-	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz; - is stdout")
+	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout")
 	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }

@@ -54,6 +54,17 @@ func NewProgress(screen Screen, label, unit string, total int64) *Progress {
 	return p
 }
 
+// SetTotal says that there are about total units; nothing if it is negative.
+func (p *Progress) SetTotal(total int64) {
+	if total < 0 || total == p.total {
+		return
+	}
+	p.total = total
+	if p.bar != nil {
+		p.bar.ChangeMax64(total)
+	}
+}
+
 // Set says that done units are finished; note, if any, is shown beside them.
 func (p *Progress) Set(done int64, note string) {
 	if p.out == nil {

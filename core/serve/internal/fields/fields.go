@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 // Object is the fields of a JSON object by name.
@@ -61,8 +61,8 @@ func Read(where string, text []byte, known ...string) (Object, error) {
 		allowed[name] = true
 	}
 	var problems []error
-	for _, m := range jsonl.Members(nil, text) {
-		name := string(jsonl.Text(text[m.KeyStart:m.KeyEnd]))
+	for _, m := range jsonspan.Members(nil, text) {
+		name := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd]))
 		switch _, twice := o.values[name]; {
 		case !allowed[name] && len(problems) < mostProblems:
 			problems = append(problems, Wrong(o.At(short(name)), "is not a field", "there are "+strings.Join(known, ", ")))
@@ -139,7 +139,7 @@ func Elements(where string, text []byte, most int) ([][]byte, error) {
 	if text[0] != '[' {
 		return nil, Wrong(orBody(where), "must be an array, not "+Kind(text), "")
 	}
-	all, n := jsonl.Elements(text, most)
+	all, n := jsonspan.Elements(text, most)
 	if n > most {
 		return nil, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Exhausted, Where: orBody(where), What: fmt.Sprintf("%d elements are more than %d", n, most),

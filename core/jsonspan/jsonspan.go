@@ -1,4 +1,6 @@
-package jsonl
+// Package jsonspan finds the parts of JSON text without decoding them: values are
+// spans of the text, numbers and escapes as they were written.
+package jsonspan
 
 import (
 	"bytes"

@@ -1,0 +1,163 @@
+package jsonl
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonspan"
+)
+
+// Column says that the column From of each line holds what the field Name of a
+// trajectory should, such as ground_truth; what the line has under Name itself
+// is then not read. From is a top-level column, or else a path into objects,
+// such as reward_model.ground_truth. The names prompt and completion stand for
+// messages of the user and the assistant.
+type Column struct{ Name, From string }
+
+// Names of columns that together make the messages.
+const (
+	namePrompt     = "prompt"
+	nameCompletion = "completion"
+	nameMessages   = "messages"
+)
+
+// ParseColumns reads NAME=COLUMN texts, each of which may hold several with
+// commas between them.
+func ParseColumns(texts []string) ([]Column, error) {
+	var columns []Column
+	var problems fault.Problems
+	seen := map[string]bool{}
+	for _, text := range assignments(texts) {
+		name, from, ok := strings.Cut(text, "=")
+		problems.Check(ok && name != "" && from != "", "map", text, "write NAME=COLUMN, such as ground_truth=answer")
+		problems.Check(!seen[name], "map", text, "name each field once")
+		seen[name] = true
+		columns = append(columns, Column{name, from})
+	}
+	both := seen[nameMessages] && (seen[namePrompt] || seen[nameCompletion])
+	problems.Check(!both, "map", nameMessages, "map either messages, or prompt and completion")
+	problems.Check(!seen[namePrompt] || seen[nameCompletion], "map", namePrompt, "map the column of the answers, too: completion=COLUMN")
+	return columns, errors.Join(problems...)
+}
+
+// assignments divides texts at commas; one before a part without = belongs to
+// the column's name.
+func assignments(texts []string) (all []string) {
+	for _, text := range texts {
+		for i, part := range strings.Split(text, ",") {
+			if i > 0 && !strings.Contains(part, "=") {
+				all[len(all)-1] += "," + part
+				continue
+			}
+			all = append(all, part)
+		}
+	}
+	return all
+}
+
+// renamed returns the object in line with its columns called as columns say.
+// With lax, a line may lack one of them.
+func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
+	if !isObject(line) {
+		return line, nil // decoding says what is wrong with it
+	}
+	members := jsonspan.Members(nil, line)
+	taken, replaced := map[string]bool{}, map[string]bool{}
+	for _, c := range columns {
+		taken[c.From], replaced[strings.ToLower(c.Name)] = true, true
+		if c.Name == namePrompt || c.Name == nameCompletion {
+			replaced[nameMessages] = true
+		}
+	}
+	out := object{text: []byte{'{'}}
+	for _, m := range members {
+		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
+		if !taken[key] && !replaced[strings.ToLower(key)] {
+			out.add(key, line[m.ValueStart:m.End])
+		}
+	}
+	var prompt, completion []byte
+	for _, c := range columns {
+		value := lookup(line, members, c.From)
+		if value == nil && !lax {
+			return nil, invalid("map another column, or omit the line", "there is no column %q for %s; the columns are: %s",
+				c.From, c.Name, strings.Join(Line{Text: line}.Columns(), ", "))
+		} else if value == nil {
+			continue
+		}
+		switch c.Name {
+		case namePrompt:
+			prompt = value
+		case nameCompletion:
+			completion = value
+		case nameMessages:
+			value, err := asMessages(value)
+			if err != nil {
+				return nil, err
+			}
+			out.add(c.Name, value)
+		default:
+			out.add(c.Name, value)
+		}
+	}
+	if prompt != nil || completion != nil {
+		messages, err := talk(prompt, completion)
+		if err != nil {
+			return nil, err
+		}
+		out.add(nameMessages, messages)
+	}
+	return append(out.text, '}'), nil
+}
+
+// object is the text of an object while it is written.
+type object struct{ text []byte }
+
+func (o *object) add(name string, value []byte) {
+	if len(o.text) > 1 {
+		o.text = append(o.text, ',')
+	}
+	quoted, _ := json.Marshal(name) // a string has no error
+	o.text = append(append(append(o.text, quoted...), ':'), value...)
+}
+
+// lookup returns the value of a column, or of a path into columns; nil if there
+// is none. The text of an object is one, too.
+func lookup(line []byte, members []jsonspan.Member, path string) []byte {
+	for _, m := range slices.Backward(members) { // the last one counts, as in encoding/json
+		if string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])) == path {
+			return line[m.ValueStart:m.End]
+		}
+	}
+	for at, rest, ok := cut(path, 0); ok; at, rest, ok = cut(path, len(at)+1) {
+		value := lookup(line, members, at)
+		if value = unquoted(value); isObject(value) {
+			return lookup(value, jsonspan.Members(nil, value), rest)
+		}
+	}
+	return nil
+}
+
+// cut divides a path at its first point behind from.
+func cut(path string, from int) (before, after string, ok bool) {
+	if from >= len(path) {
+		return "", "", false
+	}
+	i := strings.IndexByte(path[from:], '.')
+	if i < 0 {
+		return "", "", false
+	}
+	return path[:from+i], path[from+i+1:], true
+}
+
+// unquoted is the content of a JSON string, and other JSON as it is.
+func unquoted(value []byte) []byte {
+	if len(value) > 0 && value[0] == '"' {
+		return bytes.TrimSpace(jsonspan.Text(value))
+	}
+	return value
+}

@@ -1,0 +1,271 @@
+package columns
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Kind is what a column holds.
+type Kind byte
+
+// The kinds of a Shape.
+const (
+	Bool Kind = iota + 1
+	Int
+	Uint
+	Double
+	String
+	JSON    // any value, as its JSON
+	List    // of Elem
+	Object  // of Fields
+	Entries // an object whose members are objects: a list of Fields, the first of which takes the member's name
+)
+
+// Shape is the type of a column, or of what lies in it. All of it may be null.
+type Shape struct {
+	Kind   Kind
+	Fields []Field
+	Elem   *Shape
+}
+
+// Field is a column, or a member of an object.
+type Field struct {
+	Name  string
+	Shape Shape
+}
+
+// Rest is the name of a column that holds, as the text of a JSON object, what a
+// row has beside the other columns: values that no column's type fits. In a row
+// with it, a null means that the row does not have the column.
+const Rest = "merit_json"
+
+// Table is what a Parquet file holds.
+type Table struct {
+	Columns []Field
+	// Rest says that there is a column of that name for all that the others do
+	// not take: values of other kinds, other columns, and nulls where a row has
+	// the column. Without it that is an error.
+	Rest bool
+	// Note is kept with the file: what its rows are.
+	Note string
+}
+
+// Guess finds the table in which rows can be written without a loss, whatever
+// their order: a column has a type of its own if all its values are of one kind,
+// and objects in it have the same members everywhere.
+type Guess struct {
+	// Lenient are paths (names with points between them) of objects in which a
+	// member that is not there is as good as null, and 1 as good as 1.0, but for
+	// the members in Strict.
+	Lenient, Strict []string
+	// First are the names of columns, and of members, that come first, in that
+	// order; others follow by name.
+	First []string
+
+	columns map[string]*kinds
+	many    bool // more columns than a table may have
+}
+
+// maxExact is the largest whole number below which a float64 holds all.
+const maxExact = 1 << 53
+
+// maxGuess bounds the columns that get a type, and the members of an object.
+const maxGuess = 1024
+
+// kinds is what was seen in one place.
+type kinds struct {
+	seen     seen
+	objects  int
+	fields   map[string]*kinds
+	elem     *kinds
+	lenient  bool
+	negative bool
+	large    bool // a whole number above those of 63 bits
+	inexact  bool // a whole number that no float64 holds
+	here     int  // objects with this member
+}
+
+type seen byte
+
+const (
+	sawBool seen = 1 << iota
+	sawInt
+	sawDouble
+	sawString
+	sawList
+	sawObject
+	sawStrange // nothing but JSON can hold it
+)
+
+// Add looks at a row: the text of a JSON object, valid.
+func (g *Guess) Add(row []byte) {
+	if g.columns == nil {
+		g.columns = map[string]*kinds{}
+	}
+	eachMember(row, func(name string, value []byte) {
+		k := g.columns[name]
+		if k == nil {
+			if len(g.columns) >= maxGuess || name == Rest || name == "" {
+				return
+			}
+			k = &kinds{}
+			g.columns[name] = k
+		}
+		if string(value) != "null" { // kept as such in Rest
+			k.add(value, name, g, 0)
+		}
+	})
+}
+
+// add notes the kind of value at path.
+func (k *kinds) add(value []byte, path string, g *Guess, depth int) {
+	if k.seen&sawStrange != 0 {
+		return
+	}
+	switch c := value[0]; {
+	case c == 'n':
+		return
+	case c == 't' || c == 'f':
+		k.seen |= sawBool
+	case c == '"':
+		k.seen |= sawString
+		if !exactString(value) {
+			k.seen |= sawStrange
+		}
+	case c == '[':
+		k.seen |= sawList
+		if k.elem == nil {
+			k.elem = &kinds{}
+		}
+		eachElement(value, func(v []byte) { k.elem.add(v, path, g, depth+1) })
+	case c == '{':
+		k.seen |= sawObject
+		k.object(value, path, g, depth)
+	default:
+		k.number(value)
+	}
+	if k.seen == sawInt|sawDouble && k.lenient && !k.large && !k.inexact {
+		k.seen = sawDouble
+	}
+	if depth > maxDepth/3 || k.seen&(k.seen-1) != 0 {
+		k.seen |= sawStrange
+	}
+	if k.seen&sawStrange != 0 {
+		k.fields, k.elem = nil, nil
+	}
+}
+
+func (k *kinds) number(value []byte) {
+	switch x, kind := exactNumber(value); {
+	case kind == Double:
+		k.seen |= sawDouble
+	case kind == Int:
+		k.seen |= sawInt
+		k.inexact = k.inexact || x > maxExact || x < -maxExact
+		k.negative = k.negative || x < 0
+	case kind == Uint:
+		k.seen |= sawInt
+		k.large = true
+	default:
+		k.seen |= sawStrange
+	}
+	if k.negative && k.large {
+		k.seen |= sawStrange
+	}
+}
+
+func (k *kinds) object(value []byte, path string, g *Guess, depth int) {
+	if k.objects++; k.fields == nil {
+		k.fields = map[string]*kinds{}
+	}
+	members, first := 0, k.objects == 1
+	lenient := slices.Contains(g.Lenient, path)
+	eachMember(value, func(name string, v []byte) {
+		members++
+		f := k.fields[name]
+		if f == nil && k.seen&sawStrange == 0 {
+			if !first && !lenient || len(k.fields) >= maxGuess || name == "" {
+				k.seen |= sawStrange
+				return
+			}
+			f = &kinds{lenient: lenient && !slices.Contains(g.Strict, path+"."+name)}
+			k.fields[name] = f
+		}
+		if f == nil {
+			return
+		}
+		if f.here == k.objects || f.here < k.objects-1 && !f.lenient {
+			k.seen |= sawStrange // twice in this one, or not in one before
+		}
+		f.here = k.objects
+		f.add(v, path+"."+name, g, depth+1)
+	})
+	for _, f := range k.fields {
+		if f.here != k.objects && !f.lenient {
+			k.seen |= sawStrange
+		}
+	}
+	if members == 0 {
+		k.seen |= sawStrange
+	}
+}
+
+// Table is the table for the rows that were added.
+func (g *Guess) Table(note string) Table {
+	t := Table{Rest: true, Note: note}
+	for name, k := range g.columns {
+		if shape, ok := k.shape(g); ok {
+			t.Columns = append(t.Columns, Field{name, shape})
+		}
+	}
+	g.sort(t.Columns)
+	return t
+}
+
+// sort brings columns into an order that has nothing to do with that of rows.
+func (g *Guess) sort(fields []Field) {
+	place := func(f Field) int {
+		if i := slices.Index(g.First, f.Name); i >= 0 {
+			return i
+		}
+		return len(g.First)
+	}
+	slices.SortFunc(fields, func(a, b Field) int {
+		return cmp.Or(place(a)-place(b), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// shape is the type of what was seen, if there is one without a loss.
+func (k *kinds) shape(g *Guess) (Shape, bool) {
+	switch k.seen {
+	case sawBool:
+		return Shape{Kind: Bool}, true
+	case sawInt:
+		if k.large {
+			return Shape{Kind: Uint}, true
+		}
+		return Shape{Kind: Int}, true
+	case sawDouble:
+		return Shape{Kind: Double}, true
+	case sawString:
+		return Shape{Kind: String}, true
+	case sawList:
+		elem, ok := k.elem.shape(g)
+		return Shape{Kind: List, Elem: &elem}, ok
+	case sawObject:
+		s := Shape{Kind: Object}
+		for name, f := range k.fields {
+			field, ok := f.shape(g)
+			if !ok && !(f.seen == 0 && f.lenient) { // null everywhere: as good as not there
+				return s, false
+			}
+			if ok {
+				s.Fields = append(s.Fields, Field{name, field})
+			}
+		}
+		g.sort(s.Fields)
+		return s, len(s.Fields) > 0
+	}
+	return Shape{}, false
+}
