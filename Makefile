@@ -87,7 +87,7 @@ lint:
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./cmd/merit ./sdk/python
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
-            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/
+            Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/
 bench: build
 	mkdir -p runs
 	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt

@@ -103,3 +103,25 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// What a program costs that a reward in Python opens: nothing where it opens
+// none, an instance from its snapshot, an empty program in it, and ten of these
+// one after the other.
+func BenchmarkProgram(b *testing.B) {
+	r := newRuntime(b, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(b) })
+	for name, body := range map[string]string{
+		"none":             "return 1",
+		"open/python":      "Program()\n    return 1",
+		"open/javascript":  "Program('javascript')\n    return 1",
+		"empty/python":     "return Program().ask(EMPTY, 1 << 40).outcome == 'answered'",
+		"empty/javascript": "return Program('javascript').ask(EMPTY, 1 << 40).outcome == 'answered'",
+		"ten/python":       "p = Program()\n    return all(p.ask(EMPTY, 1 << 40).outcome == 'answered' for i in range(10))",
+	} {
+		b.Run(name, func(b *testing.B) {
+			m, err := loadScript(b, r, "reward.py", "import merit_reward._programs_sandbox\nfrom merit_reward._programs import Program\n"+
+				"EMPTY = '{\"do\": \"run\", \"source\": \"\", \"input\": \"\"}'\ndef reward(messages):\n    "+body+"\n")
+			require.NoError(b, err)
+			evaluations(b, m)
+		})
+	}
+}
