@@ -39,7 +39,7 @@ func suiteLimits(c *sandbox.Config) {
 
 // The bounds that every case is held to. They are generous: machines are busy.
 const (
-	suiteTime   = 30 * time.Second
+	suiteTime   = 2 * time.Minute
 	suiteMemory = 400 << 20 // resident, over what was before
 )
 

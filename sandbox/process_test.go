@@ -56,6 +56,19 @@ func workers(t testing.TB) (pids []int) {
 	return pids
 }
 
+// computed is the time that a process has computed, in ticks of the kernel's
+// clock.
+func computed(t testing.TB, pid int) (ticks int) {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	const user = 11 // fields behind the name, from 0: state, parent, …
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	ticks, err = strconv.Atoi(fields[user])
+	require.NoError(t, err)
+	return ticks
+}
+
 // Promise: in worker processes results, reasons, logs and fuel are, byte for
 // byte, those of snapshot mode, for every kind of module.
 func TestProcessEqualsSnapshot(t *testing.T) {
@@ -132,24 +145,30 @@ func TestProcessRefuses(t *testing.T) {
 // Promise: a worker that is killed is one outcome for the evaluation it held;
 // the others go on, and the next evaluation finds a new worker.
 func TestKilledWorkerIsOneOutcome(t *testing.T) {
-	r := newRuntime(t, inProcesses(2), func(c *sandbox.Config) { c.Fuel = 1 << 50 })
+	r := newRuntime(t, inProcesses(2), func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, soon })
 	m := load(t, r, endlessOn(6))
 	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
 	for range 3 {
 		first := workers(t)
 		require.Len(t, first, 1)
 		held := make(chan reward.Evaluation)
+		before := computed(t, first[0])
 		go func() { held <- m.Evaluate(context.Background(), long(6)) }()
+		// Nobody else computes there.
+		require.Eventually(t, func() bool { return computed(t, first[0]) >= before+10 }, soon, time.Millisecond)
 		var beside sync.WaitGroup
+		started := make(chan struct{})
 		beside.Go(func() {
-			time.Sleep(20 * time.Millisecond)
-			for range 50 {
+			for i := range 50 {
+				if i == 1 {
+					close(started)
+				}
 				if e := m.Evaluate(context.Background(), small()); e.Outcome != reward.Scored {
 					t.Errorf("%+v", e)
 				}
 			}
 		})
-		time.Sleep(200 * time.Millisecond)
+		<-started
 		require.NoError(t, syscall.Kill(first[0], syscall.SIGKILL))
 		e := <-held
 		require.Equal(t, reward.Infrastructure, e.Outcome)
@@ -257,7 +276,7 @@ func TestProcessCloseLeavesNothing(t *testing.T) {
 	}
 	require.NoError(t, r.Close(context.Background()))
 	require.Empty(t, workers(t))
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(soon); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), goroutines)

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -11,11 +12,16 @@ import (
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
 // lasting is fuel for an hour: something else must end the guest.
 const lasting = 1 << 45
+
+// soon is within which everything happens on the busiest of machines, and not
+// what nothing but the end of the fuel stops.
+const soon = 5 * time.Minute
 
 // collecting has the garbage collector run all the time, which waits for every
 // guest, and with it everything else.
@@ -36,12 +42,12 @@ func collecting(t *testing.T) {
 // outcome says that it is not deterministic, and the module goes on serving.
 func TestWallClock(t *testing.T) {
 	collecting(t)
-	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 50*time.Millisecond }), endlessOn(6))
-	for range 3 {
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 2*time.Second }), endlessOn(6))
+	for range 2 {
 		start := time.Now()
 		e := m.Evaluate(context.Background(), long(6))
 		require.Equal(t, reward.Timeout, e.Outcome, e.Reason)
-		require.Less(t, time.Since(start), 2*time.Second)
+		require.Less(t, time.Since(start), soon)
 		require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
 	}
 }
@@ -60,7 +66,7 @@ func TestCancellation(t *testing.T) {
 	}()
 	e := m.Evaluate(ctx, long(6))
 	require.Equal(t, reward.Infrastructure, e.Outcome, e.Reason)
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), soon)
 	require.Contains(t, []reward.Outcome{reward.Infrastructure, reward.Scored}, (<-second).Outcome)
 	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
 }
@@ -73,7 +79,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	m := load(t, r, guest{}.wasm())
 	require.Equal(t, reward.Scored, m.Evaluate(context.Background(), small()).Outcome)
 	require.NoError(t, r.Close(context.Background()))
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(soon); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
@@ -83,19 +89,32 @@ func TestCloseLeavesNothing(t *testing.T) {
 // processor: a health probe answers while they run.
 func TestHostileWorkersLeaveAProcessor(t *testing.T) {
 	defer processors.Spare()()
-	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, 500*time.Millisecond }), endlessOn(6))
+	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, soon }), endlessOn(6))
+	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	for range 2 * runtime.NumCPU() {
 		wg.Go(func() {
-			require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
+			e := m.Evaluate(ctx, long(6))
+			assert.Equal(t, reward.Infrastructure, e.Outcome, "it ran until the probe had its answers: %s", e.Reason)
 		})
 	}
-	start := time.Now()
-	for range 20 {
-		time.Sleep(time.Millisecond)
+	defer wg.Wait()
+	defer cancel()
+	// Without a processor to spare every wait is 20 ms and more. With one they are
+	// short, but for those in which others on the machine have the processors.
+	quick := func() bool {
+		var waits []time.Duration
+		for range 20 {
+			start := time.Now()
+			time.Sleep(time.Millisecond)
+			waits = append(waits, time.Since(start))
+		}
+		slices.Sort(waits)
+		return waits[len(waits)/2] < 8*time.Millisecond
 	}
-	require.Less(t, time.Since(start), 400*time.Millisecond)
-	wg.Wait()
+	for start := time.Now(); !quick(); {
+		require.Less(t, time.Since(start), time.Minute, "half of the waits for a millisecond take 8")
+	}
 }
 
 // Promise: a runtime changes nothing of the program around it: GOMAXPROCS is
@@ -113,6 +132,6 @@ func TestNewLeavesTheProgramAlone(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Less(t, time.Since(start), soon)
 	require.Equal(t, before, runtime.GOMAXPROCS(0))
 }

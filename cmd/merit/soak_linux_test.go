@@ -345,7 +345,7 @@ func (x *soakRun) stop() {
 	require.NoError(x.t, x.command.Process.Signal(syscall.SIGTERM))
 	require.NoError(x.t, x.command.Wait(), x.said)
 	for _, pid := range workers {
-		require.Eventually(x.t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, 5*time.Second, 10*time.Millisecond, "worker %d outlives the server", pid)
+		require.Eventually(x.t, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, time.Minute, 10*time.Millisecond, "worker %d outlives the server", pid)
 	}
 }
 
@@ -422,10 +422,11 @@ func TestKilledWorkers(t *testing.T) {
 	stop := x.attack(false)
 	var wg sync.WaitGroup
 	var right, lost, kills atomic.Int64
+	var over atomic.Bool
 	for i := range 4 {
 		random := rand.New(rand.NewPCG(uint64(i), 2))
 		wg.Go(func() {
-			for ctx.Err() == nil && !t.Failed() {
+			for !over.Load() && !t.Failed() {
 				b := x.bodies[random.IntN(len(x.bodies))]
 				got, err := x.ask(t.Context(), x.fair, b.reward, b.text)
 				switch {
@@ -439,7 +440,8 @@ func TestKilledWorkers(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(3, 3))
 	var memory []string
-	for next := time.Now(); ctx.Err() == nil; time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond) {
+	enough := func() bool { return t.Failed() || ctx.Err() != nil && right.Load() > 0 && kills.Load() > 0 }
+	for next := time.Now(); !enough(); time.Sleep(time.Duration(random.IntN(2000)) * time.Millisecond) {
 		if all := x.workers(); len(all) > 0 && syscall.Kill(all[random.IntN(len(all))], syscall.SIGKILL) == nil {
 			kills.Add(1)
 		}
@@ -449,6 +451,7 @@ func TestKilledWorkers(t *testing.T) {
 			next = next.Add(took / 10)
 		}
 	}
+	over.Store(true)
 	wg.Wait()
 	outcomes := stop()
 	for _, b := range x.bodies { // as if nothing had been

@@ -228,10 +228,9 @@ func TestCancel(t *testing.T) {
 		require.Zero(t, s.open)
 		require.Greater(t, s.opened, 2)
 	}
-	for range 1000 { // a goroutine that is done may still be on its way out
-		if runtime.NumGoroutine() > before {
-			time.Sleep(time.Millisecond)
-		}
+	// A goroutine that is done may still be on its way out.
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before)
 }

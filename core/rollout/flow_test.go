@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -122,7 +123,7 @@ func TestLostDecisions(t *testing.T) {
 		return !again && o.Seed%5 == 0
 	}
 	busy := &fault.Error{Boundary: fault.Model, Kind: fault.Exhausted, What: "429", Retry: true}
-	// Only what waits for ever may miss it, however busy the machine is.
+	// The clock is synctest's: only what waits can miss it.
 	const deadline = 200 * time.Millisecond
 	for name, c := range map[string]struct {
 		lose    func(ctx context.Context) error
@@ -137,34 +138,36 @@ func TestLostDecisions(t *testing.T) {
 		"episode deadline": {wait, func(c *Config) { c.InFlight, c.EpisodeDeadline, c.Retries = 100, deadline, 0 }, false, "episode_deadline 200ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var seen sync.Map
-			p := uneven{dice{}, func(ctx context.Context, o *policy.Observation) error {
-				if first(&seen, o) {
-					return c.lose(ctx)
-				}
-				return nil
-			}}
-			groups, stats, err := collect(t, config(func(cfg *Config) {
-				cfg.InFlight, cfg.Retries = 5, 100
-				if c.change != nil {
-					c.change(cfg)
-				}
-			}), &script{}, p)
-			require.NoError(t, err)
-			if c.retried {
-				want, _, err := collect(t, config(nil), &script{}, dice{})
+			synctest.Test(t, func(t *testing.T) {
+				var seen sync.Map
+				p := uneven{dice{}, func(ctx context.Context, o *policy.Observation) error {
+					if first(&seen, o) {
+						return c.lose(ctx)
+					}
+					return nil
+				}}
+				groups, stats, err := collect(t, config(func(cfg *Config) {
+					cfg.InFlight, cfg.Retries = 5, 100
+					if c.change != nil {
+						c.change(cfg)
+					}
+				}), &script{}, p)
 				require.NoError(t, err)
-				require.Positive(t, stats.Retried)
-				require.Equal(t, want, groups)
-				return
-			}
-			require.Positive(t, stats.Failed)
-			require.Less(t, stats.Failed, stats.Episodes)
-			for _, g := range groups {
-				for _, e := range g.Trajectories {
-					require.Equal(t, e.StopReason == rl.StopError, strings.Contains(e.Error, c.says), e.Error)
+				if c.retried {
+					want, _, err := collect(t, config(nil), &script{}, dice{})
+					require.NoError(t, err)
+					require.Positive(t, stats.Retried)
+					require.Equal(t, want, groups)
+					return
 				}
-			}
+				require.Positive(t, stats.Failed)
+				require.Less(t, stats.Failed, stats.Episodes)
+				for _, g := range groups {
+					for _, e := range g.Trajectories {
+						require.Equal(t, e.StopReason == rl.StopError, strings.Contains(e.Error, c.says), e.Error)
+					}
+				}
+			})
 		})
 	}
 }

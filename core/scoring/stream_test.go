@@ -269,7 +269,7 @@ func TestStreamIsBounded(t *testing.T) {
 		}()
 		r.tokens <- struct{}{}
 		r.tokens <- struct{}{}
-		require.Eventually(t, func() bool { return r.started.Load() == 2+4 }, 5*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return r.started.Load() == 2+4 }, time.Minute, time.Millisecond)
 		time.Sleep(20 * time.Millisecond)
 		require.Less(t, in.read.Load(), s.Bytes+3<<18, "the window and the reader's buffer")
 		time.Sleep(20 * time.Millisecond)

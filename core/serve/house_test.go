@@ -162,7 +162,7 @@ const ndjson = "application/x-ndjson"
 
 // What is awaited comes within waitABit, and is looked for every poll.
 const (
-	waitABit = 10 * time.Second
+	waitABit = time.Minute
 	poll     = time.Millisecond
 )
 

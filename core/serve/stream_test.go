@@ -203,7 +203,7 @@ func TestClientLeaves(t *testing.T) {
 // Promise: a client that sends no more is told so, and one that takes nothing
 // is let go of.
 func TestIdleClients(t *testing.T) {
-	h := newHouse(t, func(o *serve.Options) { o.Limits.Idle = time.Second })
+	h := newHouse(t, func(o *serve.Options) { o.Limits.Idle = 3 * time.Second })
 	x := h.talk(t, http.DefaultClient, h.url+"/v1/evaluate?reward=length")
 	x.say(conversation("a", "", "x"))
 	require.Contains(t, x.hear(), `"score":1`)

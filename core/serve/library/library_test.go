@@ -379,7 +379,7 @@ func TestOneLoad(t *testing.T) {
 		_, err := lib.Acquire(hasty, "ann", ref(t, "x"), library.Options{Fuel: 7})
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.loads) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { l.mu.Lock(); defer l.mu.Unlock(); return len(l.loads) == 1 }, time.Minute, time.Millisecond)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {

@@ -33,7 +33,7 @@ func TestReadInLinearTime(t *testing.T) {
 	} {
 		began := time.Now()
 		_, _ = shape.Decode(c.peer, []byte(c.body), shape.Options{})
-		require.Less(t, time.Since(began), 5*time.Second, name) // quadratic would be minutes
+		require.Less(t, time.Since(began), time.Minute, name) // quadratic would be minutes
 	}
 }
 

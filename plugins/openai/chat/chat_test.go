@@ -149,7 +149,7 @@ func TestConcurrency(t *testing.T) {
 			errs <- err
 		}()
 	}
-	require.Eventually(t, func() bool { return len(server.Calls()) == 3 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Calls()) == 3 }, time.Minute, time.Millisecond)
 	close(release)
 	for range 8 {
 		require.NoError(t, <-errs)
@@ -172,7 +172,7 @@ func TestCallerGivesUp(t *testing.T) {
 			errs <- err
 		}()
 	}
-	require.Eventually(t, func() bool { return len(server.Calls()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(server.Calls()) == 1 }, time.Minute, time.Millisecond)
 	cancel()
 	for range 2 {
 		err := <-errs

@@ -175,9 +175,10 @@ func TestHostileServers(t *testing.T) {
 	require.True(t, fault.Retryable(err))
 
 	silent := chattest.New(t, 0, always(chattest.Reply{Body: "{", Hang: true}))
-	_, err = quick(t, silent.URL, short).Complete(t.Context(), ask("x"))
+	// The headers come in time on a busy machine too; the end never does.
+	_, err = quick(t, silent.URL, short, func(c *chat.Config) { c.Timeout, c.Retries = 3*time.Second, 0 }).Complete(t.Context(), ask("x"))
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Timeout))
-	require.ErrorContains(t, err, "the answer did not end within 20ms")
+	require.ErrorContains(t, err, "the answer did not end within 3s")
 
 	small := func(c *chat.Config) { c.MaxResponse = 1 << 20 }
 	for name, reply := range map[string]chattest.Reply{

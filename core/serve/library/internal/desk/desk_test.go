@@ -124,7 +124,7 @@ func TestIdle(t *testing.T) {
 	var idle, used thing
 	d.Release(take(t, d, "ann", 1, &idle))
 	o := take(t, d, "ann", 2, &used)
-	require.Eventually(t, func() bool { return idle.closed.Load() == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return idle.closed.Load() == 1 }, time.Minute, time.Millisecond)
 	require.Zero(t, used.closed.Load())
 	d.Release(o)
 }
