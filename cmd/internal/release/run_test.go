@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
+)
+
+// register tells the kernel of one user namespace, and nobody else, that
+// binaries for arm64 run in the emulator $1, so that merit can start processes:
+// workers and plug-ins. It needs Linux 6.7.
+const register = `set -e
+mount -t binfmt_misc none /proc/sys/fs/binfmt_misc
+printf ':arm64:M::\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xb7\\x00:\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff:%s:F' "$1" >/proc/sys/fs/binfmt_misc/register
+shift
+exec "$@"`
+
+// runner returns the command line before a program of a platform: none if it is
+// this machine's. It stands aside where the platform cannot be run.
+func runner(t *testing.T, p platform) (line []string, ok bool) {
+	t.Helper()
+	switch {
+	case p.OS == runtime.GOOS && p.Arch == runtime.GOARCH:
+		return nil, true
+	case p.String() != "linux/arm64" || runtime.GOOS != "linux":
+		t.Logf("built and looked at, not run: nothing here runs %s", p)
+		return nil, false
+	}
+	emulator := testneeds.Tool(t, "install qemu-user-static", "qemu-aarch64-static", "qemu-aarch64")
+	line = []string{"unshare", "--user", "--map-root-user", "--mount", "sh", "-c", register, "sh", emulator}
+	testneeds.Command(t, "Linux 6.7 or later, where users may make namespaces", append(append([]string{}, line...), "true")...)
+	return line, true
+}
+
+// Promise: what is in an archive runs, as it was unpacked and with an empty
+// home: the version, rewards in C, Go, JavaScript and Python, worker processes,
+// plug-ins and estimators. On amd64 and on arm64, which is emulated where it must
+// be, results and fuel are the same bytes.
+func TestArchivesRun(t *testing.T) {
+	native := platform{OS: runtime.GOOS, Arch: runtime.GOARCH}
+	unpacked := map[string]map[string][]byte{}
+	for p, archive := range archives(t) {
+		if line, ok := runner(t, p); ok {
+			unpacked[p.Arch] = exercise(t, line, unpack(t, archive, t.TempDir()))
+		}
+	}
+	require.Contains(t, unpacked, native.Arch)
+	for arch, results := range unpacked {
+		for name, want := range unpacked[native.Arch] {
+			require.True(t, bytes.Equal(want, results[name]), "%s gives other bytes on %s than on %s", name, arch, native.Arch)
+		}
+	}
+}
+
+// inexact is what the embedded network says of its actions: processors that
+// fuse a multiplication with an addition round it otherwise in the last digits.
+var inexact = regexp.MustCompile(`"(log_prob|entropy)":[^,}]*,?`)
+
+const answers = `{"id": "right", "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "A: 4"}], "ground_truth": "4"}
+{"id": "wrong", "messages": [{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "A: 5"}], "ground_truth": "4"}
+`
+
+// exercise runs what an archive holds and returns the files that came of it.
+func exercise(t *testing.T, line []string, root string) map[string][]byte {
+	t.Helper()
+	home, merit := t.TempDir(), filepath.Join(root, "bin", "merit")
+	run := func(args ...string) []byte {
+		t.Helper()
+		all := append(append([]string{}, line...), args...)
+		cmd := exec.Command(all[0], all[1:]...)
+		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+		return text
+	}
+	var version struct{ Version, Revision, Time string }
+	require.NoError(t, json.Unmarshal(run(merit, "version", "--json"), &version))
+	require.Contains(t, filepath.Base(root), version.Version)
+	require.NotEmpty(t, version.Revision)
+	require.NotEmpty(t, version.Time)
+	require.Regexp(t, `^sokoban \S+ github.com/merit-rl/merit `+version.Version, string(run(filepath.Join(root, "bin/plugins/sokoban"), "--version")))
+
+	example := filepath.Join(root, "share/merit/examples/sokoban")
+	run(merit, "advantages", "--in", filepath.Join(example, "rows.jsonl"), "--out", "advantages.jsonl")
+	run(merit, "rollout", "-c", filepath.Join(example, "train.yaml"), "--groups", "2", "--out", "rollout.jsonl")
+	run(merit, "eval", "--reward", filepath.Join(example, "reward.wasm"), "--data", filepath.Join(example, "episodes.jsonl"), "--out", "go.jsonl")
+	data := filepath.Join(t.TempDir(), "answers.jsonl")
+	require.NoError(t, os.WriteFile(data, []byte(answers), 0o600))
+	for out, reward := range map[string]string{
+		"c.jsonl": "conformance/testdata/guests/c/answer.wasm", "js.jsonl": "js/examples/answer.js", "py.jsonl": "python/examples/answer.py",
+	} {
+		run(merit, "eval", "--reward", filepath.Join(testneeds.Root(), "sdk", reward), "--data", data, "--out", out)
+	}
+	run(merit, "eval", "--reward", filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"), "--data", data, "--out", "worker.jsonl", "--isolation", "process")
+	results := map[string][]byte{}
+	files, err := filepath.Glob(filepath.Join(home, "*.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, files, 7)
+	for _, path := range files {
+		results[filepath.Base(path)] = inexact.ReplaceAll(readAll(t, path), nil)
+	}
+	require.NoError(t, os.RemoveAll(home))
+	return results
+}
