@@ -17,12 +17,14 @@ func TestWheel(t *testing.T) {
 	wheels, err := filepath.Glob(filepath.Join(testneeds.Root(), "dist", "merit_rl-*linux*x86_64.whl"))
 	require.NoError(t, err)
 	wheel := testneeds.File(t, "run: make wheel", append(wheels, filepath.Join(testneeds.Root(), "dist", "merit_rl.whl"))[0])
+	unshare := testneeds.Command(t, "allow users to make namespaces", "unshare", "--user", "--map-root-user", "--net", "true")
 	env := filepath.Join(t.TempDir(), "env")
 	out, err := exec.Command(python, "-m", "venv", env).CombinedOutput()
 	require.NoError(t, err, string(out))
 	run := func(name string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command(filepath.Join(env, "bin", name), args...)
+		// Not even this machine's own loopback is there.
+		cmd := exec.Command(unshare, append([]string{"--user", "--map-root-user", "--net", filepath.Join(env, "bin", name)}, args...)...)
 		cmd.Dir = t.TempDir()
 		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Join(env, "bin")}
 		text, err := cmd.CombinedOutput()
@@ -35,5 +37,6 @@ func TestWheel(t *testing.T) {
 	require.NoError(t, os.WriteFile(data, []byte(`{"id": "a", "messages": [{"role": "assistant", "content": "A: 4"}], "ground_truth": "4"}`+"\n"), 0o600))
 	reward, err := filepath.Abs(filepath.Join("examples", "answer.py"))
 	require.NoError(t, err)
+	require.Contains(t, run("merit", "version"), "installed\njs ")
 	require.Contains(t, run("merit", "eval", "--reward", reward, "--data", data), "scored         1  (100.0 %)")
 }

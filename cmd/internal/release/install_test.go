@@ -24,12 +24,15 @@ import (
 func TestGoInstall(t *testing.T) {
 	const path, version = "github.com/merit-rl/merit", "v0.1.0"
 	root := testneeds.Root()
+	clone := filepath.Join(t.TempDir(), "clone") // the library knows no worktrees
+	_, err := output(context.Background(), root, "git", "clone", "--quiet", "--shared", root, clone)
+	require.NoError(t, err)
 	proxy, home := t.TempDir(), t.TempDir()
 	at := filepath.Join(proxy, path, "@v")
 	require.NoError(t, os.MkdirAll(at, 0o755))
 	file, err := os.Create(filepath.Join(at, version+".zip"))
 	require.NoError(t, err)
-	require.NoError(t, zip.CreateFromVCS(file, gomodule.Version{Path: path, Version: version}, root, "HEAD", ""))
+	require.NoError(t, zip.CreateFromVCS(file, gomodule.Version{Path: path, Version: version}, clone, "HEAD", ""))
 	require.NoError(t, file.Close())
 	gomod, err := output(context.Background(), root, "git", "show", "HEAD:go.mod")
 	require.NoError(t, err)
