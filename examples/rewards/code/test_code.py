@@ -1,6 +1,12 @@
 """Natively and in the sandbox the same, on every form of test."""
 
+import json
+from pathlib import Path
+
 import pytest
+from hostile import HOSTILE, PROBLEM, row
+
+HERE = Path(__file__).parent
 
 
 @pytest.mark.merit_data("reward.py", "fixtures/forms.jsonl", parameters={"fuel": 50_000_000})
@@ -16,3 +22,12 @@ def test_parameters(merit_reward):
     assert merit_reward("reward.py", {"all_or_nothing": False, "stopped": "zero"})(said, tests=tests).score == 0.5
     assert merit_reward("reward.py", {"stopped": "zero"})(said, tests=tests[3:]).score == 0.0
     assert merit_reward("reward.py", {"stopped": "never"})(said, tests=tests).outcome == "guest_error"
+
+
+def test_no_hostile_solution_passes():
+    """The fixtures are those of hostile.py; what they must say is held by their golden results."""
+    cases = [json.loads(line) for line in (HERE / "fixtures/hostile.jsonl").read_text().splitlines()]
+    assert cases == [row(name, PROBLEM, h.source) for name, h in HOSTILE.items()]
+    results = [json.loads(line) for line in (HERE / "fixtures/hostile.expected.jsonl").read_text().splitlines()]
+    assert [r["id"] for r in results] == list(HOSTILE)
+    assert {r["score"] for r in results} == {None, 0}

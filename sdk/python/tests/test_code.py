@@ -130,7 +130,7 @@ class HostileAnswers(unittest.TestCase):
             '{"value":5,"args":5}', '{"value":5,"args":[5]}', '{"value":5,"args":[[9,[]]]}', '{"value":5,"args":[["y",{"dict":[]}]]}',
             '{"value":5,"args":[[0,5]]}', '{"value":5,"args":[[0,{"dict":[]}]]}', '{"value":5,"args":[["x",[]]]}', '{"value":5,"args":[[true,[]]]}',
             '{"error":5}', '{"error":{"bases":5}}', '{"error":{"bases":[5]}}',
-            '{"value":{"dict":[' + ",".join(f"[{k * (2**61 - 1)},0]" for k in range(1, 3000)) + "]}}",
+            '{"value":{"dict":[' + ",".join(f"[{k * sys.hash_info.modulus},0]" for k in range(1, 3000)) + "]}}",
             '{"value":"' + "x" * (4 << 20) + '"}',
         ):  # fmt: skip
             with self.subTest(text[:80]):
