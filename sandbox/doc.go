@@ -31,6 +31,7 @@
 // This package is the entrance: Config, Runtime and Module, over one of two
 // backends. Below internal, source reads a reward from the disk, language holds
 // a folder for each language of scripts, profile is how modules are spoken to,
-// result what becomes of what they say; local runs modules in this process,
+// result what becomes of what they say, channel how a script asks for programs
+// beside itself; local runs modules in this process,
 // remote in worker processes, in each of which local runs again.
 package sandbox

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -125,13 +126,22 @@ func TestNestedFuel(t *testing.T) {
 }
 
 // Promise: the clock and the context of the outer call end the nested one, and
-// with it the outer.
+// with it the outer; garbage is collected while it runs.
 func TestNestedCallsAreStopped(t *testing.T) {
 	p := newPair(t, nests(-1, 1<<50, func(uint64, *Stop) { t.Error("the outer call goes on") }))
 	_, _, stop := p.call(t.Context(), 1000, Budget{Fuel: 1 << 60, Depth: 100, Wall: 20 * time.Millisecond})
 	require.Equal(t, TimedOut, stop.Kind)
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(20*time.Millisecond, cancel)
+	nested := p.nested
+	p.nested = func(p *pair) uint64 {
+		go func() {
+			for range 3 { // each waits for all that runs
+				runtime.GC()
+			}
+			cancel()
+		}()
+		return nested(p)
+	}
 	_, _, stop = p.call(ctx, 1000, Budget{Fuel: 1 << 60, Depth: 100, Wall: time.Hour})
 	require.Equal(t, Cancelled, stop.Kind)
 }

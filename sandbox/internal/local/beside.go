@@ -50,13 +50,15 @@ func (b *beside) end() {
 }
 
 // Limit implements engine.Channel.
-func (b *beside) Limit() int { return channel.MaxLine + b.inputLimit() }
-
-func (b *beside) inputLimit() int { return b.worker.module.backend.options.InputMiB << 20 }
+func (b *beside) Limit() int { return channel.MaxLine + b.worker.module.backend.options.InputMiB<<20 }
 
 // Exchange implements engine.Channel.
 func (b *beside) Exchange(message []byte) []byte {
-	m, err := channel.Parse(message)
+	var m channel.Message
+	err := errTooLong
+	if len(message) <= b.Limit() {
+		m, err = channel.Parse(message)
+	}
 	switch {
 	case err != nil:
 	case m.Do == channel.Open:
@@ -78,6 +80,8 @@ func (b *beside) Exchange(message []byte) []byte {
 }
 
 var errStarting = errors.New("a program cannot be opened while the reward starts or warms up: the snapshot that every evaluation begins with could not hold it")
+
+var errTooLong = errors.New("the message is longer than sandbox.input_mib allows")
 
 // errWanted ends an evaluation that Module.perform begins again.
 var errWanted = errors.New("a program is not loaded yet")
@@ -136,11 +140,8 @@ func (b *beside) remove(at int) {
 // what ends the reward meanwhile does not return.
 func (b *beside) ask(m channel.Message) (answer []byte, err error) {
 	at, err := b.find(m.Handle)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case len(m.Text) > b.inputLimit():
-		return nil, errors.New("the request is larger than sandbox.input_mib allows")
 	}
 	p := &b.open[at]
 	p.spoilt = true

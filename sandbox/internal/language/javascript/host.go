@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
@@ -13,6 +14,8 @@ const (
 	hostChannel = "__merit_channel"
 	hostCompile = "__merit_compile"
 )
+
+var errNoChannel = errors.New("the module has no channel")
 
 // install makes a function of the host a property of the global object.
 func (i *guest) install(name string) {
@@ -75,6 +78,9 @@ var unreadable = []byte(`{"unreadable":"it nests too deeply"}`)
 // channel hands a message to the host's end of the channel and returns the
 // answer, a line and a text.
 func (q *quickjs) channel(message []string) uint32 {
+	if q.instance.Channel == nil { // it was installed, but nothing in a guest's memory is to be believed
+		q.instance.Abort(errNoChannel)
+	}
 	answer := q.instance.Channel.Exchange([]byte(message[0]))
 	q.instance.Charge(uint64(len(answer)))
 	if line, text, _ := bytes.Cut(answer, []byte("\n")); nests(text, 1000) {

@@ -44,7 +44,7 @@ type guest struct {
 	quickjs
 	memo
 	host   quickjs // for calls from within calls: a function cannot be called while it runs
-	output int // bytes of an answer, its log included
+	output int     // bytes of an answer, its log included
 }
 
 func newGuest(i *engine.Instance, output int) guest {
