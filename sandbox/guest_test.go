@@ -58,6 +58,7 @@ func watch(t testing.TB, dir string) {
 func newRuntime(t testing.TB, change ...func(*sandbox.Config)) *sandbox.Runtime {
 	t.Helper()
 	cfg := sandbox.DefaultConfig()
+	cfg.WallClock = soon // fuel ends what is to end, however busy the machine is
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -181,7 +181,7 @@ func TestKilledWorkerIsOneOutcome(t *testing.T) {
 // Promise: the wall clock and the caller's context end an evaluation in a
 // worker, even one that is stopped and cannot answer.
 func TestProcessEndsInTime(t *testing.T) {
-	r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, time.Second })
+	r := newRuntime(t, inProcesses(1), func(c *sandbox.Config) { c.Fuel, c.WallClock = 1<<50, 3*time.Second })
 	m := load(t, r, endlessOn(6))
 	require.Equal(t, reward.Timeout, m.Evaluate(context.Background(), long(6)).Outcome)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)

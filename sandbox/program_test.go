@@ -140,7 +140,7 @@ func TestProgramsEndWithTheirEvaluation(t *testing.T) {
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
 		for _, language := range []string{"python", "javascript"} {
 			r := newRuntime(t, func(c *sandbox.Config) {
-				c.Isolation, c.Workers, c.CacheDir, c.Fuel, c.WallClock = isolation, 1, cacheDir(t), lasting, 2*time.Second
+				c.Isolation, c.Workers, c.CacheDir, c.Fuel, c.WallClock = isolation, 1, cacheDir(t), lasting, 5*time.Second
 			})
 			m, err := loadScript(t, r, "reward.py", asks+fmt.Sprintf(`
 def reward(messages, ground_truth=None):

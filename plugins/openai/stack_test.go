@@ -241,7 +241,7 @@ func TestBadServers(t *testing.T) {
 			})
 			got, err := play(t, s.URL, options{"max_response": 1 << 20}, func(c *merit.Config) {
 				if strings.HasPrefix(name, "twice") {
-					c.Rollout.StepDeadline, c.Rollout.Retries = 3*time.Second, 0
+					c.Rollout.StepDeadline, c.Rollout.Retries = 15*time.Second, 0
 				}
 			})
 			if b.ends != "" {

@@ -22,7 +22,7 @@ func quick(t *testing.T, url string, change ...func(*chat.Config)) *chat.Client 
 	t.Helper()
 	config := chat.DefaultConfig()
 	config.URL, config.Model = url, "small"
-	config.Timeout, config.Backoff, config.MaxBackoff, config.Retries = 20*time.Second, time.Millisecond, 50*time.Millisecond, 2
+	config.Timeout, config.Backoff, config.MaxBackoff, config.Retries = time.Minute, time.Millisecond, 50*time.Millisecond, 2
 	for _, f := range change {
 		f(&config)
 	}

@@ -130,7 +130,7 @@ func TestNothingGetsOverTheWall(t *testing.T) {
 			require.NoError(t, err)
 			out, err := io.ReadAll(p.Out)
 			require.NoError(t, err)
-			death := p.Death(10 * time.Second)
+			death := p.Death(time.Minute)
 			if want == dies {
 				require.Empty(t, out)
 				require.Equal(t, name == "much memory", death.OutOfMemory, death.Text)
@@ -160,7 +160,7 @@ func TestProcessorTimeIsLimited(t *testing.T) {
 	out, err := io.ReadAll(p.Out)
 	require.NoError(t, err)
 	require.Empty(t, string(out), "it ended by itself")
-	death := p.Death(10 * time.Second)
+	death := p.Death(time.Minute)
 	require.False(t, death.OutOfMemory || death.Forbidden, death.Text)
 	require.Contains(t, death.Text, "signal: killed")
 }

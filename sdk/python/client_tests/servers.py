@@ -57,7 +57,7 @@ def alone():
     return {_server.FOLDER: ""}
 
 
-def soon(true, seconds=20.0):
+def soon(true, seconds=120.0):
     """Wait until true() is."""
     deadline = time.monotonic() + seconds
     while not true():

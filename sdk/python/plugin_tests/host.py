@@ -25,15 +25,15 @@ class Host:
         address = self.handshake.split("|")[3] if "|" in self.handshake else "none"
         self.channel = grpc.insecure_channel(f"unix:{address}", options=[("grpc.max_receive_message_length", 64 << 20)])
 
-    def call(self, name, request, reply, timeout=30):
+    def call(self, name, request, reply, timeout=120):
         return self.channel.unary_unary(SERVICE + name, lambda m: m.SerializeToString(), reply.FromString)(request, timeout=timeout)
 
-    def learn(self, *parts, timeout=30):
+    def learn(self, *parts, timeout=120):
         call = self.channel.stream_unary(SERVICE + "Learn", lambda m: m.SerializeToString(), policy_pb2.LearnReply.FromString)
         return call(iter(parts), timeout=timeout)
 
     def raw(self, path):
-        return self.channel.unary_unary(path)(b"", timeout=10)
+        return self.channel.unary_unary(path)(b"", timeout=120)
 
     def close(self):
         if self.process.poll() is None:

@@ -53,7 +53,7 @@ def test_unscored(url):
     began = time.monotonic()
     got = http_clients.openrlhf(f"{failing}?on_unscored=null", PROMPT, "RAISE", "4")
     assert (got["reward"], got["scores"], got["extra_logs"]) == (None, None, {"merit_unscored": [1.0]})
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 4, "five tries are four seconds apart"
     got = http_clients.openrlhf(failing, PROMPT, "RAISE", "4")
     assert (got["reward"], got["scores"], got["extra_logs"]) == (None, None, {})
     assert http_server.counted(url, "OpenRLHF") == before + 7
