@@ -56,7 +56,7 @@ func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
 	defer out.Drop()
 	n, bad, err := o.copy(cmd.Context(), in, out)
 	if wrong := bad.Err(in.Name()); wrong != nil && !o.skipBad {
-		err = errors.Join(withFlag(wrong, "--skip-bad omits such "+in.Unit()+"s"), err)
+		err = errors.Join(withFlag(wrong, "--skip-bad omits these"), err)
 	}
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -136,7 +137,7 @@ func (p *evalProgress) Collecting(_ string, done, total int) {
 func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 	err = withMap(err)
 	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.skipBad {
-		err = withFlag(err, "--skip-bad omits such lines")
+		err = withFlag(err, "--skip-bad omits these")
 	}
 	kept := new(scoring.Unfinished)
 	if !errors.As(err, &kept) {
@@ -213,7 +214,7 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 		t.Add("kept from before", strconv.Itoa(s.Kept))
 	}
 	if s.Skipped.Count > 0 {
-		t.Add("skipped lines", strconv.Itoa(s.Skipped.Count))
+		t.Add("skipped "+cmp.Or(s.Skipped.Unit, "line")+"s", strconv.Itoa(s.Skipped.Count))
 	}
 	if s.WithoutGroundTruth > 0 && s.WithoutGroundTruth < s.Trajectories {
 		t.Add("without ground truth", strconv.Itoa(s.WithoutGroundTruth))
