@@ -180,6 +180,7 @@ export class Session {
 // become gives a container of a test the contents that it has in the program.
 function become(old, now) {
   const kind = (v) => (Array.isArray(v) ? Array : v instanceof Map ? Map : v instanceof Set ? Set : typeof v === "object" && v !== null && !foreign.has(v) ? Object : undefined);
+  if (old instanceof Map && kind(now) === Object) now = new Map(Object.entries(now)); // all keys are texts
   if (!kind(old) || kind(old) === Object && kind(now) === Map && now.size > 0 || kind(now) !== kind(old)) throw new TypeError("an argument has become something else");
   if (Array.isArray(old)) old.splice(0, old.length, ...now);
   else if (old instanceof Map) refill(old, now, ([k, v]) => old.set(k, v));

@@ -12,7 +12,7 @@ import { inspect } from "./inspect.js";
 import { Exit, MOST_PRINTED, fire, install, renew, world } from "./shims.js";
 
 const { apply, construct, get: property, ownKeys } = Reflect;
-const { getOwnPropertyNames, hasOwn, setPrototypeOf } = Object;
+const { getOwnPropertyNames, hasOwn, keys, setPrototypeOf } = Object;
 const { isArray } = Array;
 const { parse } = JSON;
 const globally = eval; // an indirect eval: in the scope of scripts
@@ -30,7 +30,8 @@ const getKept = uncurry(Map.prototype.get), setKept = uncurry(Map.prototype.set)
 const MOST_TEXT = 4000; // of a message, a stack, a repr
 const READ_AHEAD = 16; // of an iterator
 const IDENTIFIER = /^[A-Za-z_$][\w$]*$/;
-const DECLARED = /(?:^|[;{}\s])(?:const|let|var|class|function\s*\*?)\s+([A-Za-z_$][\w$]*)/g;
+// What a source may declare at its top: what follows these words, and what is set by name.
+const DECLARED = /(?:\b(?:const|let|var|class|function\s*\*?)\s+([A-Za-z_$][\w$]*))|(?:[,{[]\s*([A-Za-z_$][\w$]*)\s*=(?![=>]))/g;
 const MODULE = /^\s*(?:import|export)\b|\bimport\.meta\b|\bawait\b/m;
 
 let compile; // (name, source): makes a module known to import()
@@ -172,7 +173,7 @@ function namesOf(source) {
     else if (kind !== "undefined") other[other.length] = quote(name);
   };
   DECLARED.lastIndex = 0;
-  for (let m; (m = found(DECLARED, source)) !== null;) note(m[1]);
+  for (let m; (m = found(DECLARED, source)) !== null;) note(m[1] ?? m[2]);
   if (exported !== null && (typeof exported === "object" || typeof exported === "function")) {
     const all = ownKeys(exported);
     for (let i = 0; i < all.length; i++) if (typeof exported !== "function" || hasEnumerable(exported, all[i])) note(all[i]);
@@ -294,7 +295,9 @@ function given(v, inner) {
     const values = inner(v.iterator);
     return values[Symbol.iterator]();
   }
-  return kept[hasOwn(v, "handle") ? v.handle : v.callable];
+  const held = hasOwn(v, "handle") ? v.handle : v.callable;
+  if (typeof held !== "number") throw new Mistake(`JavaScript has no ${keys(v)[0]}`);
+  return kept[held];
 }
 
 // other writes what is no data.

@@ -26,6 +26,8 @@ const slice = uncurry(Array.prototype.slice);
 const indexIn = uncurry(String.prototype.indexOf);
 const insert = uncurry(Map.prototype.set);
 const add = uncurry(Set.prototype.add);
+const LONG = 2n ** 13000n; // of fewer than 4,300 digits
+const inBase = uncurry(BigInt.prototype.toString);
 const Dictionary = Map, Collection = Set, Bytes = Uint8Array, Fault = RangeError, Wrong = TypeError;
 
 /** Bounds of one value: how deep it nests, and how many values it holds. */
@@ -60,7 +62,7 @@ export function encode(value, other) {
       case "number": return (v | 0) === v ? "" + v : number(v);
       case "string": return quote(v);
       case "boolean": return v ? "true" : "false";
-      case "bigint": return '{"int":"' + v + '"}';
+      case "bigint": return '{"int":"' + (v < LONG && v > -LONG ? v : hexadecimal(v)) + '"}';
       case "undefined": return "null";
       case "object":
         if (v === null) return "null";
@@ -246,6 +248,9 @@ function view(content, other, depth) {
   for (let i = 0; i < entries.length; i++) out[i] = content[0] === "items" ? entries[i] : entries[i][content[0] === "keys" ? 0 : 1];
   return out;
 }
+
+// hexadecimal writes what Python does not read as a decimal.
+const hexadecimal = (v) => (v < 0n ? "-0x" + inBase(-v, 16) : "0x" + inBase(v, 16));
 
 // own sets a property even if it is called __proto__.
 function own(object, key, value) {
