@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
@@ -167,5 +170,21 @@ func TestHostileSolutionsInJavaScript(t *testing.T) {
 			})
 		}
 		require.Less(t, resident("self")-before, suiteMemory)
+	}
+}
+
+// Promise: the example of the documentation scores answers as it says.
+func TestSolvesInJavaScript(t *testing.T) {
+	needInterpreters(t)
+	m, err := oneWorker(t).LoadFile(context.Background(), filepath.Join(testneeds.Root(), "sdk", "js", "examples", "solves.js"))
+	require.NoError(t, err)
+	for answer, want := range map[string]float64{
+		"So:\n```js\nconst add = (a, b) => a + b\n```\n": 1, "```js\nconst add = (a, b) => Number(a) + b\n```": 2. / 3, "add = 5": 0, "": 0,
+	} {
+		trajectory := small()
+		trajectory.Messages = append(trajectory.Messages, rl.Message{Role: "assistant", Content: rl.Text(answer)})
+		e := m.Evaluate(context.Background(), trajectory)
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.InDelta(t, want, e.Result.Score, 1e-12, e.Result.Reason)
 	}
 }
