@@ -21,6 +21,7 @@ func main() {
 	flag.DurationVar(&o.time, "time", 3*time.Second, "how long each row is measured")
 	flag.BoolVar(&o.check, "check", false, "compare what does not depend on the machine with the READMEs; write nothing")
 	flag.BoolVar(&o.install, "install", false, "only install the packages that the rewards need")
+	flag.BoolVar(&o.catalogue, "catalogue", false, "only make the table of all rewards anew, from their READMEs")
 	flag.Parse()
 	o.names = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -37,11 +38,15 @@ type options struct {
 	names                []string // of rewards; all if empty
 	time                 time.Duration
 	check, install       bool
+	catalogue            bool
 	out                  io.Writer
 }
 
 // run does for each reward what was asked for; the error joins those of all.
 func run(ctx context.Context, o options) error {
+	if o.catalogue {
+		return catalogue(o)
+	}
 	names, err := named(o.folder, o.names)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func table(n *Numbers, rows []measured) string {
 	if n.Reference != "" {
 		fmt.Fprintf(&b, "The reference is %s. ", n.Reference)
 	}
-	fmt.Fprintf(&b, "Times: one core of %s, from sources.\n", processor())
+	fmt.Fprintf(&b, "Times: one core of %s, from sources%s.\n", processor(), load())
 	return b.String()
 }
 
@@ -169,6 +169,16 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func units(fuel float64) string {
 	m := fuel / 1e6
 	return fmt.Sprintf("%.*f M", max(0, min(3, 2-int(math.Floor(math.Log10(max(m, 0.001)))))), m)
+}
+
+// load says how busy the machine was, where Linux says it: times depend on it.
+func load() string {
+	text, err := os.ReadFile(filepath.Join("/proc", "loadavg"))
+	if err != nil {
+		return ""
+	}
+	minute, _, _ := strings.Cut(string(text), " ")
+	return ", with a load average of " + minute
 }
 
 // processor names the machine where Linux says it.
