@@ -68,7 +68,7 @@ func TestResume(t *testing.T) {
 	}
 	data := text.String()
 	for _, group := range []bool{false, true} {
-		for _, name := range []string{"out.jsonl", "out.jsonl.gz", "out.jsonl.zst"} {
+		for _, name := range []string{"out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"} {
 			whole := scoring.Target{Path: filepath.Join(t.TempDir(), name)}
 			want, err := into(data, whole, group, 1, forever)
 			require.NoError(t, err)

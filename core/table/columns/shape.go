@@ -64,7 +64,6 @@ type Guess struct {
 	First []string
 
 	columns map[string]*kinds
-	many    bool // more columns than a table may have
 }
 
 // maxExact is the largest whole number below which a float64 holds all.

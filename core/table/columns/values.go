@@ -15,12 +15,15 @@ type scalar struct {
 // values takes the values of a page one by one; it throws where there are none.
 type values interface{ next() scalar }
 
+// oldDictionary is what older writers call RLEDictionary.
+const oldDictionary = format.Encoding(2)
+
 // newValues returns the values of a page with the given encoding.
 func newValues(l *leaf, encoding format.Encoding, data []byte) values {
 	switch encoding {
 	case format.Plain:
 		return &plain{data: data, kind: l.physical, width: l.width}
-	case format.PlainDictionary, format.RLEDictionary:
+	case oldDictionary, format.RLEDictionary:
 		if l.dictionary == nil {
 			throw("a page refers to a dictionary that is not there")
 		}

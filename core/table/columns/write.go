@@ -27,7 +27,7 @@ type Writer struct {
 	rest   *branch
 	index  map[string]int
 	shred  shredder
-	out    *parquet.Writer
+	out    *parquet.GenericWriter[any]
 	beside []byte // the object of Rest
 	values [][]byte
 	bytes  int // of the row group
@@ -49,7 +49,7 @@ func NewWriter(out io.Writer, t Table) *Writer {
 	}
 	w.shred.columns = make([][]parquet.Value, next)
 	w.values = make([][]byte, len(w.top))
-	w.out = parquet.NewWriter(out, parquet.NewSchema("merit", group(all)),
+	w.out = parquet.NewGenericWriter[any](out, parquet.NewSchema("merit", group(all)),
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), parquet.CreatedBy("merit", "1", "0"), parquet.KeyValueMetadata(NoteKey, t.Note))
 	return w
 }
