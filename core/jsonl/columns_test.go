@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/stretchr/testify/require"
@@ -80,6 +81,27 @@ func TestMappedColumns(t *testing.T) {
 	require.ErrorContains(t, err, `map: "answer" is not allowed`)
 	require.ErrorContains(t, err, `map: "a=" is not allowed`)
 	require.ErrorContains(t, err, `map: "x=z" is not allowed`)
+}
+
+// Promise: numbers that are names, as most data sets have them, are names; a
+// column that Merit reads itself and cannot says how to call it something else.
+func TestColumnsOfOtherTypes(t *testing.T) {
+	got, err := decode(t, `{"ID": 7,"group": -1.50 ,"task":1e3,"answer":1,`+talk+`}`)
+	require.NoError(t, err)
+	require.Equal(t, []string{"7", "-1.50", "1e3"}, []string{got.ID, got.Group, got.Task})
+	require.Equal(t, `1`, string(got.Metadata["answer"]))
+
+	_, err = decode(t, `{"id":7,"steps":12,`+talk+`}`)
+	require.ErrorContains(t, err, "steps must not be a number")
+	require.Contains(t, fault.As(err).Hint, "map it to a name of your own, my_steps=steps")
+	got, err = decode(t, `{"steps":12,"error":"none",`+talk+`}`, "my_steps=steps", "note=error")
+	require.NoError(t, err)
+	require.Equal(t, `12 "none"`, string(got.Metadata["my_steps"])+" "+string(got.Metadata["note"]))
+
+	for _, row := range []string{`{"id":[],` + talk + `}`, `{"id":true,` + talk + `}`, `{"messages":"hi"}`} {
+		_, err = decode(t, row)
+		require.ErrorContains(t, err, " must not be a", row)
+	}
 }
 
 // Promise: all lines that cannot be used are counted, and the first are named.

@@ -35,20 +35,21 @@ func said(t testing.TB, text string, columns ...string) string {
 func TestMappedConversations(t *testing.T) {
 	const both = "user: q\nassistant: a|"
 	for name, c := range map[string]struct{ row, columns, want string }{
-		"ShareGPT":       {`{"conversations":[{"from":"system","value":"s"},{"from":"human","value":"q"},{"from":"gpt","value":"a"}],"messages":1}`, "messages=conversations", "system: s\n" + both},
-		"as text":        {`{"chat":"[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\",\"content\":\"a\"}]"}`, "messages=chat", both},
-		"lists":          {`{"chat":{"role":["user","assistant"],"content":["q","a"]}}`, "messages=chat", both},
-		"texts":          {`{"question":"q","response":"a","answer":7}`, "prompt=question,completion=response,ground_truth=answer", both + "7"},
-		"TRL":            {`{"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}]}`, "prompt=prompt,completion=completion", both},
-		"completion":     {`{"text":"a"}`, "completion=text", "assistant: a|"},
-		"verl":           {`{"prompt":[{"role":"user","content":"q"}],"out":"a","reward_model":{"style":"rule","ground_truth":"7"}}`, "prompt=prompt,completion=out,ground_truth=reward_model.ground_truth", both + `"7"`},
-		"path into text": {`{"question":"q","response":"a","extra_info":"{\"answer\": {\"n\": 7}}"}`, "prompt=question,completion=response,ground_truth=extra_info.answer.n", both + "7"},
-		"a point":        {`{"question":"q","response":"a","x.y":1,"x":{"y":2}}`, "prompt=question,completion=response,ground_truth=x.y", both + "1"},
-		"a comma":        {`{"question":"q","response, first":"a"}`, "prompt=question,completion=response, first", both},
-		"no completion":  {`{"question":"q","response":null}`, "prompt=question,completion=response", "there is no completion"},
-		"a number":       {`{"question":"q","response":7}`, "prompt=question,completion=response", "the completion is neither text nor a list of messages"},
-		"repr":           {`{"chat":"[{'role': 'user'}]"}`, "messages=chat", "the messages are text that is not JSON"},
-		"no column":      {`{"question":"q"}`, "prompt=question,completion=response", `there is no column "response" for completion; the columns are: question`},
+		"ShareGPT":        {`{"conversations":[{"from":"system","value":"s"},{"from":"human","value":"q"},{"from":"gpt","value":"a"}],"messages":1}`, "messages=conversations", "system: s\n" + both},
+		"as text":         {`{"chat":"[{\"role\":\"user\",\"content\":\"q\"},{\"role\":\"assistant\",\"content\":\"a\"}]"}`, "messages=chat", both},
+		"lists":           {`{"chat":{"role":["user","assistant"],"content":["q","a"]}}`, "messages=chat", both},
+		"texts":           {`{"question":"q","response":"a","answer":7}`, "prompt=question,completion=response,ground_truth=answer", both + "7"},
+		"TRL":             {`{"prompt":[{"role":"user","content":"q"}],"completion":[{"role":"assistant","content":"a"}]}`, "prompt=prompt,completion=completion", both},
+		"completion":      {`{"text":"a"}`, "completion=text", "assistant: a|"},
+		"verl":            {`{"prompt":[{"role":"user","content":"q"}],"out":"a","reward_model":{"style":"rule","ground_truth":"7"}}`, "prompt=prompt,completion=out,ground_truth=reward_model.ground_truth", both + `"7"`},
+		"path into text":  {`{"question":"q","response":"a","extra_info":"{\"answer\": {\"n\": 7}}"}`, "prompt=question,completion=response,ground_truth=extra_info.answer.n", both + "7"},
+		"a point":         {`{"question":"q","response":"a","x.y":1,"x":{"y":2}}`, "prompt=question,completion=response,ground_truth=x.y", both + "1"},
+		"a comma":         {`{"question":"q","response, first":"a"}`, "prompt=question,completion=response, first", both},
+		"no completion":   {`{"question":"q","response":null}`, "prompt=question,completion=response", "there is no completion"},
+		"a number":        {`{"question":"q","response":7}`, "prompt=question,completion=response", "the completion is neither text nor a list of messages"},
+		"texts in a list": {`{"question":"q","response":["a"]}`, "prompt=question,completion=response", "the completion is neither text nor a list of messages"},
+		"repr":            {`{"chat":"[{'role': 'user'}]"}`, "messages=chat", "the messages are text that is not JSON"},
+		"no column":       {`{"question":"q"}`, "prompt=question,completion=response", `there is no column "response" for completion; the columns are: question`},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, said(t, c.row, c.columns)) })
 	}

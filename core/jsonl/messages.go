@@ -131,7 +131,9 @@ func spoken(value []byte, name, role string) ([]byte, error) {
 	case '[', '{':
 		list, err := asMessages(value)
 		if err == nil && list[0] == '[' {
-			return bytes.TrimSpace(list[1 : len(list)-1]), nil
+			if inside := bytes.TrimSpace(list[1 : len(list)-1]); len(inside) == 0 || inside[0] == '{' {
+				return inside, nil
+			}
 		}
 	}
 	return nil, invalid("map a column of texts or of lists of messages", "the %s is neither text nor a list of messages", name)

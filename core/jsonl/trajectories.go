@@ -112,7 +112,14 @@ func lacks(text []byte) bool {
 // line, of the given number. The *fault.Error says no place.
 func Decode(text []byte, number int) (*rl.Trajectory, error) {
 	t, err := rl.DecodeTrajectory(text, number)
-	if err != nil {
+	var wrong *rl.WrongType
+	if errors.As(err, &wrong) && named[wrong.Field] {
+		text, wrong = labelled(text), nil
+		t, err = rl.DecodeTrajectory(text, number)
+	}
+	if errors.As(err, &wrong) && wrong.Field != nameMessages {
+		return nil, invalid(fmt.Sprintf("Merit reads %s itself: map it to a name of your own, my_%s=%s, if it is something else", wrong.Field, wrong.Field, wrong.Field), "%v", err)
+	} else if err != nil {
 		return nil, invalid(`each line needs "messages": [{"role": …, "content": …}, …]`, "%v", err)
 	}
 	if err := keepColumns(t, text); err != nil {

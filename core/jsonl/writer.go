@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,6 +46,9 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	if path == "-" {
 		return newWriter("", stdout, nil, nil), nil
 	}
+	if err := CanWrite(path); err != nil {
+		return nil, err
+	}
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
@@ -72,6 +76,30 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	w := &Writer{pack: p, commit: f.CloseAtomicallyReplace, drop: func() { drop(); p.drop() }}
 	w.buffer, w.freed = bufio.NewWriterSize(p, 1<<16), p.drop
 	return w, nil
+}
+
+// CanWrite refuses a name that promises a format in which nothing is written, so
+// that no file is called .csv and holds lines of JSON.
+func CanWrite(path string) error {
+	plain, packed := strings.ToLower(path), false
+	for _, ending := range []string{".gz", ".zst"} {
+		if cut, ok := strings.CutSuffix(plain, ending); ok {
+			plain, packed = cut, true
+		}
+	}
+	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path}
+	switch filepath.Ext(plain) {
+	case ".csv", ".tsv":
+		f.What, f.Hint = "no tables of text are written", "end the name in .jsonl or .parquet; messages have no good form in CSV"
+	case parquetEnding:
+		if !packed {
+			return nil
+		}
+		f.What, f.Hint = "Parquet is compressed inside", "end the name in .parquet"
+	default:
+		return nil
+	}
+	return f
 }
 
 func newWriter(ending string, to io.Writer, commit func() error, drop func()) *Writer {

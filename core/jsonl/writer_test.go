@@ -81,6 +81,10 @@ func TestWriterDrops(t *testing.T) {
 func TestWriterFaults(t *testing.T) {
 	_, err := jsonl.Create(filepath.Join(t.TempDir(), "none", "a.jsonl"), nil)
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
+	for _, name := range []string{"a.csv", "A.TSV", "a.csv.gz", "a.parquet.zst"} {
+		_, err := jsonl.Create(filepath.Join(t.TempDir(), name), nil)
+		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid), "no format is written under the name of another")
+	}
 	if runtime.GOOS != "linux" {
 		return // /dev/full is of Linux
 	}

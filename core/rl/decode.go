@@ -17,7 +17,8 @@ func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	if err := t.unmarshal(text); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) && wrong.Field != "" {
-			return nil, fmt.Errorf("%s must not be a %s", wrong.Field, wrong.Value)
+			field, _, _ := strings.Cut(wrong.Field, ".")
+			return nil, &WrongType{Field: field, path: wrong.Field, value: wrong.Value}
 		} else if wrong != nil {
 			return nil, fmt.Errorf("not a trajectory: a %s, where an object should be", wrong.Value)
 		}
@@ -30,6 +31,21 @@ func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 		t.ID = fmt.Sprintf("line-%d", number)
 	}
 	return t, t.Check()
+}
+
+// WrongType is the error of a field whose JSON is of a type that it cannot be.
+type WrongType struct {
+	Field       string // of the trajectory
+	path, value string
+}
+
+// Error names the member in the field, and the type that it has.
+func (w *WrongType) Error() string {
+	article := "a"
+	if strings.IndexByte("ao", w.value[0]) >= 0 { // array, object
+		article = "an"
+	}
+	return fmt.Sprintf("%s must not be %s %s", w.path, article, w.value)
 }
 
 // Check reports everything in which t is not fit for the pipeline, as one

@@ -30,7 +30,7 @@ func TestBadLines(t *testing.T) {
 	for i := range 3 * scoring.ChunkTrajectories {
 		l := line(fmt.Sprint("id", i), fmt.Sprint("g", i/4), "xx")
 		if i%1000 == 999 {
-			data.WriteString("{\"id\": 3}\n")
+			data.WriteString("{\"id\": []}\n")
 			continue
 		}
 		data.WriteString(l)
@@ -38,9 +38,9 @@ func TestBadLines(t *testing.T) {
 	}
 	_, _, err := score(t, scoring.Run{}, data.String())
 	require.EqualError(t, err, `data.jsonl: 3 lines cannot be used:
-  line 1000: id must not be a number
-  line 2000: id must not be a number
-  line 3000: id must not be a number`)
+  line 1000: id must not be an array
+  line 2000: id must not be an array
+  line 3000: id must not be an array`)
 	for _, group := range []bool{false, true} {
 		want, _, err := score(t, scoring.Run{Group: group}, good.String())
 		require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestBadLines(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, out)
 			require.Equal(t, 3, s.Skipped.Count)
-			require.Equal(t, jsonl.BadLine{Line: 1000, Problem: "id must not be a number"}, s.Skipped.First[0])
+			require.Equal(t, jsonl.BadLine{Line: 1000, Problem: "id must not be an array"}, s.Skipped.First[0])
 		}
 	}
 	_, _, err = score(t, scoring.Run{SkipBad: true}, "{}\n{}\n")

@@ -110,10 +110,10 @@ func TestStreamAnswersAtOnce(t *testing.T) {
 // score; what follows it is scored.
 func TestStreamBadLines(t *testing.T) {
 	var out sink
-	data := "\n{\"id\":3}\n" + line("a", "", "four") + line("long", "", strings.Repeat("x", 1<<13)) + "nonsense\n\n" + strings.TrimSpace(line("b", "", "trap"))
+	data := "\n{\"id\":[]}\n" + line("a", "", "four") + line("long", "", strings.Repeat("x", 1<<13)) + "nonsense\n\n" + strings.TrimSpace(line("b", "", "trap"))
 	summary, err := streamOf(false).Do(t.Context(), strings.NewReader(data), &out)
 	require.NoError(t, err)
-	require.Equal(t, `line 2: id must not be a number
+	require.Equal(t, `line 2: id must not be an array
 {"id":"a","outcome":"scored","score":4,"step_outputs":[],"metrics":{},"reason":"","fuel":4}
 line 4: the line has 8263 bytes, more than 4096
 line 5: not a trajectory: invalid character 'o' in literal null (expecting 'u')

@@ -56,6 +56,9 @@ func (u *Unfinished) Unwrap() error { return u.Err }
 // Unfinished. The finished file has the same bytes however often that
 // happened. Devices and pipes are written as they are, and cannot be resumed.
 func (r *Run) DoFile(ctx context.Context, in *jsonl.Reader, t Target) (*Summary, error) {
+	if err := jsonl.CanWrite(t.Path); err != nil {
+		return nil, err // before anything is scored
+	}
 	if info, err := os.Stat(t.Path); err == nil && !info.Mode().IsRegular() {
 		return r.doDevice(ctx, in, t)
 	}
