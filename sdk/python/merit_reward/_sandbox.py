@@ -106,6 +106,7 @@ def boot(path: str, function: str, parameters: str) -> None:
     global _serve  # they must live as long as the interpreter
     sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
     absent.install()
+    absent.quicken_imports()
     shims.install()
     try:
         folder, _, file = path.rpartition("/")

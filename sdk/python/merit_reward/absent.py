@@ -233,3 +233,26 @@ def install() -> None:
     _signal.alarm = lambda _seconds: 0  # type: ignore[attr-defined]
     _signal.setitimer = lambda _which, _seconds, _interval=0.0: (0.0, 0.0)  # type: ignore[attr-defined]
     _signal.ITIMER_REAL = 0  # type: ignore[attr-defined]
+
+
+def quicken_imports() -> None:
+    """Makes it cheap to import names that a package has already.
+
+    Functions do so, and sympy's parser takes all 900 names of sympy for each text
+    that it reads. The import system asks for them one at a time, in Python.
+    """
+    import _frozen_importlib as importlib
+
+    one_by_one = importlib._handle_fromlist
+
+    def handle(module, names, import_, *, recursive=False):  # type: ignore[no-untyped-def]
+        there = module.__dict__
+        try:
+            wanted = there["__all__"] if "*" in names else names
+            if there.keys() >= {*wanted}:
+                return module
+        except (KeyError, TypeError):  # what is no list of names is the import system's to refuse
+            pass
+        return one_by_one(module, names, import_, recursive=recursive)
+
+    importlib._handle_fromlist = handle
