@@ -58,7 +58,8 @@ def boxed(text: str) -> str:
 
 
 def spread(rows: list, n: int) -> list:
-    return [rows[i * len(rows) // n] for i in range(min(n, len(rows)))]
+    n = min(n, len(rows))
+    return [rows[i * len(rows) // n] for i in range(n)]
 
 
 def main(sdist: str, math: str) -> None:

@@ -53,7 +53,7 @@ def reward(
     truths = [reading.truth(t, configs, after) for t in (ground_truth if isinstance(ground_truth, list) else [ground_truth])]
     exhaustion.pass_on()
     for truth in truths:
-        if not truth.understood:
+        if not truth.parsed:
             return _unscored(f"the ground truth '{truth.said}' cannot be read{_because([truth.problem])}")
     answer = reading.read(reading.rest(text, after), configs)
     deep = exhaustion.pass_on(but=RecursionError)  # what is nested so deep is unreadable to everybody
@@ -62,6 +62,9 @@ def reward(
     equal = any(_equal(one, other, settings, problems) for one, other in product([e for t in truths for e in t.parsed], answer.parsed))
     if not equal:
         exhaustion.pass_on()
+        for truth in truths:
+            if not truth.understood:  # only the same text would have been equal
+                return _unscored(f"the ground truth '{truth.said}' cannot be read, and '{answer.said}' is another text{_because(problems)}")
     gold = reading.cut(" or ".join(t.said for t in truths))
     verdict = "equals" if equal else "does not equal" if answer.understood else "cannot be read as mathematics, and is not"
     return EvaluateResult(
