@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -120,6 +121,8 @@ var hostileSolutions = []solution{
 	{"compiles for the host", "const f = () => globalThis.__merit_compile ? 3 : 4", "failed", "4 is not 3", ""},
 	{"imports the reward's modules", "const f = () => import('merit/code').then(() => 3)", "error", "merit/code", ""},
 	{"imports its own half", "const f = () => import('merit/program.js').then((m) => m.begin('{\"do\":\"get\",\"name\":\"f\"}')).then(() => 4)", "crashed", "cannot be read", ""},
+	{"dear to read", "const f = () => Array.from({ length: 2000 }, () => ({}))", "out_of_fuel", "to read", ""},
+	{"forges an object that stays", "const g = () => ({ equals: () => true }); const f = () => import('merit/program.js').then((m) => m.begin('{\"do\":\"call\",\"name\":\"g\",\"args\":[],\"keep\":true}'))", "failed", "not a function", "assert.ok(f(1, 2).equals(3))"},
 	{"opens programs", "const f = () => new Program().ask('{}', 1)", "error", "Program", ""},
 	{"changes how it is reached", "globalThis.__merit_reach = null; Object.defineProperty(globalThis, '__merit_reach', { get: () => () => {}, set() {} }); const f = () => 4", "error", "", ""},
 	{"compiles", "const f = new Function('a', 'b', 'return eval(\"a + b\")')", "passed", "", ""},
@@ -187,4 +190,19 @@ func TestSolvesInJavaScript(t *testing.T) {
 		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
 		require.InDelta(t, want, e.Result.Score, 1e-12, e.Result.Reason)
 	}
+}
+
+// Promise: a list that is longer than a call can take arguments is changed in
+// place as a short one is.
+func TestLongListsInJavaScript(t *testing.T) {
+	cases, err := json.Marshal(map[string]any{"long": map[string]any{
+		"source": "function f(list) { list[0] = 5; list.pop() }", "options": map[string]any{"fuel": 4_000_000_000},
+		"tests": []string{"const list = new Array(70000).fill(1); f(list); assert.equal(list[0], 5); assert.equal(list.length, 69999)"},
+	}})
+	require.NoError(t, err)
+	r := newRuntime(t, func(c *sandbox.Config) { c.CacheDir, c.Fuel, c.WallClock = cacheDir(t), 8_000_000_000, 5*time.Minute })
+	m, err := loadScript(t, r, "reward.js", fmt.Sprintf(judge, cases))
+	require.NoError(t, err)
+	got, _ := judgeOne(t, m, "long")
+	require.Equal(t, judged{verdict: "passed"}, got)
 }

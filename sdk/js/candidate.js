@@ -17,7 +17,7 @@ const KINDS = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeE
 /** One program that has loaded a solution, for one test, and the fuel that is left to it. */
 export class Session {
   constructor(program, fuel) {
-    Object.assign(this, { program, fuel, used: 0, output: "", stopped: undefined, defect: undefined, raised: new WeakSet(), functions: new WeakMap(), loaded: false });
+    Object.assign(this, { program, fuel, used: 0, reading: 0, output: "", stopped: undefined, defect: undefined, raised: new WeakSet(), functions: new WeakMap(), loaded: false });
   }
 
   /** The answer to a request, which is an object; throws Stopped if there is none. */
@@ -28,6 +28,8 @@ export class Session {
     if (reply.outcome !== "answered") this.stop(reply.outcome, reply.text);
     const answer = this.#held(() => {
       if (reply.text.length > MOST_ANSWER) throw new RangeError(`it has ${reply.text.length} characters, and may have ${MOST_ANSWER}`);
+      this.reading += reply.reading; // what answers cost this side is bounded: else they could use up the evaluation, and no verdict would come of it
+      if (this.reading > this.fuel) this.stop("out_of_fuel", "to read what the program answers costs more than the fuel of the test");
       const parsed = JSON.parse(reply.text);
       if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new TypeError("it is no object");
       if (parsed.unreadable) throw new TypeError(String(parsed.unreadable)); // the host's word for what could not be brought here
@@ -56,7 +58,7 @@ export class Session {
     }
     const answer = this.ask(`{"do":"call","name":${name === null ? "null" : quote(name)}${of === undefined ? "" : `,"of":${of}`}${keep ? ',"keep":true' : ""},"args":${given}}`);
     if (answer.args !== undefined) this.#held(() => this.#change(args, answer.args));
-    return this.value(answer);
+    return keep ? this.#kept(answer) : this.value(answer);
   }
 
   /** A value of the solution by its name, or an attribute of what it keeps. */
@@ -66,8 +68,12 @@ export class Session {
   }
 
   value(answer) {
-    if (answer.error !== undefined && answer.error !== null) throw this.error(answer.error);
+    this.#raise(answer);
     return this.read(answer.value);
+  }
+
+  #raise(answer) {
+    if (answer.error !== undefined && answer.error !== null) throw this.error(answer.error);
   }
 
   read(value) {
@@ -100,7 +106,7 @@ export class Session {
     const session = this;
     const f = new Proxy(function () {}, {
       apply: (_, _self, args) => session.call(name, of, args, false),
-      construct: (_, args) => session.#kept(session.call(name, of, args, true)),
+      construct: (_, args) => session.call(name, of, args, true),
       get: (target, key) => (key === "name" ? name ?? "" : key === "toString" ? () => `function ${name ?? ""}() { [of the solution] }` : Reflect.get(Function.prototype, key)),
       set: () => false, defineProperty: () => false, deleteProperty: () => false, setPrototypeOf: () => false,
     });
@@ -119,9 +125,11 @@ export class Session {
     }
   }
 
-  #kept(object) {
-    if (!this.functions.has(object)) this.stop("crashed", "the program keeps no object");
-    return object;
+  // #kept is the object that a class was called for: no other has attributes
+  // here, whatever the program says.
+  #kept(answer) {
+    this.#raise(answer);
+    return this.#held(() => this.#object(handleOf(answer.value.handle)));
   }
 
   // #object is an object that the program keeps: its attributes are there.
@@ -136,15 +144,11 @@ export class Session {
   }
 
   #other(v, inner) {
-    const number = (n) => {
-      if (!Number.isSafeInteger(n) || n < 0) throw new TypeError("a handle that is none");
-      return n;
-    };
     if (Array.isArray(v.iterator)) return this.#iterator(v);
-    if (v.callable !== undefined) return this.function(null, number(v.callable));
+    if (v.callable !== undefined) return this.function(null, handleOf(v.callable));
     if (Array.isArray(v.complex)) return new Opaque("complex", `(${String(inner(v.complex))})`);
     if (typeof v.object !== "string" || typeof v.repr !== "string") throw new TypeError("a value of no known kind");
-    return v.handle === undefined ? new Opaque(v.object.slice(0, 200), v.repr) : this.#object(number(v.handle));
+    return new Opaque(v.object.slice(0, 200), v.repr);
   }
 
   *#iterator(v) {
@@ -177,12 +181,20 @@ export class Session {
   }
 }
 
+function handleOf(n) {
+  if (!Number.isSafeInteger(n) || n < 0) throw new TypeError("a handle that is none");
+  return n;
+}
+
 // become gives a container of a test the contents that it has in the program.
 function become(old, now) {
   const kind = (v) => (Array.isArray(v) ? Array : v instanceof Map ? Map : v instanceof Set ? Set : typeof v === "object" && v !== null && !foreign.has(v) ? Object : undefined);
   if (old instanceof Map && kind(now) === Object) now = new Map(Object.entries(now)); // all keys are texts
   if (!kind(old) || kind(old) === Object && kind(now) === Map && now.size > 0 || kind(now) !== kind(old)) throw new TypeError("an argument has become something else");
-  if (Array.isArray(old)) old.splice(0, old.length, ...now);
+  if (Array.isArray(old)) {
+    old.length = now.length; // a call takes 65,535 arguments at most: splice would not do
+    now.forEach((v, i) => { old[i] = v; });
+  }
   else if (old instanceof Map) refill(old, now, ([k, v]) => old.set(k, v));
   else if (old instanceof Set) refill(old, now, (v) => old.add(v));
   else {

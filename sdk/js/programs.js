@@ -8,9 +8,9 @@ const host = globalThis.__merit_channel; // the host's end: a text for a text
 function exchange(message) {
   if (!host) throw new Error("programs run in Merit's sandbox only: score with merit, not natively");
   const answer = host(message);
-  const end = answer.indexOf("\n"), [what, number] = answer.slice(0, end).split(" "), text = answer.slice(end + 1);
+  const end = answer.indexOf("\n"), [what, number, , reading] = answer.slice(0, end).split(" "), text = answer.slice(end + 1);
   if (what === "refused") throw new Error(text);
-  return { outcome: what, number: Number(number), text };
+  return { outcome: what, number: Number(number), reading: Number(reading), text };
 }
 
 /** A fresh interpreter that answers requests until it is closed, ends or is ended. At most four can be open at one time. */
@@ -25,13 +25,14 @@ export class Program {
 
   /**
    * One exchange, which may use so much fuel. The outcome is "answered", "out_of_fuel", "out_of_memory" or "crashed", the
-   * text the answer or the reason; after any outcome but "answered" the program is gone.
+   * text the answer or the reason, and reading the fuel that it takes to read a long one, about; after any outcome but
+   * "answered" the program is gone.
    */
   ask(request, fuel) {
     if (this.#gone) throw new Error(`the program is gone: ${this.#gone}`);
-    const { outcome, number, text } = exchange(`ask ${this.#handle} ${Math.trunc(Math.min(Math.max(fuel, 0), 2 ** 53 - 1))}\n${request}`);
+    const { outcome, number, reading, text } = exchange(`ask ${this.#handle} ${Math.trunc(Math.min(Math.max(fuel, 0), 2 ** 53 - 1))}\n${request}`);
     if (outcome !== "answered") this.#gone = `${outcome} (${text})`;
-    return { outcome, text, fuel: number };
+    return { outcome, text, fuel: number, reading };
   }
 
   /** Ends the program; to do it again is allowed. */

@@ -8,6 +8,8 @@ const uncurry = Function.prototype.bind.bind(Function.prototype.call);
 const { isArray } = Array;
 const { isFinite, isInteger, isSafeInteger } = Number;
 const { defineProperty, freeze, getPrototypeOf, keys, prototype: plain } = Object;
+const isAbove = uncurry(plain.isPrototypeOf);
+const { prototype: aboveMaps } = Map, { prototype: aboveSets } = Set;
 const { stringify } = JSON;
 const iterator = Symbol.iterator;
 const integer = BigInt;
@@ -26,7 +28,7 @@ const slice = uncurry(Array.prototype.slice);
 const indexIn = uncurry(String.prototype.indexOf);
 const insert = uncurry(Map.prototype.set);
 const add = uncurry(Set.prototype.add);
-const LONG = 2n ** 13000n; // of fewer than 4,300 digits
+const LONG = 2n ** 2000n; // of fewer than 640 digits: to read a decimal takes as long as their number squared
 const inBase = uncurry(BigInt.prototype.toString);
 const Dictionary = Map, Collection = Set, Bytes = Uint8Array, Fault = RangeError, Wrong = TypeError;
 
@@ -76,8 +78,8 @@ export function encode(value, other) {
     if (isArray(v)) return list(v, depth);
     const proto = getPrototypeOf(v);
     if ((proto === plain || proto === null) && !iterates(v)) return fields(v, depth);
-    if (branded(sizeOfMap, v)) return map(v, depth);
-    if (branded(sizeOfSet, v)) return set(v, depth);
+    if (isAbove(aboveMaps, v) && branded(sizeOfMap, v)) return map(v, depth); // to throw and to catch costs more than all of this
+    if (isAbove(aboveSets, v) && branded(sizeOfSet, v)) return set(v, depth);
     if (kindOfBytes(v) === "Uint8Array") return '{"bytes":"' + base64(v) + '"}';
     return other(v, (inner) => write(inner, depth));
   }
@@ -228,7 +230,7 @@ function collection(values) {
 
 function whole(text) {
   if (typeof text !== "string" || text.length > 100_000) throw new Wrong("an integer that is none");
-  if (matches(/^-?(?:\d{1,4300}|0x[\da-f]+)$/, text)) return text[0] === "-" ? -integer(cut(text, 1)) : integer(text);
+  if (matches(/^-?(?:\d{1,640}|0x[\da-f]+)$/, text)) return text[0] === "-" ? -integer(cut(text, 1)) : integer(text);
   throw new Wrong("an integer that is none");
 }
 
@@ -249,7 +251,7 @@ function view(content, other, depth) {
   return out;
 }
 
-// hexadecimal writes what Python does not read as a decimal.
+// hexadecimal writes what neither side reads as a decimal.
 const hexadecimal = (v) => (v < 0n ? "-0x" + inBase(-v, 16) : "0x" + inBase(v, 16));
 
 // own sets a property even if it is called __proto__.

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_ANSWER = 4 << 20  # characters
 MAX_OUTPUT = 1 << 16  # characters kept of what the calls of a test print
 BATCH = 1024  # items of an iterator, at most, that are asked for at once
+SHORT = 1024  # characters of an answer that costs nothing worth counting
+CHARACTER, ITEM, LIST, OBJECT = 170, 3000, 14_000, 45_000  # fuel that it takes to read one, measured
+ENDS = (StopIteration, StopAsyncIteration)  # what ends a loop where it is raised
 
 
 class CandidateError(Exception):
@@ -43,6 +46,7 @@ class Session:
 
     def __init__(self, program: "Program", fuel: int) -> None:
         self.program, self.fuel, self.used = program, fuel, 0
+        self.reading = 0  # what reading the answers has cost this side
         self.output = ""
         self.loaded = False  # the source, without an exception
         self.stopped: "tuple[str, str] | None" = None  # the verdict that no test can change, and why
@@ -61,6 +65,7 @@ class Session:
         try:
             if len(text) > MAX_ANSWER:
                 raise ValueError(f"{len(text)} characters; the most is {MAX_ANSWER}")
+            self._charge(text)
             answer = loads(text)
             if answer.__class__ is not dict:
                 raise TypeError("no object")
@@ -69,6 +74,14 @@ class Session:
         if "output" in answer and request["do"] != "run":
             self.output = (self.output + self.text(answer["output"]))[:MAX_OUTPUT]
         return answer
+
+    def _charge(self, text: str) -> None:
+        """Bounds what answers cost this side: else they could use up the evaluation, and no verdict would come of it."""
+        if len(text) <= SHORT:
+            return
+        self.reading += CHARACTER * len(text) + ITEM * text.count(",") + LIST * text.count("[") + OBJECT * text.count("{")
+        if self.reading > self.fuel:
+            self._stop("out_of_fuel", "to read what the program answers costs more than the fuel of the test")
 
     def read(self, value: "Any") -> "Any":
         """A value of an answer."""
@@ -90,7 +103,7 @@ class Session:
         answer = self.ask(request)
         if "args" in answer:
             self._change(answer, args, kwargs)
-        return self.value(answer)
+        return self._instance(answer) if "keep" in request else self.value(answer)
 
     def _change(self, answer: "dict[str, Any]", args: "tuple[Any, ...]", kwargs: "dict[str, Any]") -> None:
         for change in self.items(answer, "args"):
@@ -111,11 +124,22 @@ class Session:
 
     def value(self, answer: "dict[str, Any]") -> "Any":
         """The value of an answer, or its exception."""
+        return self.read(self._written(answer))
+
+    def _written(self, answer: "dict[str, Any]") -> "Any":
         if "error" in answer:
             raise self.error(answer["error"])
         if "value" not in answer:
             self._nonsense(ValueError("neither a value nor an error"))
-        return self.read(answer["value"])
+        return answer["value"]
+
+    def _instance(self, answer: "dict[str, Any]") -> "Opaque":
+        """The object that a class was called for: no other has attributes here, whatever the program says."""
+        value = self._written(answer)
+        try:
+            return Opaque(self, str(value["object"])[:200], str(value["repr"]), _number(value["handle"]))
+        except Exception as e:
+            return self._nonsense(e)
 
     def error(self, said: "Any") -> Exception:
         """The exception that the solution raised, of the nearest built-in type that is an Exception."""
@@ -145,8 +169,7 @@ class Session:
             return Candidate(self, None, _number(value["callable"]))
         name = str(value["object"])[:200]
         self.opaque.add(name)
-        handle = value.get("handle")
-        return Opaque(self, name, str(value.get("repr", name)), -1 if handle is None else _number(handle))
+        return Opaque(self, name, str(value.get("repr", name)), -1)
 
     def _given(self, value: "Any") -> "Any":
         """A value of a test that is no data."""
@@ -180,9 +203,9 @@ def _number(value: "Any") -> int:
 
 def _update(old: "Any", new: "Any") -> None:
     """Gives a container of a test the contents that it has in the program."""
-    if type(old) is not type(new):
+    if not isinstance(old, type(new)):  # a test may give a subclass: to the program it is what it is a subclass of
         raise ValueError("an argument has become another type")
-    if type(old) in (list, bytearray):
+    if isinstance(old, (list, bytearray)):
         old[:] = new
     elif isinstance(old, (dict, set, _values.deque)):
         old.clear()
@@ -199,15 +222,25 @@ def _exception(said: "dict[str, Any]") -> Exception:
             break
     else:
         kind = CandidateError
+    if issubclass(kind, ENDS):  # map and zip would take it for their end, and the rest of the test would not be run
+        kind = CandidateError
     given = said.get("args")
     try:
         made = kind(*given) if type(given) is list and {*map(type, given)} <= {str, int, bool, type(None)} else kind(message)
     except TypeError:
-        made = CandidateError(message)
+        made = _bare(kind, message)
     if type(made) is CandidateError:
         made.type = name
     made.solution = name + (f": {message}" if message else ""), trace  # type: ignore[attr-defined]
     return made
+
+
+def _bare(kind: "type[Exception]", message: str) -> Exception:
+    """An exception of a kind that wants more than a message, such as UnicodeDecodeError, without being made as it wants."""
+    try:
+        return kind.__new__(kind, message)
+    except TypeError:
+        return CandidateError(message)
 
 
 class Candidate:

@@ -17,6 +17,7 @@ them can make or read (objects, iterators, functions) it does in ``other``.
 
 from __future__ import annotations
 
+import sys
 from binascii import a2b_base64, b2a_base64
 from collections import Counter, OrderedDict, deque
 from json import JSONDecoder
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     Other = Callable[[Any], Any]
 
 SAFE = 1 << 53
-LONG = 13_000  # bits: less than the 4,300 digits that int() reads
+LONGEST = 1_000_000  # integers of a range
+FEW = 50  # keys of a dict that are not slow however they are made
+DIGITS = 640  # of a decimal: to read it takes as long as their number squared
+LONG = 2000  # bits of an integer that goes as a decimal
 PLAIN = frozenset((str, bool, type(None)))
 SUBCLASSES = (dict, list, tuple, str, int, float, set, frozenset, bytes)  # whose instances go as if they were of these
 VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
@@ -43,6 +47,9 @@ def _no_json(value: "Any") -> None:
 # json.dumps and json.loads make one of these at every call, which costs more than most calls.
 _write = c_make_encoder(None, _no_json, encode_basestring_ascii, None, ":", ",", False, False, False)  # type: ignore[misc]
 _scan = JSONDecoder(parse_constant=_no_json).scan_once  # type: ignore[attr-defined]
+# The first releases of Python 3.9 and 3.10 do not have these.
+_longest = getattr(sys, "get_int_max_str_digits", lambda: 0)
+_bound = getattr(sys, "set_int_max_str_digits", lambda digits: None)
 
 
 def dumps(value: "Any") -> str:
@@ -52,10 +59,14 @@ def dumps(value: "Any") -> str:
 
 def loads(text: str) -> "Any":
     """What decode reads, of a JSON text without space around it. ValueError, RecursionError."""
+    most = _longest()
+    _bound(DIGITS)
     try:
         value, end = _scan(text, 0)
     except StopIteration:
         end = -1
+    finally:
+        _bound(most)
     if end != len(text):
         raise ValueError("not a JSON text")
     return value
@@ -135,7 +146,11 @@ def decode(value: "Any", other: "Other") -> "Any":
 
 
 def _read_int(_whole: "Any", text: str, _other: "Other") -> int:
-    return int(text, 16 if text.lstrip("-")[:2] == "0x" else 10)
+    if text.lstrip("-")[:2] == "0x":
+        return int(text, 16)
+    if len(text) > DIGITS:
+        raise ValueError(f"an integer of {len(text)} digits goes in hexadecimal")
+    return int(text)
 
 
 def _read_dict(whole: "Any", pairs: "Any", other: "Other") -> "dict[Any, Any]":
@@ -146,9 +161,16 @@ def _read_dict(whole: "Any", pairs: "Any", other: "Other") -> "dict[Any, Any]":
 
 def _hashable(keys: "list[Any]") -> "list[Any]":
     """The keys, which must not all have one hash: to look them up would take as long as their number squared."""
-    if len(keys) > 1000 and 2 * len({*map(hash, keys)}) < len(keys):
+    if len(keys) > FEW and 2 * len({*map(hash, keys)}) < len(keys):
         raise ValueError("the keys of a dict or a set are made to be slow")
     return keys
+
+
+def _bounded(values: range) -> range:
+    """The range, which must not be one that nobody gets to the end of."""
+    if len(values) > LONGEST:
+        raise ValueError(f"a range of more than {LONGEST} integers")
+    return values
 
 
 def _read_view(_whole: "Any", parts: "Any", other: "Other") -> "Any":
@@ -173,6 +195,6 @@ READ: "dict[str, Callable[[Any, Any, Other], Any]]" = {
     "bytes": lambda _whole, text, _other: a2b_base64(text),
     "bytearray": lambda _whole, text, _other: bytearray(a2b_base64(text)),
     "complex": _sequence(lambda parts: complex(*parts)),
-    "range": _sequence(lambda ends: range(*ends)),
+    "range": _sequence(lambda ends: _bounded(range(*ends))),
     "view": _read_view,
 }

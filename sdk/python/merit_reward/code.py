@@ -135,7 +135,12 @@ def _one(case: "Any", source: str, language: str, fuel: int) -> "tuple[Test, boo
         raise session.defect
     if session.stopped:
         verdict, message = session.stopped
-    return Test(case.name, verdict, message[:MAX_MESSAGE], session.used, session.output), session.loaded
+    return Test(case.name, verdict, _shown(message[:MAX_MESSAGE]), session.used, _shown(session.output)), session.loaded
+
+
+def _shown(text: str) -> str:
+    """The text without lone surrogates, which no result can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 FENCES = {"python": ("python", "py", "python3"), "javascript": ("javascript", "js", "node", "mjs")}

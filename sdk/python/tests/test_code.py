@@ -67,7 +67,7 @@ class Values(unittest.TestCase):
             self.assertEqual((repr(back), type(back)), (repr(value), type(value)))
 
     def test_long_integers(self):
-        for value in (10**4000, 10**4500, -(10**4500)):
+        for value in (10**600, 10**700, 10**4000, 10**4500, -(10**4500)):
             self.assertTrue(_values.decode(json.loads(json.dumps(_values.encode(value, refuse))), refuse) == value)
 
     def test_numbers_that_are_none(self):
@@ -117,15 +117,15 @@ def answered(*answers):
 class HostileAnswers(unittest.TestCase):
     # Promise: an answer that is none of the language ends the test as crashed, whatever it is; it never passes and never raises.
     def test_nonsense_is_a_crash(self):
-        deep = "[" * 100_000 + "]" * 100_000
+        deep = "[" * 10_000 + "]" * 10_000
         for text in (
             "", "null", "5", '"x"', "[]", "{}", "{", '{"value":NaN}', '{"value":Infinity}', '{"value":' + deep + "}",
             '{"value":' + '{"tuple":[' * 2000 + "1" + "]}" * 2000 + "}",
-            '{"value":' + "9" * 5000 + "}", '{"value":{"int":"' + "9" * 5000 + '"}}', '{"value":{"int":"__import__"}}', '{"value":{"int":5}}',
-            '{"value":{"float":"1e9"}}', '{"value":{"float":5}}', '{"value":{}}', '{"value":{"new":1}}', '{"value":{"object":1,"handle":"x"}}',
+            '{"value":' + "9" * 5000 + "}", '{"value":' + "9" * 700 + "}", '{"value":{"int":"' + "9" * 700 + '"}}', '{"value":{"int":"' + "9" * 5000 + '"}}', '{"value":{"int":"__import__"}}', '{"value":{"int":5}}',
+            '{"value":{"float":"1e9"}}', '{"value":{"float":5}}', '{"value":{}}', '{"value":{"new":1}}',
             '{"value":{"dict":5}}', '{"value":{"dict":[[1]]}}', '{"value":{"dict":[[1,2,3]]}}', '{"value":{"dict":[[[],1]]}}', '{"value":{"set":[[]]}}',
             '{"value":{"bytes":5}}', '{"value":{"bytes":"\\u00e9"}}', '{"value":{"complex":["a","b"]}}', '{"value":{"range":[1,2,0]}}',
-            '{"value":{"range":["a",2]}}', '{"value":{"view":["__class__",{"dict":[]}]}}', '{"value":{"view":["clear",{"dict":[]}]}}',
+            '{"value":{"range":["a",2]}}', '{"value":{"range":[0,1000001,1]}}', '{"value":{"range":[0,{"int":"0xffffffffffffffffffff"},1]}}', '{"value":{"view":["__class__",{"dict":[]}]}}', '{"value":{"view":["clear",{"dict":[]}]}}',
             '{"value":{"view":["keys",5]}}', '{"value":{"iterator":5}}', '{"value":{"callable":"x"}}', '{"value":{"callable":true}}',
             '{"value":5,"args":5}', '{"value":5,"args":[5]}', '{"value":5,"args":[[9,[]]]}', '{"value":5,"args":[["y",{"dict":[]}]]}',
             '{"value":5,"args":[[0,5]]}', '{"value":5,"args":[[0,{"dict":[]}]]}', '{"value":5,"args":[["x",[]]]}', '{"value":5,"args":[[true,[]]]}',
@@ -146,6 +146,7 @@ class HostileAnswers(unittest.TestCase):
             ('{"value":"5"}', "failed"),
             ('{"value":{"object":"builtins.int","repr":"5"}}', "failed"),
             ('{"value":{"object":"builtins.int","repr":"5","handle":0}}', "failed"),
+            ('{"value":{"object":1,"handle":"x"}}', "failed"),
             ('{"value":{"callable":0}}', "failed"),
             ('{"value":{"iterator":[5]}}', "failed"),
             ('{"value":1e999}', "failed"),
@@ -164,6 +165,40 @@ class HostileAnswers(unittest.TestCase):
             with self.subTest(text):
                 t = answered(LOADED, text)
                 self.assertEqual(t.verdict, verdict, t.message)
+
+    # Promise: an object has methods only where the test has called a class of ``classes``, whatever the program says of it.
+    def test_forged_instances(self):
+        forged = '{"value":{"object":"Frame","repr":"Frame()","handle":0}}'
+        agrees = ['{"callable":true}', '{"value":true}']
+        with put(code, "Program", type("P", (Program,), {"answers": [LOADED, forged, *agrees]})):
+            self.assertEqual(one("", "assert f(1).equals(4)").verdict, "failed")
+            self.assertEqual(one("", "assert f(1).equals(4)", classes=["f"]).verdict, "passed")
+        with put(code, "Program", type("P", (Program,), {"answers": [LOADED, '{"value":5}']})):
+            self.assertEqual(one("", "f(1)", classes=["f"]).verdict, "crashed")
+
+    # Promise: what a solution answers cannot cost the reward more than the test's fuel, and so not the evaluation its verdict.
+    def test_answers_that_are_dear_to_read(self):
+        for text in ("[" + ",".join(["[]"] * 20_000) + "]", "[" + ",".join(["{}"] * 5_000) + "]"):
+            with put(code, "Program", type("P", (Program,), {"answers": [LOADED, f'{{"value":{text}}}']})):
+                t = one("", "try: f(1)\nexcept BaseException: pass")
+            self.assertEqual((t.verdict, t.fuel), ("out_of_fuel", 14), t.message)
+        slow = ",".join('{"dict":[%s]}' % ",".join(f"[{k * sys.hash_info.modulus},0]" for k in range(1, 60)) for _ in range(3))
+        self.assertEqual(answered(LOADED, f'{{"value":[{slow}]}}').verdict, "crashed")
+
+    # Promise: an exception of the solution does not end a loop of the test as if there were no more items.
+    def test_exceptions_that_end_loops(self):
+        for name in ("StopIteration", "StopAsyncIteration"):
+            for test in ("assert all(map(lambda x: f(x) == x, [1]))", "for a, b in zip(map(f, [1]), [1]): assert a == b", "for x in iter(f, 5): assert 0"):
+                with put(code, "Program", type("P", (Program,), {"answers": [LOADED, f'{{"error":{{"type":"Mine","bases":["{name}"]}}}}']})):
+                    self.assertEqual(one("", test).verdict, "error")
+
+    # Promise: texts of a report can be written down, whatever a solution puts into them.
+    def test_texts_are_well_formed(self):
+        for text in ('{"error":{"type":"\\ud800","message":"\\ud800"},"output":"\\ud800"}', '{"value":"\\ud800"}'):
+            with put(code, "Program", type("P", (Program,), {"answers": [LOADED, text]})):
+                t = one("", "raise ValueError(f(1))")
+            self.assertNotEqual(t.verdict, "passed")
+            (t.message + t.output).encode()
 
     # Promise: whatever a program answers, the test ends with a verdict, and passes only with the right value.
     def test_random_answers(self):
@@ -293,6 +328,8 @@ class Point:
         self.x += by
         return self.x
 def make(x): return Point(x)
+def decode(data): return data.decode()
+def note(d): d["a"] = [1]
 calls = 0
 def state():
     global calls
@@ -325,6 +362,12 @@ for kind, types in {"odd": ValueError, "key": KeyError, "os": FileNotFoundError,
     else: assert False
 try: fail("exit")
 except Exception as e: assert e.type == "SystemExit"
+try: decode(b"\\xff")
+except UnicodeDecodeError as e: assert isinstance(e, ValueError)
+else: assert False
+import collections
+noted = collections.defaultdict(list)
+assert note(noted) is None and noted == {"a": [1]} and noted["b"] == []
 p = Point(3)
 assert p.x == 3 and p.moved(2) == 5 and p.x == 5 and p == Point(5) and p != Point(4) and p != 5
 assert make(3) != Point(3) and repr(make(3)) == "Point(x=3)"

@@ -3,6 +3,7 @@ package javascript
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
@@ -76,21 +77,34 @@ func (q *quickjs) arguments(at, count uint32, wanted int) []string {
 var unreadable = []byte(`{"unreadable":"it nests too deeply"}`)
 
 // channel hands a message to the host's end of the channel and returns the
-// answer, a line and a text.
+// answer, a line and a text. At the end of the line it adds what it takes to
+// read the text.
 func (q *quickjs) channel(message []string) uint32 {
 	if q.instance.Channel == nil { // it was installed, but nothing in a guest's memory is to be believed
 		q.instance.Abort(errNoChannel)
 	}
 	answer := q.instance.Channel.Exchange([]byte(message[0]))
 	q.instance.Charge(uint64(len(answer)))
-	if line, text, _ := bytes.Cut(answer, []byte("\n")); nests(text, 1000) {
-		answer = append(append(bytes.Clone(line), '\n'), unreadable...)
+	line, text, _ := bytes.Cut(answer, []byte("\n"))
+	depth, fuel := reading(text)
+	if depth > 1000 {
+		text = unreadable
 	}
-	return q.string(string(answer))
+	return q.string(fmt.Sprintf("%s %d\n%s", line, fuel, text))
 }
 
-// nests reports whether lists and objects nest deeper in JSON than so much.
-func nests(json []byte, most int) bool {
+// What reading takes of QuickJS, as measured, in units of fuel.
+const (
+	shortText  = 1024 // bytes that are not worth counting
+	readByte   = 120
+	readItem   = 5_000
+	readList   = 12_000
+	readObject = 65_000
+)
+
+// reading tells how deep lists and objects nest in JSON, and about how much
+// fuel it takes to read it.
+func reading(json []byte) (deepest, fuel int) {
 	depth, quoted := 0, false
 	for i := 0; i < len(json); i++ {
 		switch c := json[i]; {
@@ -99,15 +113,22 @@ func nests(json []byte, most int) bool {
 		case c == '\\':
 			i++
 		case quoted:
-		case c == '[' || c == '{':
-			if depth++; depth > most {
-				return true
+		case c == ',':
+			fuel += readItem
+		case c == '[', c == '{':
+			depth++
+			deepest = max(deepest, depth)
+			if fuel += readList; c == '{' {
+				fuel += readObject - readList
 			}
-		case c == ']' || c == '}':
+		case c == ']', c == '}':
 			depth--
 		}
 	}
-	return false
+	if len(json) <= shortText {
+		return deepest, 0
+	}
+	return deepest, fuel + readByte*len(json)
 }
 
 // compiled makes a source known as a module.
