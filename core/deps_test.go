@@ -62,6 +62,7 @@ var table = []row{
 	{"sdk/plugin/proto", nil, "the contract with plug-ins: generated"},
 	{"sdk/plugin/wire", []string{"core/rl", "core/fault", "core/env", "core/policy", "sdk/plugin/proto"}, "the contract's messages from and to the nouns"},
 	{"sdk/plugin", []string{"core/rl", "core/fault", "core/env", "core/policy"}, "what the author of an environment or a policy imports"},
+	{"sdk/plugin/tasks", []string{"core/rl", "core/fault", "core/jsonl", "sdk/plugin"}, "tasks from the files that evaluations read, for any environment"},
 	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "plugins/openai", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
 	{"sdk/merit/serving", []string{"core", "sandbox", "sdk/merit"}, "a server: tenants, their stores and sandboxes behind a listener"},
 	{"sdk/merit/registry", []string{"core/fault", "core/reward", "core/unpack", "sandbox"}, "rewards to and from OCI registries: knows no configuration"},

@@ -65,6 +65,7 @@ func build() (string, error) {
 		{"plugins/sokoban", "./plugins/sokoban", false},
 		{"plugins.test/grid", "./plugins/grid", false},
 		{"plugins.test/openai", "./plugins/openai", false},
+		{"plugins.test/prompts", "./plugins/prompts", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
 		{"gsm8k.wasm", "./examples/gsm8k", true},

@@ -11,19 +11,21 @@ import (
 const modelKey = "sk-merit-test-0123456789"
 
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
-// small says a move that follows from the seed, keyed wants $MODEL_KEY, fails
+// small says a move that follows from the seed, sevens that it is 7, keyed wants $MODEL_KEY, fails
 // is out of order.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "keyed", "fails")
+			return chattest.Models("small", "sevens", "keyed", "fails")
 		}
 		var model string
 		var seed int
 		c.Field(t, "model", &model)
 		c.Field(t, "seed", &seed)
 		switch {
+		case model == "sevens":
+			return chattest.Say("A: 7")
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:

@@ -119,7 +119,8 @@ type EventKind string
 const (
 	EventError      EventKind = "error"       // why a slot is Failed
 	EventToolResult EventKind = "tool_result" // what a tool answered; becomes a tool message
-	EventInfo       EventKind = "info"        // JSON for Step.Info
+	EventInfo       EventKind = "info"        // JSON for Step.Info; after a reset, for Trajectory.Metadata
+	EventTask       EventKind = "task"        // JSON of an rl.Task, after a reset only: what the episode starts from
 )
 
 // Event is something that few slots say.

@@ -36,6 +36,7 @@ type Reader struct {
 
 	table  rows     // nil for lines
 	folded bool     // text of the table may be the JSON of a field
+	tasks  bool     // rows are read as tasks
 	total  int64    // rows of the table; -1 if nobody knows
 	count  int64    // lines or rows so far
 	input  *counted // of a file of size bytes; nil for streams

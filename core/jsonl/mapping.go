@@ -25,6 +25,9 @@ const (
 	nameMessages   = "messages"
 )
 
+// nameMap is what settings call a map of columns.
+const nameMap = "map"
+
 // ParseColumns reads NAME=COLUMN texts, each of which may hold several with
 // commas between them.
 func ParseColumns(texts []string) ([]Column, error) {
@@ -33,14 +36,14 @@ func ParseColumns(texts []string) ([]Column, error) {
 	seen := map[string]bool{}
 	for _, text := range assignments(texts) {
 		name, from, ok := strings.Cut(text, "=")
-		problems.Check(ok && name != "" && from != "", "map", text, "write NAME=COLUMN, such as ground_truth=answer")
-		problems.Check(!seen[name], "map", text, "name each field once")
+		problems.Check(ok && name != "" && from != "", nameMap, text, "write NAME=COLUMN, such as ground_truth=answer")
+		problems.Check(!seen[name], nameMap, text, "name each field once")
 		seen[name] = true
 		columns = append(columns, Column{name, from})
 	}
 	both := seen[nameMessages] && (seen[namePrompt] || seen[nameCompletion])
-	problems.Check(!both, "map", nameMessages, "map either messages, or prompt and completion")
-	problems.Check(!seen[namePrompt] || seen[nameCompletion], "map", namePrompt, "map the column of the answers, too: completion=COLUMN")
+	problems.Check(!both, nameMap, nameMessages, "map either messages, or prompt and completion")
+	problems.Check(!seen[namePrompt] || seen[nameCompletion], nameMap, namePrompt, "map the column of the answers, too: completion=COLUMN")
 	return columns, errors.Join(problems...)
 }
 
@@ -81,7 +84,9 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		}
 	}
 	var prompt, completion []byte
+	answered := false
 	for _, c := range columns {
+		answered = answered || c.Name == nameCompletion
 		value := lookup(line, members, c.From)
 		if value == nil && !lax {
 			return nil, invalid("map another column, or omit the line", "there is no column %q for %s; the columns are: %s",
@@ -105,6 +110,9 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		}
 	}
 	if prompt != nil || completion != nil {
+		if answered && none(completion) {
+			return nil, invalid("omit the line, or map another column", "there is no completion")
+		}
 		messages, err := talk(prompt, completion)
 		if err != nil {
 			return nil, err

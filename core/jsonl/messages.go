@@ -94,18 +94,18 @@ func transposed(text []byte) []byte {
 	return append(out, ']')
 }
 
-// talk makes messages of a prompt, which may be nil, and a completion: texts,
-// or lists of messages.
+// none reports whether a row has no such value.
+func none(value []byte) bool { return value == nil || string(value) == "null" }
+
+// talk makes messages of a prompt and a completion, each of which may be nil:
+// texts, or lists of messages.
 func talk(prompt, completion []byte) ([]byte, error) {
-	if completion == nil || string(completion) == "null" {
-		return nil, invalid("omit the line, or map another column", "there is no completion")
-	}
 	out := []byte{'['}
 	for _, said := range []struct {
 		value      []byte
 		name, role string
 	}{{prompt, namePrompt, rl.RoleUser}, {completion, nameCompletion, rl.RoleAssistant}} {
-		if said.value == nil || string(said.value) == "null" {
+		if none(said.value) {
 			continue
 		}
 		part, err := spoken(said.value, said.name, said.role)
@@ -145,9 +145,9 @@ var structured = map[string]bool{
 	nameMessages: true, "metadata": true, "steps": true, "evaluation": true, "reward_notes": true, "seed": true, "bootstrap": true,
 }
 
-// unfolded returns the object in line with the JSON of structured fields in the
-// place of its text.
-func unfolded(line []byte) ([]byte, error) {
+// unfolded returns the object in line with the JSON of the structured fields in
+// the place of its text.
+func unfolded(line []byte, structured map[string]bool) ([]byte, error) {
 	if !isObject(line) {
 		return line, nil
 	}

@@ -40,10 +40,13 @@ func (r *Reader) Fit() error {
 		if !slices.Contains(names, c.From) && !slices.Contains(names, top) {
 			problems = append(problems, table.Unfit(r.name, fault.Invalid, "map another column", "there is no column %q for %s; the columns are: %s", c.From, c.Name, strings.Join(names, ", ")))
 		}
-		has = has || c.Name == nameMessages || c.Name == nameCompletion
+		has = has || c.Name == nameMessages || c.Name == nameCompletion || r.tasks && c.Name == namePrompt
 	}
-	if !has {
+	if has = has || r.tasks && slices.Contains(names, namePrompt); !has {
 		none := unmapped(names)
+		if r.tasks {
+			none = promptless(names)
+		}
 		none.Err.Where = r.name
 		problems = append(problems, none)
 	}
@@ -89,8 +92,11 @@ func (r *Reader) text(l Line) (text []byte, err error) {
 			return nil, err
 		}
 	}
-	if r.folded {
-		return unfolded(text)
+	switch {
+	case r.folded && r.tasks:
+		return unfolded(text, structuredTask)
+	case r.folded:
+		return unfolded(text, structured)
 	}
 	return text, nil
 }

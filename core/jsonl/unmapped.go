@@ -41,24 +41,43 @@ func unmapped(columns []string) *Unmapped {
 
 // propose maps columns by the names that data sets usually give them.
 func propose(columns []string) string {
-	const none = "COLUMN"
-	first := func(usual []string) string {
-		for _, name := range usual {
-			top, _, _ := strings.Cut(name, ".")
-			if slices.Contains(columns, top) {
-				return name
-			}
-		}
-		return none
-	}
 	var parts []string
-	if messages := first(usualMessages); messages != none {
+	if messages := first(usualMessages, columns); messages != noColumn {
 		parts = append(parts, nameMessages+"="+messages)
 	} else {
-		parts = append(parts, namePrompt+"="+first(usualPrompt), nameCompletion+"="+first(usualCompletion))
+		parts = append(parts, namePrompt+"="+first(usualPrompt, columns), nameCompletion+"="+first(usualCompletion, columns))
 	}
-	if truth := first(usualTruth); truth != none && truth != "ground_truth" {
-		parts = append(parts, "ground_truth="+truth)
+	if truth := first(usualTruth, columns); truth != noColumn && truth != nameTruth {
+		parts = append(parts, nameTruth+"="+truth)
 	}
 	return strings.Join(parts, ",")
+}
+
+// promptless is the error of tasks with these columns, none of which says what
+// is asked.
+func promptless(columns []string) *Unmapped {
+	proposal := nameMap + ": {" + namePrompt + ": " + first(usualPrompt, columns)
+	if truth := first(usualTruth, columns); truth != noColumn && truth != nameTruth {
+		proposal += ", " + nameTruth + ": " + truth
+	}
+	proposal += "}"
+	return &Unmapped{Map: proposal, Err: &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid,
+		What: fmt.Sprintf("there is no prompt; the columns are: %s", strings.Join(columns, ", ")),
+		Hint: `a task needs "prompt" (text, or a list of messages) or "messages", or a map of columns: ` + proposal,
+	}}
+}
+
+// noColumn stands where none of the columns fits.
+const noColumn = "COLUMN"
+
+// first is the first of the usual names that is there.
+func first(usual, columns []string) string {
+	for _, name := range usual {
+		top, _, _ := strings.Cut(name, ".")
+		if slices.Contains(columns, top) {
+			return name
+		}
+	}
+	return noColumn
 }

@@ -1,6 +1,9 @@
 package rl
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Task is what an episode starts from.
 type Task struct {
@@ -9,4 +12,18 @@ type Task struct {
 	Messages    []Message                  `json:"messages,omitempty"` // the prompt
 	GroundTruth json.RawMessage            `json:"ground_truth,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+// DecodeTask reads a task from its JSON and checks that each message has a role.
+func DecodeTask(text []byte) (*Task, error) {
+	t := new(Task)
+	if err := json.Unmarshal(text, t); err != nil {
+		return nil, fmt.Errorf("not a task: %w", err)
+	}
+	for i, m := range t.Messages {
+		if m.Role == "" {
+			return nil, fmt.Errorf("messages[%d] has no role", i)
+		}
+	}
+	return t, nil
 }

@@ -244,6 +244,60 @@ func TestToolCalls(t *testing.T) {
 	require.Equal(t, 5, tr.Steps[1].MessageCount)
 }
 
+// Promise: an episode starts from the task that the environment names: with its
+// conversation, its ground truth and what else rewards are to see, whoever plays it.
+func TestTasks(t *testing.T) {
+	s := &script{text: true, system: "Rules.", begin: func(i int, w walker, r *env.Reply) {
+		own := ""
+		if w.seed%2 == 0 {
+			own = `{"role":"system","content":"Own rules."},`
+		}
+		r.Events = append(r.Events, env.Event{Slot: i, Kind: env.EventTask, Message: fmt.Sprintf(
+			`{"id":"row-%d","messages":[%s{"role":"user","content":"1+1?"},{"role":"assistant","content":"2"},{"role":"user","content":"2+2?"}],"ground_truth":4,"metadata":{"level":"easy"}}`, w.seed, own)})
+	}}
+	groups, _, err := collect(t, config(func(c *Config) { c.MaxSteps = 1 }), s, dice{})
+	require.NoError(t, err)
+	for _, g := range groups {
+		require.Equal(t, fmt.Sprintf("row-%d", g.Task.Seed), g.Task.ID)
+		for _, tr := range g.Trajectories {
+			require.Equal(t, g.Task.ID, tr.Task)
+			require.Equal(t, "4", string(tr.GroundTruth))
+			require.Equal(t, map[string]json.RawMessage{"level": json.RawMessage(`"easy"`)}, tr.Metadata)
+			rules := "Rules."
+			if tr.Seed%2 == 0 {
+				rules = "Own rules."
+			}
+			var said []string
+			for _, m := range tr.Observation(0) {
+				said = append(said, m.Role+": "+m.Content.Text())
+			}
+			require.Equal(t, []string{"system: " + rules, "user: 1+1?", "assistant: 2", "user: 2+2?"}, said)
+			require.NoError(t, tr.Check())
+		}
+	}
+}
+
+// Promise: a task that cannot be played costs its episodes, which say why.
+func TestBadTasks(t *testing.T) {
+	late := func(i int, _ walker, _ string, r *env.Reply) {
+		r.Events = append(r.Events, env.Event{Slot: i, Kind: env.EventTask, Message: "{}"})
+	}
+	broken := func(i int, _ walker, r *env.Reply) {
+		r.Events = append(r.Events, env.Event{Slot: i, Kind: env.EventTask, Message: `{"messages":[{"content":"?"}]}`})
+	}
+	for want, s := range map[string]*script{
+		"it comes after the start": {text: true, reply: late},
+		"messages[0] has no role":  {text: true, begin: broken},
+	} {
+		groups, _, err := collect(t, config(func(c *Config) { c.Retries, c.MaxSteps = 0, 3 }), s, dice{})
+		require.NoError(t, err)
+		for _, tr := range groups[0].Trajectories {
+			require.Equal(t, rl.StopError, tr.StopReason)
+			require.Contains(t, tr.Error, want)
+		}
+	}
+}
+
 // Promise: at debug level a step says everything; where debug is off, nothing
 // is built.
 func TestDebugLog(t *testing.T) {

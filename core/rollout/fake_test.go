@@ -58,6 +58,8 @@ type script struct {
 	fault func(seed uint64, step int) mishap
 	// reply may change what a slot answers to an action.
 	reply func(i int, w walker, action string, r *env.Reply)
+	// begin may change what a slot says after a reset.
+	begin func(i int, w walker, r *env.Reply)
 	start func() int // shifts where the next episode starts, against the contract
 	spec  func(opened int, s *env.Spec)
 
@@ -168,6 +170,9 @@ func (w *walk) apply(ctx context.Context, i int, op env.Op, b *env.Batch, r *env
 	}
 	if w.script.reply != nil && op == env.Step {
 		w.script.reply(i, *s, action, r)
+	}
+	if w.script.begin != nil && op == env.Reset {
+		w.script.begin(i, *s, r)
 	}
 	if w.script.fault == nil {
 		return nil

@@ -140,6 +140,12 @@ func (q *queue) groups(task string) []*rl.Group {
 			Task:         rl.Task{ID: taskID(task, seed), Seed: seed},
 			Trajectories: q.episodes[i*q.plan.Members : (i+1)*q.plan.Members : (i+1)*q.plan.Members],
 		}
+		for _, t := range groups[i].Trajectories { // a lost one may not have heard what its task is called
+			if t.Task != groups[i].Task.ID {
+				groups[i].Task.ID = t.Task
+				break
+			}
+		}
 	}
 	return groups
 }

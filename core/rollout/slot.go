@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +47,7 @@ type slot struct {
 	problem  string // why, where the answer of a language model did
 	invalid  int    // such answers in a row
 	info     map[string]json.RawMessage
+	task     rl.Task // what the environment says that the episode starts from
 }
 
 // begin puts a new episode into s.
@@ -121,8 +124,17 @@ func toolText(calls []rl.ToolCall) string {
 }
 
 // hear takes what an event says about the slot.
-func (s *slot) hear(e *env.Event) {
+func (s *slot) hear(e *env.Event) error {
 	switch e.Kind {
+	case env.EventTask:
+		task, err := rl.DecodeTask([]byte(e.Message))
+		if s.phase != starting {
+			err = errors.New("it comes after the start")
+		}
+		if err != nil {
+			return fmt.Errorf("the task of slot %d cannot be played: %w", e.Slot, err)
+		}
+		s.task = *task
 	case env.EventToolResult:
 		s.t.Messages = append(s.t.Messages, rl.Message{
 			Role: rl.RoleTool, Name: e.Name, Content: rl.Text(e.Message), ToolCallID: s.unanswered(e.Name),
@@ -137,6 +149,7 @@ func (s *slot) hear(e *env.Event) {
 		}
 		s.info[e.Name] = value
 	}
+	return nil
 }
 
 // unanswered returns the id of the first call of the tool that has no result

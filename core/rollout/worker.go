@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -114,8 +115,11 @@ func (w *worker) fill() {
 // observation and, if it had acted, its step.
 func (w *worker) absorb(ctx context.Context) {
 	for k := range w.reply.Events {
-		if e := &w.reply.Events[k]; w.slots[e.Slot].due() {
-			w.slots[e.Slot].hear(e)
+		e := &w.reply.Events[k]
+		if s := &w.slots[e.Slot]; s.due() {
+			if err := s.hear(e); err != nil {
+				w.lose(s, w.broken("%v", err), false)
+			}
 		}
 	}
 	now := time.Now()
@@ -142,12 +146,7 @@ func (w *worker) absorb(ctx context.Context) {
 // advance moves slot i on by what the environment answered.
 func (w *worker) advance(ctx context.Context, s *slot, i int, flags env.Flag) {
 	if s.phase == starting {
-		s.t.Metadata, s.info = s.info, nil
-		if w.spec.System != "" {
-			s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleSystem, Content: rl.Text(w.spec.System)})
-		}
-		w.observe(s, i)
-		s.phase = deciding
+		w.opened(s, i)
 		return
 	}
 	reward := w.reply.Reward[i]
@@ -188,17 +187,31 @@ func (w *worker) stopReason(s *slot, step *rl.Step) rl.StopReason {
 	return ""
 }
 
+// opened begins the conversation of s: with the messages of its task, or with
+// the observation in row i of the reply.
+func (w *worker) opened(s *slot, i int) {
+	task := s.task
+	s.t.GroundTruth, s.t.Task = task.GroundTruth, cmp.Or(task.ID, s.t.Task)
+	s.t.Metadata, s.info, s.task = informed(s.info, task.Metadata), nil, rl.Task{}
+	if w.spec.System != "" && (len(task.Messages) == 0 || task.Messages[0].Role != rl.RoleSystem) {
+		s.t.Messages = append(s.t.Messages, rl.Message{Role: rl.RoleSystem, Content: rl.Text(w.spec.System)})
+	}
+	if len(task.Messages) == 0 {
+		w.observe(s, i)
+	} else {
+		s.t.Messages = append(s.t.Messages, task.Messages...)
+		w.see(s, i)
+		s.anchor = w.collector.anchorOf(s, w.reply.Anchor[i])
+	}
+	s.phase = deciding
+}
+
 // observe makes row i of the reply the current observation of s. If the
 // environment was not asked, the observation before stands, behind what was
 // wrong with the answer.
 func (w *worker) observe(s *slot, i int) {
 	if !s.held {
-		s.text = w.reply.Text[i]
-		if !utf8.ValidString(s.text) {
-			s.text = strings.ToValidUTF8(s.text, "\uFFFD")
-		}
-		nf, na := w.spec.Features(), len(w.spec.Actions)
-		s.features, s.mask = s.arena.observation(w.reply.Features[i*nf:(i+1)*nf], w.reply.Mask[i*na:(i+1)*na])
+		w.see(s, i)
 	}
 	shown := s.text
 	if s.held && s.problem != "" && w.collector.cfg.Action.Explain {
@@ -208,6 +221,16 @@ func (w *worker) observe(s *slot, i int) {
 	if !s.held || w.collector.cfg.Anchor == AnchorMessages {
 		s.anchor = w.collector.anchorOf(s, w.reply.Anchor[i])
 	}
+}
+
+// see takes what a policy sees of row i of the reply.
+func (w *worker) see(s *slot, i int) {
+	s.text = w.reply.Text[i]
+	if !utf8.ValidString(s.text) {
+		s.text = strings.ToValidUTF8(s.text, "\uFFFD")
+	}
+	nf, na := w.spec.Features(), len(w.spec.Actions)
+	s.features, s.mask = s.arena.observation(w.reply.Features[i*nf:(i+1)*nf], w.reply.Mask[i*na:(i+1)*na])
 }
 
 // finish files the episode of s, which was played to its end.

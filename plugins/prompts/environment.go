@@ -1,20 +1,19 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/merit-rl/merit/sdk/plugin"
+	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )
 
 // environment is what its slots share.
 type environment struct {
 	options Options
-	prompts []string
+	tasks   []plugin.Task
 }
 
 func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 	all, err := o.read()
-	return &environment{options: o, prompts: o.deal(all, setup.Split)}, err
+	return &environment{options: o, tasks: o.deal(all, setup.Split)}, err
 }
 
 // Spec implements plugin.Environment. Actions are free text.
@@ -23,7 +22,7 @@ func (e *environment) Spec() plugin.Spec { return plugin.Spec{MaxSteps: 1, Syste
 // NewSlot implements plugin.Environment.
 func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
 
-// slot is one prompt.
+// slot is one task.
 type slot struct {
 	env    *environment
 	prompt string
@@ -32,10 +31,11 @@ type slot struct {
 
 // Reset implements plugin.Slot. Seeds come from a seed tree: well mixed.
 func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
-	s.prompt, s.reply = s.env.prompts[seed%uint64(len(s.env.prompts))], ""
+	task := s.env.tasks[seed%uint64(len(s.env.tasks))]
+	s.prompt, s.reply = tasks.Key(task), ""
 	turn.Anchor = append(turn.Anchor, s.prompt...)
-	turn.Text = append(turn.Text, strings.ReplaceAll(s.env.options.Ask, "{prompt}", s.prompt)...)
-	return nil
+	task.Messages = s.env.options.asked(task.Messages)
+	return turn.Task(&task)
 }
 
 // ended is the last observation: an empty one would repeat the anchor.

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/env/envtest"
 	"github.com/merit-rl/merit/sdk/plugin"
+	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )
 
 // file writes text for the option file.
@@ -76,7 +77,8 @@ func TestSplits(t *testing.T) {
 	for split, want := range map[string]int{plugin.Train: 30, plugin.Validation: 10, plugin.Test: 10} {
 		dealt := o.deal(all, split)
 		require.Len(t, dealt, want)
-		for _, prompt := range dealt {
+		for _, task := range dealt {
+			prompt := tasks.Key(task)
 			require.False(t, seen[prompt])
 			seen[prompt] = true
 		}

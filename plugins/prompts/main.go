@@ -1,7 +1,8 @@
 // Command prompts is an environment plug-in for language models: a prompt, one
-// reply, and the episode is over. The prompts stand in a file of text, split
-// by blank lines, and what they ask for is an option. The environment gives no
-// reward of its own: that is for a reward module or a judge.
+// reply, and the episode is over. The prompts are the rows of a file of data
+// (JSON Lines, Parquet, CSV, TSV), whose ground truths and other columns reach
+// the rewards, or stand in a file of text, split by blank lines. The environment
+// gives no reward of its own: that is for a reward module or a judge.
 //
 // It is written against sdk/plugin only, as anybody's would be.
 package main
@@ -13,8 +14,8 @@ func main() { plugin.Serve(definition()) }
 func definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "prompts",
-		Version:  "1.0.0",
-		Summary:  "One prompt of a file of text, one reply; for language models.",
+		Version:  "1.1.0",
+		Summary:  "One prompt of a file of data or text, one reply; for language models.",
 		Defaults: defaults(),
 		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
 		New:      newEnvironment,

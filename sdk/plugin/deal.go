@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"slices"
 )
@@ -23,18 +24,32 @@ func (s Shares) Valid() bool {
 // front: test, validation, and the rest is for training. So no task is in two
 // splits if no two have one key.
 func Deal[T any](s Shares, all []T, key func(T) string, split string) []T {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b T) int {
-		x, y := sha256.Sum256([]byte(key(a))), sha256.Sum256([]byte(key(b)))
-		return bytes.Compare(x[:], y[:])
+	order := make([]place, len(all))
+	for i, task := range all {
+		order[i] = place{sha256.Sum256([]byte(key(task))), i}
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		return cmp.Or(bytes.Compare(a.hash[:], b.hash[:]), cmp.Compare(a.at, b.at))
 	})
 	test := int(s.Test * float64(len(all)))
 	validation := test + int(s.Validation*float64(len(all)))
 	switch split {
 	case Test:
-		return all[:test]
+		order = order[:test]
 	case Validation:
-		return all[test:validation]
+		order = order[test:validation]
+	default:
+		order = order[validation:]
 	}
-	return all[validation:]
+	share := make([]T, len(order))
+	for i, p := range order {
+		share[i] = all[p.at]
+	}
+	return share
+}
+
+// place is where a task stands in the order by hashes, and among all.
+type place struct {
+	hash [sha256.Size]byte
+	at   int
 }

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
+
+// Task is what an episode starts from: see Turn.Task.
+type Task = rl.Task
 
 // Turn is what a slot says after a reset or a step. The SDK owns its memory,
 // clears it before each call and reads it afterwards.
@@ -57,6 +62,26 @@ func (t *Turn) Info(key string, value any) error {
 	return nil
 }
 
+// Task says in Reset what the episode starts from. Its messages, if it has any,
+// stand in the conversation in the place of Text, behind Spec.System unless
+// they begin with a system message themselves; Text is by default that of the
+// last. Its ground truth and its metadata reach the rewards, its id (optional)
+// names the start in what is written.
+func (t *Turn) Task(task *Task) error {
+	raw, err := json.Marshal(task)
+	if err != nil {
+		return err
+	}
+	if len(raw) > wire.MaxText {
+		return fmt.Errorf("the task has %d bytes as JSON, at most %d", len(raw), wire.MaxText)
+	}
+	if n := len(task.Messages); n > 0 && len(t.Text) == 0 {
+		t.Text = append(t.Text, task.Messages[n-1].Content.Text()...)
+	}
+	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventTask, Message: string(raw)})
+	return nil
+}
+
 // check finds what the host would kill the whole plug-in for, while it costs
 // only the slot.
 func (t *Turn) check(op env.Op) error {
@@ -71,6 +96,8 @@ func (t *Turn) check(op env.Op) error {
 		return errors.New("anchor or text is not UTF-8")
 	case len(t.events)-t.before > wire.MaxEvents:
 		return fmt.Errorf("%d tool results and infos in one turn, more than %d", len(t.events)-t.before, wire.MaxEvents)
+	case op != env.Reset && slices.ContainsFunc(t.events[t.before:], func(e env.Event) bool { return e.Kind == env.EventTask }):
+		return errors.New("a task in the middle of an episode: it belongs into Reset")
 	case len(t.Mask) > 0 && !t.Terminated && !t.Truncated && bytes.IndexByte(t.Mask, 1) < 0:
 		return errors.New("the episode goes on but no action is available")
 	}

@@ -80,7 +80,7 @@ func decodeFault(m *pb.Fault, depth int) error {
 		}
 		return errors.Join(all...)
 	}
-	what := Clean(m.What, maxFaultText)
+	what := Lines(m.What, maxFaultText) // a list of rows, say
 	if m.Boundary == "" && m.Kind == "" && m.Cause == nil {
 		return errors.New(what)
 	}

@@ -98,7 +98,7 @@ func DecodeReply(m *pb.BatchReply, seq uint64, b *env.Batch, r *env.Reply, spec 
 	if err := decodeMask(m.Mask, b, r, n, len(spec.Actions)); err != nil {
 		return err
 	}
-	return decodeEvents(m.Events, r, n)
+	return decodeEvents(m.Events, b, r, n)
 }
 
 // decodeOutcome reads rewards and flags.
@@ -147,7 +147,7 @@ func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
 	return nil
 }
 
-func decodeEvents(events []*pb.Event, r *env.Reply, n int) error {
+func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 	if len(events) > n*MaxEvents {
 		return broken("events", "%d events for %d slots", len(events), n)
 	}
@@ -165,6 +165,10 @@ func decodeEvents(events []*pb.Event, r *env.Reply, n int) error {
 		switch event.Kind {
 		case env.EventError:
 			event.Message = Clean(e.Message, MaxText)
+		case env.EventTask:
+			if b.Ops[event.Slot] != env.Reset || !json.Valid([]byte(e.Message)) {
+				return broken(at, "the task of slot %d is not JSON, or does not come right after a reset", e.Slot)
+			}
 		case env.EventInfo:
 			if !json.Valid([]byte(e.Message)) {
 				return broken(at, "info %q of slot %d is not JSON", event.Name, e.Slot)

@@ -30,6 +30,7 @@ func sampleReply(features []float32) *env.Reply {
 			{Slot: 0, Kind: env.EventToolResult, Name: "ls", Message: "a\nb"},
 			{Slot: 1, Kind: env.EventError, Message: "broken"},
 			{Slot: 2, Kind: env.EventInfo, Name: "depth", Message: "3"},
+			{Slot: 2, Kind: env.EventTask, Message: `{"id":"a","ground_truth":4}`},
 		},
 	}
 }
