@@ -19,11 +19,6 @@ type hostileScript struct {
 	reason     string
 }
 
-// broken stands for any of the ends of an interpreter that was broken.
-const broken reward.Outcome = "broken"
-
-var ends = []reward.Outcome{reward.GuestError, reward.Trap, reward.ABIViolation, reward.OutOfFuel, reward.OutOfMemory}
-
 var hostilePython = []hostileScript{
 	{"infinite loop", "while True: pass", reward.OutOfFuel, "sandbox.fuel"},
 	{"catastrophic expression", "re.match('(a*)*b', 'a' * 40)", reward.OutOfFuel, ""},
@@ -105,12 +100,12 @@ var hostilePython = []hostileScript{
 	{"no room for recursion", "sys.setrecursionlimit(20)\n  return 'x'", reward.GuestError, "returned str"},
 	{"traces", "sys.settrace(lambda *a: 1 // 0)\n  return len('x')", reward.GuestError, "ZeroDivisionError"},
 	{"garbage collected at every step", "gc.unfreeze()\n  gc.set_threshold(1)\n  return len([[] for i in range(1000)]) / 4000", reward.Scored, ""},
-	// What becomes of the next three follows from how the interpreter's memory is
-	// laid out, so a change of Merit's own Python files may change it, and nothing
-	// else may: they are held to be the same every time.
-	{"empties every object", "gc.unfreeze()\n  for o in gc.get_objects():\n    if o.__class__ in (list, dict, set, bytearray): o.clear()\n  return 0.25", broken, ""},
-	{"bytecode out of bounds", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([124, 255, 83, 0]))\n  f()", broken, ""},
-	{"bytecode of noise", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes(range(2, 250)))\n  f()", broken, ""},
+	// These break the interpreter in ways whose end does not follow from where its
+	// objects happen to lie.
+	{"empties every module", "for m in [*sys.modules.values()]: m.__dict__.clear()\n  return 0.25", reward.GuestError, "the reward broke the interpreter"},
+	{"bytecode out of bounds", "g = lambda x: None\n  def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([124, 0, 83, 0]))\n  g(0.25)\n  return f()", reward.Scored, ""}, // what the frame before has left
+	{"bytecode that is none", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes([230, 0, 83, 0]))\n  f()", reward.GuestError, "unknown opcode"},
+	{"bytecode of a cache", "def f(): return 1\n  f.__code__ = f.__code__.replace(co_code=bytes(8))\n  f()", reward.Trap, ""},
 	{"marshal of noise", "marshal.loads(b'\\xe3' + b'\\xff' * 100)", reward.GuestError, "marshal"},
 	{"ctypes", "import ctypes\n  ctypes.CDLL(None).abort()", reward.GuestError, "UnavailableError: a reward has no native code"},
 	{"a thousand threads", "import _thread\n  n = 0\n  for i in range(1000):\n    try: _thread.start_new_thread(print, ())\n    except RuntimeError: n += 1\n  return n / 4000", reward.Scored, ""},
@@ -177,11 +172,7 @@ func (c hostileScript) check(t *testing.T, list []reward.Evaluation) {
 		require.Equal(t, 0.5, list[i].Result.Score)
 	}
 	e := list[1]
-	if c.want == broken {
-		require.Contains(t, ends, e.Outcome, "%.2000s", e.Reason)
-	} else {
-		require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
-	}
+	require.Equal(t, c.want, e.Outcome, "%.2000s", e.Reason)
 	require.Equal(t, c.want == reward.Scored, e.Result.IsScoreValid)
 	require.Contains(t, e.Reason, c.reason)
 	require.Less(t, len(e.Reason), 20_000)
