@@ -19,9 +19,6 @@ func newRuns(data []byte, width uint) runs { return runs{data: data, width: widt
 // next returns the next value; it throws if there is none.
 func (r *runs) next() uint32 {
 	for r.left == 0 {
-		if r.width == 0 && len(r.data) == 0 {
-			return 0
-		}
 		head, n := binary.Uvarint(r.data)
 		if n <= 0 {
 			throw("its levels or indexes end too early")

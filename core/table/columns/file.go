@@ -15,7 +15,8 @@ import (
 
 var tooLong = fmt.Sprintf("is longer than %d MiB", table.MaxRow>>20)
 
-// maxElements bounds a list: nulls take no room in a file.
+// maxElements bounds the elements of all lists of a row, each counted once for
+// every column below its list: equal ones take no room in a file.
 const maxElements = table.MaxRow / 2
 
 // File reads the rows of a Parquet file, page by page.
@@ -32,6 +33,7 @@ type File struct {
 	left     int64  // rows of it
 	row      int64  // rows so far
 	text     []byte
+	elements int    // of the row's lists
 	wrong    string // what is wrong with a value of the row
 	active   *leaf  // that is read
 }
@@ -122,7 +124,7 @@ func (f *File) Next() (table.Row, error) {
 		}
 	}
 	number := int(f.row + 1)
-	f.text, f.wrong = f.text[:0], ""
+	f.text, f.wrong, f.elements = f.text[:0], "", 0
 	if err := guard(f.one); err != nil {
 		return f.lost(err), nil
 	}
@@ -183,10 +185,15 @@ func (f *File) room(old []byte, n int) []byte {
 	if n <= cap(old) {
 		return old[:n]
 	}
-	if f.held += n - cap(old); f.held > maxHeld {
+	f.hold(n - cap(old))
+	return make([]byte, n)
+}
+
+// hold counts room for n bytes more.
+func (f *File) hold(n int) {
+	if f.held += n; f.held > maxHeld {
 		throw("the pages that are read at one time have more than %d MiB: write smaller pages", maxHeld>>20)
 	}
-	return make([]byte, n)
 }
 
 // write writes the place p of the current row as JSON.
@@ -233,13 +240,17 @@ func (f *File) list(p *place) {
 		f.text = append(f.text, brackets...)
 		return
 	}
+	var seen map[string]bool
+	if p.form == isDict {
+		seen = map[string]bool{}
+	}
 	for i := 0; ; i++ {
-		if i == maxElements {
-			throw("a list has more than %d elements", maxElements)
+		if f.elements += len(p.leaves); f.elements > maxElements {
+			throw("the lists of a row have more than %d elements", maxElements)
 		}
 		f.text = append(f.text, opening(i, brackets[0]))
 		if p.form == isDict {
-			f.mapKey(p.children[0])
+			f.mapKey(p.children[0], seen)
 			f.text = append(f.text, ':')
 			f.write(p.children[1])
 		} else {
@@ -268,8 +279,9 @@ func (f *File) skip(leaves []*leaf, def int) {
 	}
 }
 
-// mapKey writes the key of a map.
-func (f *File) mapKey(p *place) {
+// mapKey writes the key of a map. Of a key that is there twice JSON would keep
+// one value, and each reader another.
+func (f *File) mapKey(p *place, seen map[string]bool) {
 	from := len(f.text)
 	f.write(p)
 	if from > len(f.text) {
@@ -281,6 +293,11 @@ func (f *File) mapKey(p *place) {
 		f.text[from] = '"'
 		f.text = append(f.text, '"')
 	}
+	key := string(f.text[from:])
+	if seen[key] && f.wrong == "" {
+		f.wrong = fmt.Sprintf("column %q has the key %.40s twice in a map", p.leaf.name, key)
+	}
+	seen[key] = true
 }
 
 // scalar writes the value of an entry.
@@ -304,9 +321,11 @@ func (f *File) scalar(l *leaf) {
 		}
 	case v.bytes != nil:
 		f.text, wrong = l.appendBytes(f.text, v.bytes)
-	case l.meaning == decimal:
+	case l.meaning == decimal && l.width > 0:
 		f.text = append(l.appendDecimal(append(f.text, '"'), v), '"')
-	case l.meaning == date, l.meaning == timestamp, l.meaning == timeOfDay:
+	case l.meaning == timeOfDay:
+		f.text, wrong = l.appendTime(f.text, v)
+	case l.meaning == date, l.meaning == timestamp:
 		f.text = append(l.appendMoment(append(f.text, '"'), v), '"')
 	case l.meaning == boolean, l.meaning == signed, l.meaning == unsigned, l.meaning == single, l.meaning == double:
 		f.text, wrong = l.appendNumber(f.text, v.bits)

@@ -60,12 +60,12 @@ func footer(name string, r io.ReaderAt, size int64) (*format.FileMetaData, error
 	if err := guard(func() error { _, err := decode(text, meta); return err }); err != nil {
 		return nil, corrupt("its footer cannot be read: %v", err)
 	}
-	return meta, check(meta, size, corrupt)
+	return meta, check(meta, size-tailLength-length, corrupt)
 }
 
-// check compares the footer with itself and with the size of the file.
+// check compares the footer with itself and with the size of what lies before it.
 func check(meta *format.FileMetaData, size int64, corrupt func(string, ...any) error) error {
-	rows := int64(0)
+	rows, packed := int64(0), int64(0)
 	for i := range meta.RowGroups {
 		g := &meta.RowGroups[i]
 		if g.NumRows < 0 || g.NumRows > 1<<48 {
@@ -82,6 +82,9 @@ func check(meta *format.FileMetaData, size int64, corrupt func(string, ...any) e
 			}
 			if from < int64(len(magic)) || m.TotalCompressedSize < 0 || from > size || m.TotalCompressedSize > size-from {
 				return corrupt("row group %d, column %d lies outside of the file: %d bytes from byte %d", i+1, j+1, m.TotalCompressedSize, from)
+			}
+			if packed += m.TotalCompressedSize; packed > size {
+				return corrupt("its columns have more bytes than the file: some lie over each other")
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/stretchr/testify/require"
@@ -109,6 +110,7 @@ func TestHostileFiles(t *testing.T) {
 		"a column outside":            {file(t, nil, func(m *format.FileMetaData) { m.RowGroups[0].Columns[0].MetaData.TotalCompressedSize = 1 << 40 }), "lies outside of the file"},
 		"rows that are not there":     {file(t, page(t, zipped(t, word), 6, 1), func(m *format.FileMetaData) { m.NumRows = 1 << 40; m.RowGroups[0].NumRows = 1 << 40 }), "is not there"},
 		"row groups of other sums":    {file(t, nil, func(m *format.FileMetaData) { m.NumRows = 7 }), "says that there are 7 rows"},
+		"columns over each other":     {file(t, page(t, zipped(t, word), 6, 1), func(m *format.FileMetaData) { twice(m); m.NumRows = 2 }), "some lie over each other"},
 		"a codec of its own":          {file(t, page(t, word, 6, 1), func(m *format.FileMetaData) { m.RowGroups[0].Columns[0].MetaData.Codec = format.Lz4 }), "compressed with LZ4, which cannot be read"},
 		"an encrypted file":           {append(bytes.Clone(file(t, nil, nil)[:20]), "PARE"...), "is encrypted"},
 	} {
@@ -122,6 +124,87 @@ func TestHostileFiles(t *testing.T) {
 		})
 	}
 	require.NoError(t, first(file(t, page(t, zipped(t, word), 6, 1), nil)), "the file that they are made of")
+}
+
+// twice has two row groups of one.
+func twice(m *format.FileMetaData) { m.RowGroups = append(m.RowGroups, m.RowGroups[0]) }
+
+// Promise: a few bytes do not keep the reader busy with lists in lists, whose
+// lengths are run lengths: the elements of a row are bounded.
+func TestRepeatedRuns(t *testing.T) {
+	const most = 1<<31 - 1
+	run := func(n, level int) []byte { return append(binary.AppendUvarint(nil, uint64(n)<<1), byte(level)) }
+	reps := run(1, 0)
+	for range 70 {
+		reps = append(append(reps, run(30_000_000, 2)...), run(1, 1)...)
+	}
+	defs := run(most, 2)
+	data := append(binary.LittleEndian.AppendUint32(nil, uint32(len(reps))), reps...)
+	data = append(binary.LittleEndian.AppendUint32(data, uint32(len(defs))), defs...)
+	hostile := file(t, page(t, zipped(t, data), int32(len(data)), most), func(m *format.FileMetaData) {
+		group := format.SchemaElement{Name: "b", NumChildren: thrift.Null[int32]{V: 1, Valid: true}}
+		group.RepetitionType = thrift.Null[format.FieldRepetitionType]{V: format.Repeated, Valid: true}
+		leaf := m.Schema[1]
+		leaf.RepetitionType = thrift.Null[format.FieldRepetitionType]{V: format.Optional, Valid: true}
+		m.Schema = thrift.Slice[format.SchemaElement]{m.Schema[0], group, group, leaf}
+	})
+	require.Less(t, len(hostile), 1000)
+	require.ErrorContains(t, first(hostile), "the lists of a row have more than 33554432 elements")
+}
+
+// Promise: no value is read as another one: what its type does not have, what
+// JSON would drop and what nobody knows how to read is said.
+func TestValuesThatAreNone(t *testing.T) {
+	number := func(kind format.LogicalType) func(*format.FileMetaData) {
+		return func(m *format.FileMetaData) {
+			m.Schema[1].Type.V, m.Schema[1].LogicalType.Value = format.Int32, kind.Value
+			m.RowGroups[0].Columns[0].MetaData.Type = format.Int32
+		}
+	}
+	typed := func(kind format.LogicalType) func(*format.FileMetaData) {
+		return func(m *format.FileMetaData) { m.Schema[1].LogicalType.Value = kind.Value }
+	}
+	millis := format.TimeUnit{Value: &format.MilliSeconds{}}
+	for name, c := range map[string]struct {
+		data   []byte
+		change func(*format.FileMetaData)
+		want   string
+	}{
+		"an hour too many":  {binary.LittleEndian.AppendUint32(nil, 25*3_600_000), number(format.LogicalType{Value: &format.TimeType{Unit: millis}}), "is 90000000 of 1ms since midnight, which is no time of a day"},
+		"before midnight":   {[]byte("\xff\xff\xff\xff"), number(format.LogicalType{Value: &format.TimeType{Unit: millis}}), "is -1 of 1ms since midnight"},
+		"8 bits with 9":     {[]byte("\x80\x00\x00\x00"), number(format.LogicalType{Value: &format.IntType{BitWidth: 8, IsSigned: true}}), "is 128, which has more than 8 bits"},
+		"16 bits with 17":   {[]byte("\x00\x00\x01\x00"), number(format.LogicalType{Value: &format.IntType{BitWidth: 16}}), "is 65536, which has more than 16 bits"},
+		"a decimal of none": {make([]byte, 4), typed(format.LogicalType{Value: &format.DecimalType{Precision: 3, Scale: 1}}), "is a decimal of 0 bytes"},
+		"half a character":  {[]byte("\x01\x00\x00\x00\xc3"), typed(format.LogicalType{Value: &format.StringType{}}), "is not UTF-8"},
+		"what is no JSON":   {[]byte("\x01\x00\x00\x00{"), typed(format.LogicalType{Value: &format.JsonType{}}), "is not JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := first(file(t, page(t, zipped(t, c.data), int32(len(c.data)), 1), c.change))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	variant := file(t, nil, func(m *format.FileMetaData) {
+		leaf, group := m.Schema[1], m.Schema[0]
+		group.Name, group.LogicalType.Value = "v", &format.VariantType{}
+		m.Schema = thrift.Slice[format.SchemaElement]{m.Schema[0], group, leaf}
+	})
+	require.ErrorContains(t, first(variant), `column "v" is of type VARIANT, which cannot be read`)
+	require.ErrorContains(t, first(keysTwice(t)), `column "key" has the key "k" twice in a map`)
+	empty := page(t, zipped(t, nil), 0, 1)
+	require.ErrorContains(t, first(file(t, empty, nil)), "its values end too early")
+}
+
+// keysTwice is a file with a map that has one key twice.
+func keysTwice(t testing.TB) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	node := parquet.Group{"m": parquet.Map(parquet.String(), parquet.String())}
+	w := parquet.NewGenericWriter[any](&b, parquet.NewSchema("x", node))
+	k, v := parquet.ByteArrayValue([]byte("k")), parquet.ByteArrayValue([]byte("v"))
+	_, err := w.WriteRows([]parquet.Row{{k.Level(0, 1, 0), k.Level(1, 1, 0), v.Level(0, 1, 1), v.Level(1, 1, 1)}})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
 }
 
 // first is what is wrong with a file up to its second row.

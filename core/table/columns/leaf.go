@@ -34,6 +34,7 @@ type leaf struct {
 	at, end    int64 // of pages in the file
 	dictionary *dictionary
 	words      []byte // the dictionary's page
+	offsets    []uint32
 	page       []byte
 	left       int // entries of the page, the current one not counted
 	reps, defs runs

@@ -59,13 +59,27 @@ func value(t testing.TB, text string) (v any) {
 // value that Python sees in them: nested types, each width of number, nulls,
 // dictionaries, every codec, both versions of pages and every encoding.
 func TestPeersFilesAreRead(t *testing.T) {
+	requireRead(t, 16, "peers.py")
+}
+
+// Promise: so are 80 random tables in random forms: nested in each other to
+// four levels, nulls and empty lists, every type of pyarrow, encodings chosen
+// for each column, dictionaries that end within it, pages of a few bytes.
+func TestRandomFilesAreRead(t *testing.T) {
+	requireRead(t, 80, "anything.py", "0", "79")
+}
+
+// requireRead reads the files that a script writes into a folder, at least as
+// many, and holds them to the rows beside them.
+func requireRead(t *testing.T, least int, script string, args ...string) {
+	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command(testneeds.DataPython(t), filepath.Join("testdata", "peers.py"), folder)
+	cmd := exec.Command(testneeds.DataPython(t), append([]string{filepath.Join("testdata", script), folder}, args...)...)
 	said, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", said)
 	files, err := filepath.Glob(filepath.Join(folder, "*.parquet"))
 	require.NoError(t, err)
-	require.Greater(t, len(files), 15)
+	require.GreaterOrEqual(t, len(files), least)
 	for _, path := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".parquet"), func(t *testing.T) {
 			rows := all(t, open(t, path))
@@ -73,6 +87,7 @@ func TestPeersFilesAreRead(t *testing.T) {
 			require.NoError(t, err)
 			defer want.Close()
 			lines := bufio.NewScanner(want)
+			lines.Buffer(nil, 1<<20)
 			for i, row := range rows {
 				require.True(t, lines.Scan())
 				require.Equal(t, value(t, lines.Text()), value(t, row), "row %d", i+1)

@@ -172,17 +172,34 @@ func (l *leaf) named() bool {
 	return l.meaning == text || l.meaning == signed || l.meaning == unsigned || l.meaning == date || l.meaning == uuid
 }
 
+// integer is a whole number with its sign, as wide as it is stored.
+func (l *leaf) integer(bits uint64) int64 {
+	if l.physical == format.Int32 {
+		return int64(int32(bits))
+	}
+	return int64(bits)
+}
+
 // appendNumber appends a number to out, or says why JSON has none for it.
 func (l *leaf) appendNumber(out []byte, bits uint64) ([]byte, string) {
+	unused := 64 - l.bits
 	switch l.meaning {
 	case boolean:
 		return strconv.AppendBool(out, bits&1 == 1), ""
 	case signed:
-		shift := 64 - l.bits
-		return strconv.AppendInt(out, int64(bits<<shift)>>shift, 10), ""
+		if x := l.integer(bits); x<<unused>>unused == x {
+			return strconv.AppendInt(out, x, 10), ""
+		}
+		return append(out, "null"...), fmt.Sprintf("is %d, which has more than %d bits", l.integer(bits), l.bits)
 	case unsigned:
-		shift := 64 - l.bits
-		return strconv.AppendUint(out, bits<<shift>>shift, 10), ""
+		x := bits
+		if l.physical == format.Int32 {
+			x = uint64(uint32(bits))
+		}
+		if x<<unused>>unused == x {
+			return strconv.AppendUint(out, x, 10), ""
+		}
+		return append(out, "null"...), fmt.Sprintf("is %d, which has more than %d bits", x, l.bits)
 	case single:
 		return appendFloat(out, float64(math.Float32frombits(uint32(bits))), 32)
 	}
@@ -208,12 +225,17 @@ func appendFloat(out []byte, x float64, size int) ([]byte, string) {
 	return out, ""
 }
 
+// appendTime appends a time of day, or says why there is none.
+func (l *leaf) appendTime(out []byte, v scalar) ([]byte, string) {
+	if n, day := l.integer(v.bits), int64(24*time.Hour/l.unit); n < 0 || n >= day {
+		return append(out, "null"...), fmt.Sprintf("is %d of %s since midnight, which is no time of a day", n, l.unit)
+	}
+	return append(l.appendMoment(append(out, '"'), v), '"'), ""
+}
+
 // appendMoment appends a date or a time as in ISO 8601.
 func (l *leaf) appendMoment(out []byte, v scalar) []byte {
-	n := int64(v.bits)
-	if l.physical == format.Int32 {
-		n = int64(int32(v.bits))
-	}
+	n := l.integer(v.bits)
 	layout := "2006-01-02"
 	var at time.Time
 	switch l.meaning {
@@ -248,10 +270,8 @@ func (l *leaf) appendMoment(out []byte, v scalar) []byte {
 func (l *leaf) appendDecimal(out []byte, v scalar) []byte {
 	x := new(big.Int)
 	switch l.physical {
-	case format.Int32:
-		x.SetInt64(int64(int32(v.bits)))
-	case format.Int64:
-		x.SetInt64(int64(v.bits))
+	case format.Int32, format.Int64:
+		x.SetInt64(l.integer(v.bits))
 	default: // big-endian, two's complement
 		x.SetBytes(v.bytes)
 		if len(v.bytes) > 0 && v.bytes[0]&0x80 != 0 {
@@ -305,7 +325,7 @@ func (l *leaf) appendBytes(out, raw []byte) ([]byte, string) {
 	case nanoTimestamp:
 		return append(l.appendMoment(append(out, '"'), scalar{bytes: raw}), '"'), ""
 	case decimal:
-		if len(raw) > maxDecimal {
+		if len(raw) == 0 || len(raw) > maxDecimal {
 			return append(out, "null"...), fmt.Sprintf("is a decimal of %d bytes", len(raw))
 		}
 		return append(l.appendDecimal(append(out, '"'), scalar{bytes: raw}), '"'), ""

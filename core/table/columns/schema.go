@@ -138,6 +138,9 @@ func (s *schema) element(p *place, e *format.SchemaElement, depth int) error {
 // content fills p with what e, which was taken last, is, whether or not it is
 // optional or repeated.
 func (s *schema) content(p *place, e *format.SchemaElement, rep, depth int) error {
+	if _, variant := e.LogicalType.Value.(*format.VariantType); variant {
+		s.problems = append(s.problems, fmt.Sprintf("column %q is of type VARIANT, which cannot be read", e.Name))
+	}
 	switch {
 	case children(e) == 0:
 		return s.scalar(p, e, rep)
@@ -148,7 +151,7 @@ func (s *schema) content(p *place, e *format.SchemaElement, rep, depth int) erro
 			return err
 		}
 		p.rep, p.elemDef = rep+1, p.def+1
-		if children(inner) == 1 && inner.Name != "array" && inner.Name != e.Name+"_tuple" {
+		if children(inner) == 1 && inner.Name != "array" && inner.Name != e.Name+"_tuple" && !s.wraps(1) {
 			child, err := s.node(p.rep, p.elemDef, depth+2)
 			if err != nil {
 				return err

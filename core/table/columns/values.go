@@ -27,11 +27,8 @@ func newValues(l *leaf, encoding format.Encoding, data []byte) values {
 		if l.dictionary == nil {
 			throw("a page refers to a dictionary that is not there")
 		}
-		if len(data) == 0 {
-			return &looked{in: l.dictionary}
-		}
-		if data[0] > 32 {
-			throw("an index has %d bits", data[0])
+		if len(data) == 0 || data[0] > 32 {
+			throw("its indexes have no width, or one beyond 32 bits")
 		}
 		return &looked{in: l.dictionary, at: newRuns(data[1:], uint(data[0]))}
 	case format.RLE:
@@ -137,7 +134,11 @@ func newDictionary(l *leaf, count int, page []byte) *dictionary {
 	case count > len(page)/4:
 		throw("its dictionary ends too early")
 	}
-	d.offsets = make([]uint32, count)
+	if count > cap(l.offsets) {
+		l.file.hold(4 * (count - cap(l.offsets)))
+		l.offsets = make([]uint32, count)
+	}
+	d.offsets = l.offsets[:count]
 	at := 0
 	for i := range d.offsets {
 		if len(page)-at < 4 {

@@ -1,10 +1,8 @@
 """Writes Parquet files as people have them, and their rows as JSON Lines, as
 Python sees them: peers.py FOLDER."""
 
-import base64
 import datetime as dt
 import decimal
-import json
 import sys
 from pathlib import Path
 
@@ -14,56 +12,14 @@ import pandas
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from expected import expect
+
 folder = Path(sys.argv[1])
-
-
-def plain(value: object, kind: pa.DataType) -> object:
-    """What a value of Arrow is in Merit's JSON."""
-    if value is None:
-        return None
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_struct(kind):
-        return {f.name: plain(value[f.name], f.type) for f in kind}
-    if pa.types.is_map(kind):
-        return {str(plain(k, kind.key_type)): plain(v, kind.item_type) for k, v in value}
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return [plain(v, kind.value_type) for v in value]
-    if pa.types.is_floating(kind):
-        if value != value:
-            return None
-        return value if kind == pa.float64() else float(str({pa.float32(): numpy.float32, pa.float16(): numpy.float32}[kind](value)))
-    if isinstance(value, decimal.Decimal):
-        return format(value, "f")
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, pandas.Timestamp):
-        return moment(value.strftime("%Y-%m-%dT%H:%M:%S"), value.microsecond * 1000 + value.nanosecond, value.tzinfo)
-    if isinstance(value, dt.datetime):
-        return moment(value.strftime("%Y-%m-%dT%H:%M:%S"), value.microsecond * 1000, value.tzinfo)
-    if isinstance(value, dt.time):
-        return moment(value.strftime("%H:%M:%S"), value.microsecond * 1000, None)
-    if isinstance(value, dt.date):
-        return value.isoformat()
-    return value
-
-
-def moment(seconds: str, nanos: int, zone: object) -> str:
-    part = f".{nanos:09}".rstrip("0") if nanos else ""
-    return seconds + part + ("Z" if zone else "")
 
 
 def write(name: str, table: pa.Table, **options: object) -> None:
     pq.write_table(table, folder / f"{name}.parquet", **options)
-    expect(name, table)
-
-
-def expect(name: str, table: pa.Table) -> None:
-    with open(folder / f"{name}.jsonl", "w", encoding="utf-8") as out:
-        for row in table.to_pylist():
-            print(json.dumps({f.name: plain(row[f.name], f.type) for f in table.schema}, ensure_ascii=False), file=out)
+    expect(folder / f"{name}.jsonl", table)
 
 
 message = pa.struct([("role", pa.string()), ("content", pa.string()), ("tool_calls", pa.list_(pa.struct([("id", pa.string()), ("arguments", pa.large_string())])))])
@@ -149,7 +105,7 @@ write("nothing", pa.table({"a": pa.nulls(2500), "b": pa.array([[]] * 2500, pa.li
 
 frame = pandas.DataFrame({"question": ["a", "b"], "score": [1.5, None], "count": [1, 2], "when": pandas.to_datetime(["2024-01-01", None])}, index=["x", "y"])
 frame.to_parquet(folder / "pandas.parquet")
-expect("pandas", pq.read_table(folder / "pandas.parquet"))
+expect(folder / "pandas.jsonl", pq.read_table(folder / "pandas.parquet"))
 
 hub = datasets.Dataset.from_list(
     [{"id": str(i), "messages": [{"role": "user", "content": f"q{i}"}, {"role": "assistant", "content": "a"}], "turns": {"role": ["user"], "content": [str(i)]}} for i in range(50)],
@@ -160,4 +116,4 @@ hub = datasets.Dataset.from_list(
     }),
 )
 hub.to_parquet(str(folder / "datasets.parquet"))
-expect("datasets", pq.read_table(folder / "datasets.parquet"))
+expect(folder / "datasets.jsonl", pq.read_table(folder / "datasets.parquet"))
