@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,40 @@ func TestNumbers(t *testing.T) {
 		require.NoError(t, one(t.Context(), options{folder: ".", check: true, out: &said}, name), said.String())
 	})
 	require.NoError(t, catalogue(options{folder: ".", check: true}))
+}
+
+var evaluated = regexp.MustCompile(`(?m)^    merit eval .*--reward (\S+) .*--data (\S+)`)
+
+// Promise: what a README says to type names files that are there.
+func TestCommandsNameFiles(t *testing.T) {
+	names, err := named(".", nil)
+	require.NoError(t, err)
+	for _, name := range append(names, ".") {
+		text, err := os.ReadFile(filepath.Join(name, "README.md"))
+		require.NoError(t, err)
+		commands := evaluated.FindAllStringSubmatch(string(text), -1)
+		require.NotEmpty(t, commands, name)
+		for _, c := range commands {
+			require.FileExists(t, filepath.Join(testneeds.Root(), c[2]), name)
+			_, err := os.Stat(filepath.Join(testneeds.Root(), c[1]))
+			require.NoError(t, err, name)
+		}
+	}
+}
+
+// Promise: a parameter that a reward does not have is an error, not a score by
+// the defaults.
+func TestParametersThatAreNotThere(t *testing.T) {
+	merit := filepath.Join(t.TempDir(), "merit")
+	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
+	require.NoError(t, err, string(text))
+	all(t, func(t *testing.T, name string) {
+		data := filepath.Join(t.TempDir(), "data.jsonl")
+		require.NoError(t, os.WriteFile(data, []byte(`{"messages":[{"role":"assistant","content":"1"}]}`), 0o644))
+		text, err := exec.Command(merit, "eval", "-q", "--reward", name, "--data", data, "--with", `{"weihgts":{}}`).CombinedOutput()
+		require.Error(t, err, string(text))
+		require.Contains(t, string(text), "weihgts")
+	})
 }
 
 // Promise: every reward of this folder in Python says natively what it says in

@@ -9,7 +9,8 @@ const VERDICTS = ["passed", "failed", "error", "out_of_fuel", "out_of_memory", "
  * 1 if the last answer passes all tests, else 0, or the share that it passes. The columns are test, a text, or tests, a
  * list, with entry_point and setup. What was stopped has no score, or with stopped: "zero" counts as failed.
  */
-export default function (rollout, { language = "javascript", fuel = 200_000_000, all_or_nothing = true, stopped = "unscored" } = {}) {
+export default function (rollout, { language = "javascript", fuel = 200_000_000, all_or_nothing = true, stopped = "unscored", ...other } = {}) {
+  for (const name in other) throw new RangeError(`there is no parameter ${name}; there are language, fuel, all_or_nothing and stopped`);
   if (stopped !== "unscored" && stopped !== "zero") throw new RangeError(`stopped is ${stopped}; it must be "unscored" or "zero"`);
   const { test, tests = test ? [test] : [], entry_point, setup = "" } = rollout.metadata ?? {};
   if (tests.length === 0) return invalid("there are no tests: the columns test and tests are empty");

@@ -2,6 +2,7 @@
 
 from merit_reward import EvaluateResult, code, reward_function
 
+__merit__ = {"name": "code"}
 VERDICTS = ("passed", "failed", "error", "out_of_fuel", "out_of_memory", "crashed")
 
 

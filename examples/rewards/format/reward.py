@@ -52,7 +52,6 @@ def reward(
     schema: dict[str, Any] | bool | None = None,
     within: str = "",
     partial: bool = False,
-    **columns: object,
 ) -> EvaluateResult:
     """1 if the last message of the assistant passes every check that was asked for; invalid if there is no such message."""
     answer = next((m.text for m in reversed(messages) if m["role"] == "assistant"), None)

@@ -41,7 +41,6 @@ def reward(
     exceeded: float | None = None,
     correct: bool | float | None = None,
     tokens: int | None = None,
-    **columns: object,
 ) -> EvaluateResult:
     """The value of the curve at the length of the answer; invalid where there is no answer, or a column is missing."""
     texts = [m.text for m in messages if m["role"] == "assistant"]

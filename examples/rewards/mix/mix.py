@@ -20,6 +20,16 @@ class Part:
 
     def __init__(self, weight: float, score: Callable[..., Any], *, without: float | None = None, given: str = "", **parameters: Any) -> None:
         self.weight, self.score, self.without, self.given, self.parameters = weight, score, without, given, parameters
+        code = score.__code__
+        self.takes = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+        self.takes_all = bool(code.co_flags & 0x08)  # **columns
+        if (wrong := sorted(parameters.keys() - self.takes)) and not self.takes_all:
+            raise TypeError(f"a part's {score.__name__} does not take {', '.join(wrong)}; it takes {', '.join(sorted(self.takes))}")
+
+    def __call__(self, given: dict[str, Any]) -> Any:
+        """What the function says; of columns it gets those that it takes, and its own parameters win."""
+        arguments = {**given, **self.parameters}
+        return self.score(**{k: v for k, v in arguments.items() if self.takes_all or k in self.takes})
 
 
 def mix(parts: dict[str, Part], messages: list[Message], ground_truth: Any = None, columns: dict[str, Any] | None = None) -> EvaluateResult:
@@ -36,8 +46,7 @@ def mix(parts: dict[str, Part], messages: list[Message], ground_truth: Any = Non
         if part.given and scores[part.given] <= 0:
             scores[name] = metrics[name] = 0.0
             continue
-        arguments = {**(columns or {}), **part.parameters}
-        result = as_result(part.score(messages=messages, ground_truth=ground_truth, **arguments))
+        result = as_result(part({**(columns or {}), "messages": messages, "ground_truth": ground_truth}))
         score = float(result.score) if result.is_score_valid else part.without
         if score is None:
             return EvaluateResult(is_score_valid=False, reason=f"{name}: {result.reason}")

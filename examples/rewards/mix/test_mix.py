@@ -67,3 +67,10 @@ def test_as_a_reward_of_trl(name, parameters):
     reward = Reward(HERE.parent / name, parameters=parameters)
     scores = reward(prompts=["2 + 2?"] * 2, completions=["2 + 2 = 4", "It is five, five, five, five, five and five."], ground_truth=["2 + 2 = 4"] * 2)
     assert scores[0] > scores[1], json.dumps(scores)
+
+
+def test_parameters_that_a_part_does_not_take(merit_reward, together):
+    source = together / "reward.py"
+    source.write_text(source.read_text().replace("maximum=2000", "maximun=2000"))
+    result = merit_reward(together)([{"role": "assistant", "content": "4"}], ground_truth="4")
+    assert result.outcome == "guest_error" and "does not take maximun" in result.reason

@@ -7,7 +7,7 @@ import repetition
 from mix import Part, mix
 
 
-def exact(messages, ground_truth=None, **columns):
+def exact(messages, ground_truth=None):
     return float(messages[-1].text.rpartition("####")[2].strip() == ground_truth)
 
 

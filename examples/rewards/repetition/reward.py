@@ -31,7 +31,6 @@ def reward(
     least: int = 8,
     penalty: float = -1.0,
     of: str = "last",
-    **columns: object,
 ) -> EvaluateResult:
     """The penalty times the share of the answer that is repetition; invalid where there is no answer."""
     texts = [m.text for m in messages if m["role"] == "assistant"]

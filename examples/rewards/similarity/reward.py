@@ -31,7 +31,6 @@ def reward(
     measure: str = "rougeL",
     value: str = "f",
     after: str = "",
-    **columns: object,
 ) -> EvaluateResult:
     """The similarity to the nearest reference; invalid where there is none, or no answer."""
     references = [ground_truth] if isinstance(ground_truth, str) else ground_truth

@@ -60,7 +60,6 @@ def reward(
     only: list[str] | None = None,
     read: str = "calls",
     steps: bool = True,
-    **columns: object,
 ) -> EvaluateResult:
     """The credits of the matched calls, divided by how many were expected, or made if that is more; invalid without expectations."""
     for name, value, known in (
