@@ -8,13 +8,9 @@ def test_fixtures(merit_result):
     assert merit_result.outcome in ("scored", "invalid")
 
 
-def test_wrong_parameters_are_no_score(merit_reward):
-    said = [{"role": "assistant", "content": "4"}]
-    assert merit_reward(".", {"extract": ["latex", "html"]})(said, ground_truth="4").outcome == "guest_error"
-
-
 def test_letters(merit_reward):
     said = [{"role": "assistant", "content": "The answer is B."}]
     score = merit_reward(".", {"extract": ["string"]})
     assert score(said, ground_truth="B").score == 1.0
     assert score(said, ground_truth="C").score == 0.0
+    assert score(said, ground_truth="see below").outcome == "invalid"
