@@ -34,13 +34,14 @@ type Reader struct {
 	begun   bool // a line that is not blank has been read
 	ended   bool // the last line had no line break
 
-	table  rows     // nil for lines
-	folded bool     // text of the table may be the JSON of a field
-	tasks  bool     // rows are read as tasks
-	total  int64    // rows of the table; -1 if nobody knows
-	count  int64    // lines or rows so far
-	input  *counted // of a file of size bytes; nil for streams
-	size   int64
+	table   rows     // nil for lines
+	folded  bool     // text of the table may be the JSON of a field
+	tasks   bool     // rows are read as tasks
+	results bool     // rows are results in the form of a table
+	total   int64    // rows of the table; -1 if nobody knows
+	count   int64    // lines or rows so far
+	input   *counted // of a file of size bytes; nil for streams
+	size    int64
 }
 
 // NewReader reads from in, which messages call name. Compression is known by

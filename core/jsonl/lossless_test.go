@@ -128,6 +128,6 @@ func TestParquetOfOtherThings(t *testing.T) {
 	require.NoError(t, err)
 	_, err = io.WriteString(w, "[1]\n")
 	require.NoError(t, errors.Join(err))
-	require.ErrorContains(t, w.Close(), "only JSON objects can be the rows of a Parquet file")
+	require.ErrorContains(t, w.Close(), "only JSON objects can be the rows of a table")
 	require.NoFileExists(t, path)
 }

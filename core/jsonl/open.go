@@ -69,7 +69,7 @@ func openColumns(path string, f *os.File, size int64) (*Reader, error) {
 		f.Close()
 		return nil, err
 	}
-	r := &Reader{name: path, table: table, total: table.Rows()}
+	r := &Reader{name: path, table: table, total: table.Rows(), results: isResults(table.Columns())}
 	r.folded = slices.ContainsFunc(table.Texts(), func(name string) bool { return structured[name] }) || slices.Contains(table.Columns(), nameMessages)
 	r.closers = []func() error{func() error { table.Close(); return nil }, f.Close}
 	return r, nil

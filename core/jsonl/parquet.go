@@ -1,12 +1,9 @@
 package jsonl
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
-	"os"
 	"reflect"
 	"strings"
 
@@ -22,11 +19,10 @@ const parquetEnding = ".parquet"
 // said what the rows look like, they are put aside until all were seen.
 type parquet struct {
 	to    io.Writer
-	part  []byte // of a line
+	cut   cutter
 	rows  *columns.Writer
 	guess *columns.Guess
-	aside *os.File
-	lines *bufio.Writer
+	aside *aside // nil if the table is known
 }
 
 // newParquet writes rows of the given table to to, or, if it is nil, of one that
@@ -35,12 +31,8 @@ func newParquet(to io.Writer, folder string, t *columns.Table) (*parquet, error)
 	if t != nil {
 		return &parquet{to: to, rows: columns.NewWriter(to, *t)}, nil
 	}
-	f, err := os.CreateTemp(folder, ".merit-*.jsonl")
-	if err != nil {
-		return nil, CannotWrite(err)
-	}
-	_ = os.Remove(f.Name()) // it goes with the file handle
-	return &parquet{to: to, guess: guess(), aside: f, lines: bufio.NewWriterSize(f, 1<<16)}, nil
+	kept, err := newAside(folder)
+	return &parquet{to: to, guess: guess(), aside: kept}, err
 }
 
 // guess knows of trajectories which members are as good as null if they are not
@@ -63,75 +55,28 @@ func guess() *columns.Guess {
 }
 
 // Write takes text that may begin and end inside of lines.
-func (p *parquet) Write(text []byte) (int, error) {
-	n := len(text)
-	for {
-		end := bytes.IndexByte(text, '\n')
-		if end < 0 {
-			p.part = append(p.part, text...)
-			return n, nil
-		}
-		p.part = append(p.part, text[:end]...)
-		if err := p.line(p.part); err != nil {
-			return 0, err
-		}
-		p.part, text = p.part[:0], text[end+1:]
-	}
-}
+func (p *parquet) Write(text []byte) (int, error) { return p.cut.write(text, p.line) }
 
 func (p *parquet) line(text []byte) error {
-	if text = bytes.TrimSpace(text); !isObject(text) {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, What: "only JSON objects can be the rows of a Parquet file", Hint: "write JSON Lines"}
-	}
 	if p.rows != nil {
 		return p.rows.Write(text)
 	}
 	p.guess.Add(text)
-	if _, err := p.lines.Write(text); err != nil {
-		return CannotWrite(err)
-	}
-	return CannotWrite(p.lines.WriteByte('\n'))
+	return p.aside.add(text)
 }
 
 // Close ends the file.
 func (p *parquet) Close() error {
 	if p.rows == nil {
-		if err := p.again(); err != nil {
+		p.rows = columns.NewWriter(p.to, p.guess.Table("rows"))
+		if err := p.aside.each(p.rows.Write); err != nil {
 			return err
 		}
 	}
 	return p.rows.Close()
 }
 
-// again writes the rows that were put aside.
-func (p *parquet) again() error {
-	if err := p.lines.Flush(); err != nil {
-		return CannotWrite(err)
-	}
-	if _, err := p.aside.Seek(0, io.SeekStart); err != nil {
-		return CannotWrite(err)
-	}
-	p.rows = columns.NewWriter(p.to, p.guess.Table("rows"))
-	in := bufio.NewReaderSize(p.aside, 1<<16)
-	for {
-		text, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return CannotWrite(err)
-		}
-		if err := p.rows.Write(bytes.TrimSpace(text)); err != nil {
-			return err
-		}
-	}
-}
-
-// drop lets go of what was put aside.
-func (p *parquet) drop() {
-	if p.aside != nil {
-		p.aside.Close()
-	}
-}
+func (p *parquet) drop() { p.aside.drop() }
 
 // Row is the line as JSON on one line, with its columns mapped and what text of
 // a table stands for in its place: what a trajectory is decoded from.

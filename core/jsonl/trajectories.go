@@ -58,7 +58,10 @@ func (r *Reader) Fit() error {
 // several goroutines at once.
 func (r *Reader) Trajectory(l Line) (*rl.Trajectory, error) {
 	t, err := r.decode(l)
-	if err != nil && l.cutShort() {
+	switch {
+	case err == nil:
+		return t, nil
+	case l.cutShort():
 		return nil, r.truncated(l)
 	}
 	if f := fault.As(err); f != nil {
@@ -73,6 +76,9 @@ func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
 		return nil, err
 	}
 	t, err := Decode(text, l.Number)
+	if err == nil {
+		return t, nil
+	}
 	if f := fault.As(err); f != nil && lacks(text) {
 		f.Hint += "; its columns are " + strings.Join(Line{Text: l.Text}.Columns(), ", ") + ", of which a map could make them: " + propose(Line{Text: l.Text}.Columns())
 	}
@@ -91,6 +97,9 @@ func (r *Reader) text(l Line) (text []byte, err error) {
 		if text, err = renamed(text, r.columns, r.table != nil); err != nil {
 			return nil, err
 		}
+	}
+	if r.results {
+		text = result(text)
 	}
 	switch {
 	case r.folded && r.tasks:
@@ -118,20 +127,31 @@ func lacks(text []byte) bool {
 // line, of the given number. The *fault.Error says no place.
 func Decode(text []byte, number int) (*rl.Trajectory, error) {
 	t, err := rl.DecodeTrajectory(text, number)
-	var wrong *rl.WrongType
-	if errors.As(err, &wrong) && named[wrong.Field] {
-		text, wrong = labelled(text), nil
-		t, err = rl.DecodeTrajectory(text, number)
+	if err != nil {
+		if wrong := wrongType(err); wrong != nil && named[wrong.Field] {
+			text = labelled(text)
+			t, err = rl.DecodeTrajectory(text, number)
+		}
 	}
-	if errors.As(err, &wrong) && wrong.Field != nameMessages {
-		return nil, invalid(fmt.Sprintf("Merit reads %s itself: map it to a name of your own, my_%s=%s, if it is something else", wrong.Field, wrong.Field, wrong.Field), "%v", err)
-	} else if err != nil {
-		return nil, invalid(`each line needs "messages": [{"role": …, "content": …}, …]`, "%v", err)
+	if err != nil {
+		hint := `each line needs "messages": [{"role": …, "content": …}, …]`
+		if wrong := wrongType(err); wrong != nil && wrong.Field != nameMessages {
+			hint = fmt.Sprintf("Merit reads %s itself: map it to a name of your own, my_%s=%s, if it is something else", wrong.Field, wrong.Field, wrong.Field)
+		}
+		return nil, invalid(hint, "%v", err)
 	}
 	if err := keepColumns(t, text); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// wrongType is the error of a field that is of another type than it should be,
+// or nil. Asking costs memory, so only failures do.
+func wrongType(err error) *rl.WrongType {
+	var wrong *rl.WrongType
+	errors.As(err, &wrong)
+	return wrong
 }
 
 func invalid(hint, format string, args ...any) error {

@@ -21,7 +21,8 @@ import (
 
 // Writer writes a file that appears whole or not at all, compressed if its
 // name ends in .zst or .gz; lines that are JSON objects become the rows of a
-// Parquet file if it ends in .parquet. Equal input gives equal bytes on every
+// Parquet file if it ends in .parquet, of a table of text if it ends in .csv or
+// .tsv, before .zst or .gz. Equal input gives equal bytes on every
 // machine. It is for one goroutine.
 type Writer struct {
 	buffer *bufio.Writer
@@ -65,10 +66,15 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 		return nil, CannotWrite(err)
 	}
 	drop := func() { _ = f.Cleanup() }
-	if filepath.Ext(path) != parquetEnding {
+	var p tabular
+	switch delimiter := delimiterOf(path); {
+	case delimiter != 0:
+		p, err = newText(f, path, delimiter)
+	case filepath.Ext(path) == parquetEnding:
+		p, err = newParquet(f, filepath.Dir(path), t)
+	default:
 		return newWriter(filepath.Ext(path), f, f.CloseAtomicallyReplace, drop), nil
 	}
-	p, err := newParquet(f, filepath.Dir(path), t)
 	if err != nil {
 		drop()
 		return nil, err
@@ -78,8 +84,13 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 	return w, nil
 }
 
-// CanWrite refuses a name that promises a format in which nothing is written, so
-// that no file is called .csv and holds lines of JSON.
+// tabular makes a table of lines.
+type tabular interface {
+	io.WriteCloser
+	drop() // lets go of what was put aside
+}
+
+// CanWrite refuses a name that promises a format in which nothing is written.
 func CanWrite(path string) error {
 	plain, packed := strings.ToLower(path), false
 	for _, ending := range []string{".gz", ".zst"} {
@@ -87,19 +98,10 @@ func CanWrite(path string) error {
 			plain, packed = cut, true
 		}
 	}
-	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path}
-	switch filepath.Ext(plain) {
-	case ".csv", ".tsv":
-		f.What, f.Hint = "no tables of text are written", "end the name in .jsonl or .parquet; messages have no good form in CSV"
-	case parquetEnding:
-		if !packed {
-			return nil
-		}
-		f.What, f.Hint = "Parquet is compressed inside", "end the name in .parquet"
-	default:
-		return nil
+	if packed && filepath.Ext(plain) == parquetEnding {
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "Parquet is compressed inside", Hint: "end the name in .parquet"}
 	}
-	return f
+	return nil
 }
 
 func newWriter(ending string, to io.Writer, commit func() error, drop func()) *Writer {

@@ -25,9 +25,10 @@ func newConvertCmd(h *console.Host) *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Write trajectories or results in another format",
 		Long: `Convert reads JSON Lines, Parquet, CSV or TSV (- is stdin) and writes JSON Lines,
-compressed if OUT ends in .zst or .gz, or Parquet if it ends in .parquet; - is
-stdout. No value is lost: what no type of a Parquet column can hold stands as
-JSON in the column merit_json, from where it is read again.`,
+compressed if OUT ends in .zst or .gz, Parquet if it ends in .parquet, or a table
+of text if in .csv or .tsv; - is stdout. In Parquet no value is lost: what no type
+of a column can hold stands as JSON in the column merit_json, from where it is
+read again. In CSV a value that is no text stands as its JSON.`,
 		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet",
 		Args:    console.Exactly("IN", "OUT"),
 		RunE:    o.run,
