@@ -34,13 +34,15 @@ type Reader struct {
 	begun   bool // a line that is not blank has been read
 	ended   bool // the last line had no line break
 
-	table   rows     // nil for lines
-	folded  bool     // text of the table may be the JSON of a field
-	tasks   bool     // rows are read as tasks
-	results bool     // rows are results in the form of a table
-	total   int64    // rows of the table; -1 if nobody knows
-	count   int64    // lines or rows so far
-	input   *counted // of a file of size bytes; nil for streams
+	table   rows            // nil for lines
+	folded  bool            // text of the table may be the JSON of a field
+	spelled bool            // cells are texts only
+	plain   map[string]bool // columns of which texts are what they spell
+	tasks   bool            // rows are read as tasks
+	results bool            // rows are results in the form of a table
+	total   int64           // rows of the table; -1 if nobody knows
+	count   int64           // lines or rows so far
+	input   *counted        // of a file of size bytes; nil for streams
 	size    int64
 }
 
@@ -150,23 +152,31 @@ func (r *Reader) Estimate() int64 {
 	return max(r.count, int64(float64(r.count)/min(share, 1)))
 }
 
-// All returns the rest of the file, decompressed and without a byte order mark:
-// at most limit bytes, or an error.
+// All returns the rest of the file, decompressed and without a byte order mark,
+// or the rest of the rows of a table, one a line: at most limit bytes, or an
+// error.
 func (r *Reader) All(limit int64) ([]byte, error) {
+	if r.table != nil {
+		return r.allRows(limit)
+	}
 	data, err := io.ReadAll(io.LimitReader(r.buffer, limit+1))
 	if err != nil {
 		return nil, r.cannotRead(err)
 	}
 	if int64(len(data)) > limit {
-		return nil, &fault.Error{
-			Boundary: fault.Data, Kind: fault.Exhausted, Where: r.name,
-			What: fmt.Sprintf("more than %d bytes", limit), Hint: "split the file",
-		}
+		return nil, r.tooLong(limit)
 	}
 	r.bytes += int64(len(data))
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	first, rest, _ := bytes.Cut(bytes.TrimLeft(data, " \t\r\n"), []byte("\n"))
 	return data, r.foreign(bytes.TrimSpace(first), func() bool { return len(rest) > 0 })
+}
+
+func (r *Reader) tooLong(limit int64) error {
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Exhausted, Where: r.name,
+		What: fmt.Sprintf("more than %d bytes", limit), Hint: "split the file",
+	}
 }
 
 // more reports whether anything follows the line that was read.

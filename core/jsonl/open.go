@@ -114,7 +114,7 @@ func open(name string, in io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	r.table, r.folded, r.total = text, true, -1
+	r.table, r.folded, r.spelled, r.total = text, true, true, -1
 	return r, nil
 }
 

@@ -3,11 +3,13 @@ package jsonl
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/table/columns"
 )
@@ -94,4 +96,53 @@ func (r *Reader) Row(l Line) ([]byte, error) {
 	var one bytes.Buffer
 	err = json.Compact(&one, text)
 	return one.Bytes(), err
+}
+
+// Plain makes the reader take texts of these columns of a table of text as the
+// numbers, truth values or nulls that they spell.
+func (r *Reader) Plain(names ...string) {
+	if !r.spelled {
+		return
+	}
+	r.plain = map[string]bool{}
+	for _, name := range names {
+		r.plain[name] = true
+	}
+}
+
+func (r *Reader) allRows(limit int64) (all []byte, err error) {
+	bad := Bad{Unit: unitRow}
+	for {
+		l, err := r.Line()
+		if errors.Is(err, io.EOF) {
+			return all, bad.Err(r.name)
+		} else if err != nil {
+			return nil, err
+		}
+		text, err := r.Row(l)
+		if err != nil {
+			bad.AddLine(l, err)
+			continue
+		}
+		if r.plain != nil {
+			text = plain(text, r.plain)
+		}
+		if all = append(append(all, text...), '\n'); int64(len(all)) > limit {
+			return nil, r.tooLong(limit)
+		}
+	}
+}
+
+// plain returns the object in line with what the texts of some columns spell.
+func plain(line []byte, names map[string]bool) []byte {
+	out := object{text: make([]byte, 0, len(line))}
+	out.text = append(out.text, '{')
+	for _, m := range jsonspan.Members(nil, line) {
+		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
+		if spelt := unquoted(value); names[name] && json.Valid(spelt) && !bytes.ContainsAny(spelt[:1], `"[{`) {
+			value = spelt
+		}
+		out.add(name, value)
+	}
+	return append(out.text, '}')
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
 )
 
 // Estimate is the whole way of a file: it reads rows from in, which messages
@@ -23,6 +24,19 @@ func EstimateWithin(cfg advantage.Config, name string, in io.Reader, out io.Writ
 	if err != nil {
 		return advantage.Stats{}, err
 	}
+	return table.estimate(cfg, name, out, most)
+}
+
+// EstimateFile is Estimate of a file that is open, in any format that jsonl reads.
+func EstimateFile(cfg advantage.Config, file *jsonl.Reader, out io.Writer) (advantage.Stats, error) {
+	table, err := ReadFile(file)
+	if err != nil {
+		return advantage.Stats{}, err
+	}
+	return table.estimate(cfg, file.Name(), out, math.MaxInt64)
+}
+
+func (table *Table) estimate(cfg advantage.Config, name string, out io.Writer, most int64) (advantage.Stats, error) {
 	var result advantage.Result
 	if err := advantage.EstimateWithin(cfg, &table.Rows, &result, most); err != nil {
 		return advantage.Stats{}, &fault.Error{

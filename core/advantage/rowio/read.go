@@ -22,6 +22,14 @@ func Read(name string, in io.Reader) (*Table, error) {
 		return nil, err
 	}
 	defer file.Close()
+	return ReadFile(file)
+}
+
+// ReadFile is Read of a file that is open, which may also be Parquet, CSV or
+// TSV; in these, numbers and truth values are what the cells spell.
+func ReadFile(file *jsonl.Reader) (*Table, error) {
+	name := file.Name()
+	file.Plain("step", "reward", "episode_score", "scored", "valid", "value", "bootstrap", "terminated", "truncated")
 	data, err := file.All(MaxBytes)
 	if err != nil {
 		return nil, err

@@ -29,8 +29,8 @@ func newAdvantagesCmd(h *console.Host) *cobra.Command {
 		Use:   "advantages",
 		Short: "Assign credit to rows of rewards",
 		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
-episode_score) and writes the same lines with return, episode_advantage,
-step_advantage, advantage and anchor_group added.
+episode_score), or one a row of Parquet, CSV or TSV, and writes the same with
+return, episode_advantage, step_advantage, advantage and anchor_group added.
 
 Estimators:
 ` + estimatorList(),
@@ -41,7 +41,7 @@ Estimators:
 	f := cmd.Flags()
 	c := &o.cfg
 	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
-	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz; - is stdout")
+	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz, as a table if in .parquet, .csv or .tsv; - is stdout")
 	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
 	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
 	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
@@ -60,7 +60,7 @@ Estimators:
 			console.Values(cmd, strings.ReplaceAll(name, "_", "-"), words...)
 		}
 	}
-	console.Files(cmd, "in", "jsonl", "zst", "gz")
+	console.Files(cmd, "in", "jsonl", "parquet", "csv", "tsv", "zst", "gz")
 	return cmd
 }
 
@@ -78,7 +78,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	in, err := o.host.Input(o.in)
+	in, err := jsonl.Open(o.in, o.host.Stdin)
 	if err != nil {
 		return err
 	}
@@ -88,11 +88,7 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer out.Drop()
-	name := o.in
-	if name == "-" {
-		name = "stdin"
-	}
-	stats, err := rowio.Estimate(o.cfg, name, in, out)
+	stats, err := rowio.EstimateFile(o.cfg, in, out)
 	if err = errors.Join(err, cmd.Context().Err()); err != nil {
 		return err
 	}
