@@ -68,9 +68,10 @@ release:
 	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)"
 	@ls -sh dist
 
-# The closing lines name every test that stood aside, and why.
+# The closing lines name every test that stood aside, and why. The example
+# rewards start sympy several times, which is minutes where others compute too.
 test: build
-	$(GO) tool gotestsum --format pkgname -- ./...
+	$(GO) tool gotestsum --format pkgname -- -timeout 30m ./...
 
 # The trainers as published, with Merit rewards from the wheel; see sdk/python/trainer_tests.
 .PHONY: trainers
