@@ -18,6 +18,10 @@ import (
 func write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
+	if filepath.Ext(name) == ".csv" { // text is a table already
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
 	out, err := jsonl.Create(path, nil)
 	require.NoError(t, err)
 	_, err = out.Write([]byte(text))
