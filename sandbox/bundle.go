@@ -14,8 +14,8 @@ type Bundle struct {
 	// Digest is sha256:… of all that decides about results. A module's is that of
 	// its bytes; a script's covers its files, what was chosen, and Runner.
 	Digest string
-	// Runner is sha256:… of what Merit brings to every script of the language: the
-	// interpreter, and files of its own. Another version of Merit may have another
+	// Runner is sha256:… of what Merit brings to every script: the interpreters, and
+	// files of its own. Another version of Merit may have another
 	// one, and with it another Digest for the same files. Empty for a module.
 	Runner string
 	// Entry is the key of Files that is run; its extension is that of the
@@ -42,9 +42,17 @@ func ReadBundle(ref Reference, limits Limits) (*Bundle, error) {
 	if s.Script == nil {
 		return &Bundle{Reference: ref, Digest: s.Digest, Entry: moduleEntry, Files: map[string][]byte{moduleEntry: s.Wasm}, source: s}, nil
 	}
-	empty := source.Script{Language: s.Script.Language}
 	ref.With = s.Script.With
-	return &Bundle{Reference: ref, Digest: s.Digest, Runner: empty.Digest(languages()), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
+	return &Bundle{Reference: ref, Digest: s.Digest, Runner: languages().Digest(), Entry: s.Script.Entry, Files: s.Script.Files, source: s}, nil
+}
+
+// DigestUnder is the Digest that b has where Runner is another one, and Digest
+// for a module.
+func (b *Bundle) DigestUnder(runner string) string {
+	if !b.Script() {
+		return b.Digest
+	}
+	return b.source.Script.DigestUnder(runner)
 }
 
 // Script reports whether it is run from its source.

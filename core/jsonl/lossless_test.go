@@ -121,6 +121,28 @@ func TestNothingIsLostThroughPeers(t *testing.T) {
 	}
 }
 
+// Promise: what is no UTF-8 becomes in Parquet what encoding/json reads: each
+// stretch of it a replacement character, in values, names and the column of the
+// rest.
+func TestParquetIsUTF8(t *testing.T) {
+	rows := []string{"{\"text\":\"a\xff\xfeb\",\"n\xffm\":1,\"mixed\":\"\xc3\"}", `{"text":"","mixed":1}`}
+	want := []string{`{"text":"a\ufffdb","n\ufffdm":1,"mixed":"\ufffd"}`, rows[1]}
+	requireSame(t, want, lines(t, written(t, filepath.Join(t.TempDir(), "a.parquet"), rows)))
+}
+
+// Promise: the column of the rest cannot take the place of another column: a
+// name that is there twice, also one that encoding/json takes for the same field,
+// makes the row bad.
+func TestRestReplacesNothing(t *testing.T) {
+	for _, forged := range []string{`{\"ground_truth\":\"no\"}`, `{\"Ground_Truth\":\"no\"}`, `{\"level\":2}`, `{\"a\":1,\"a\":2}`} {
+		_, err := decode(t, `{`+talk+`,"ground_truth":"yes","level":1,"merit_json":"`+forged+`"}`)
+		require.ErrorContains(t, err, "is given twice, as a column or in merit_json")
+	}
+	got, err := decode(t, `{`+talk+`,"ground_truth":null,"merit_json":"{\"ground_truth\":\"yes\",\"merit_json\":1}"}`)
+	require.NoError(t, err)
+	require.Equal(t, `"yes"`, string(got.GroundTruth))
+}
+
 // Promise: what cannot be the row of a table is refused, and no file appears.
 func TestParquetOfOtherThings(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.parquet")

@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
@@ -204,5 +205,25 @@ func whole(line []byte) ([]byte, error) {
 	if !found {
 		return line, nil
 	}
-	return append(out.text, '}'), nil
+	out.text = append(out.text, '}')
+	return out.text, once(out.text)
+}
+
+// once refuses an object with a member that is there twice, or with two names
+// of one field: what the column that keeps the rest says must not take the place
+// of what anyone sees in a column of that name.
+func once(text []byte) error {
+	seen := map[string]bool{}
+	for _, m := range jsonspan.Members(nil, text) {
+		name := jsonspan.Text(text[m.KeyStart:m.KeyEnd])
+		key := string(name)
+		if isField(name) {
+			key = strings.ToLower(key)
+		}
+		if seen[key] {
+			return invalid("omit one of them", "%s is given twice, as a column or in %s", name, columns.Rest)
+		}
+		seen[key] = true
+	}
+	return nil
 }

@@ -15,6 +15,10 @@ import (
 // MaxColumns is how many columns a table may have.
 const MaxColumns = 16_384
 
+// maxDelimiters bounds the delimiters in a row, those within quotes counted:
+// package csv takes a hundred bytes for each before anyone can count the cells.
+const maxDelimiters = 1 << 21
+
 // CSV reads a table of text, of which the first row names the columns. Every
 // cell is a string, and an empty one is none. As in RFC 4180, a cell in double
 // quotes may hold delimiters, line breaks and, doubled, quotes; a line break
@@ -34,10 +38,10 @@ const quoting = `put cells with quotes, delimiters or line breaks into double qu
 // NewCSV reads the header of the table in, which messages call name, with the
 // given delimiter.
 func NewCSV(name string, in io.Reader, delimiter rune) (*CSV, error) {
-	input := &bounded{in: in}
+	input := &bounded{in: in, delimiter: byte(delimiter)}
 	t := &CSV{name: name, records: csv.NewReader(input), input: input}
 	t.records.Comma, t.records.FieldsPerRecord, t.records.ReuseRecord = delimiter, -1, true
-	input.left = MaxRow
+	input.allow()
 	header, err := t.records.Read()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -62,7 +66,7 @@ func (t *CSV) Columns() []string { return t.columns }
 
 // Next reads the next row, or returns io.EOF.
 func (t *CSV) Next() (Row, error) {
-	t.input.left = MaxRow
+	t.input.allow()
 	record, err := t.records.Read()
 	if errors.Is(err, io.EOF) {
 		return Row{}, io.EOF
@@ -120,6 +124,8 @@ func (t *CSV) broken(err error) error {
 	}
 	var wrong *csv.ParseError
 	switch {
+	case errors.Is(err, errTooMany):
+		return Unfit(where, fault.Exhausted, quoting, "has more than %d delimiters: is a quote not closed?", maxDelimiters)
 	case errors.Is(err, errTooLong):
 		return Unfit(where, fault.Exhausted, quoting, "is longer than %d MiB: is a quote not closed?", MaxRow>>20)
 	case errors.As(err, &wrong):
@@ -130,21 +136,33 @@ func (t *CSV) broken(err error) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Corrupt, Where: where, What: "cannot read", Err: err, Hint: "copy or write the file again"}
 }
 
-var errTooLong = errors.New("the row is too long")
+var (
+	errTooLong = errors.New("the row is too long")
+	errTooMany = errors.New("the row has too many delimiters")
+)
 
 // bounded keeps package csv from reading a quote that is never closed to the
-// end of the file: it gives out a bounded number of bytes for a row.
+// end of the file: it gives out a bounded number of bytes, and of delimiters,
+// for a row.
 type bounded struct {
-	in   io.Reader
-	left int
+	in          io.Reader
+	delimiter   byte
+	left, cells int
 }
 
+// allow begins a row.
+func (b *bounded) allow() { b.left, b.cells = MaxRow, maxDelimiters }
+
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+	switch {
+	case b.left <= 0:
 		return 0, errTooLong
+	case b.cells <= 0:
+		return 0, errTooMany
 	}
 	n, err := b.in.Read(p)
 	b.left -= n
+	b.cells -= bytes.Count(p[:n], []byte{b.delimiter})
 	return n, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -101,6 +102,20 @@ func TestCSVRowIsBounded(t *testing.T) {
 	_, err = c.Next()
 	require.ErrorContains(t, err, "t.csv: row 2: is longer than 64 MiB: is a quote not closed?")
 	require.Less(t, rest.read, table.MaxRow+1<<20)
+}
+
+// Promise: a row of delimiters takes no memory to speak of, as a header and
+// behind one: 64 MiB of them, which are 64 kB packed, would take gigabytes.
+func TestCSVCellsAreBounded(t *testing.T) {
+	commas := strings.Repeat(",", 64<<20)
+	for where, text := range map[string]string{"header": commas, "row 1": "a,b\n" + commas} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := rows(t, text, ',')
+		runtime.ReadMemStats(&after)
+		require.ErrorContains(t, err, "t.csv: "+where+": has more than 2097152 delimiters")
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(512<<20))
+	}
 }
 
 // FuzzCSV: no bytes make the reader panic, and every row is JSON with the cells

@@ -25,6 +25,14 @@ func eachElement(text []byte, f func(value []byte)) {
 	}
 }
 
+// validUTF8 is a row as encoding/json reads it: text in Parquet is UTF-8.
+func validUTF8(row []byte) []byte {
+	if utf8.Valid(row) {
+		return row
+	}
+	return bytes.ToValidUTF8(row, []byte(string(utf8.RuneError)))
+}
+
 // exactString reports whether Go's string of a JSON string is all of it: there
 // is none for half of a surrogate pair.
 func exactString(value []byte) bool {

@@ -99,6 +99,7 @@ const (
 
 // Add looks at a row: the text of a JSON object, valid.
 func (g *Guess) Add(row []byte) {
+	row = validUTF8(row)
 	if g.columns == nil {
 		g.columns = map[string]*kinds{}
 	}

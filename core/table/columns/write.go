@@ -61,6 +61,7 @@ func (w *Writer) Write(row []byte) (err error) {
 			err = &fault.Error{Boundary: fault.Data, Kind: fault.Internal, What: "a row does not fit the Parquet file", Err: x.error, Hint: "write JSON Lines"}
 		}
 	}()
+	row = validUTF8(row)
 	clear(w.values)
 	w.beside = append(w.beside[:0], '{')
 	eachMember(row, func(name string, value []byte) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"hash"
 	"maps"
 	"path"
 	"slices"
@@ -19,24 +20,35 @@ type Script struct {
 	Choice
 }
 
-// Digest covers every file, what was chosen, and, of all languages, since a
-// script may open programs in each, the interpreter and the files that Merit
-// runs with it.
-func (s *Script) Digest(languages Languages) string {
+// Digest covers every file, what was chosen, and what Merit brings.
+func (s *Script) Digest(languages Languages) string { return s.DigestUnder(languages.Digest()) }
+
+// DigestUnder is the digest where Merit brings what has the digest runner: that
+// of another version can be checked without it.
+func (s *Script) DigestUnder(runner string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "merit script 4 %s %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With)
-	all := []map[string][]byte{s.Files}
-	for _, l := range languages {
+	fmt.Fprintf(h, "merit script 5 %s %q %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With, runner)
+	addFiles(h, s.Files)
+	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+// Digest covers, of all languages, since a script may open programs in each, the
+// interpreter and the files that Merit runs with it.
+func (list Languages) Digest() string {
+	h := sha256.New()
+	fmt.Fprintln(h, "merit runner 1")
+	for _, l := range list {
 		fmt.Fprintln(h, l.Extension(), l.Interpreter().Digest)
-		all = append(all, l.Brings())
-	}
-	for _, files := range all {
-		fmt.Fprintln(h, len(files))
-		for _, name := range slices.Sorted(maps.Keys(files)) {
-			fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(files[name]))
-		}
+		addFiles(h, l.Brings())
 	}
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
+}
+
+func addFiles(h hash.Hash, files map[string][]byte) {
+	fmt.Fprintln(h, len(files))
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(h, "%q %x\n", name, sha256.Sum256(files[name]))
+	}
 }
 
 // omitted reports whether a folder is no part of a reward: what it is tested

@@ -26,6 +26,7 @@ type forged struct {
 	manifest ocispec.Manifest
 	config   Config
 	layer    []byte
+	bundle   *sandbox.Bundle // of its entry alone
 }
 
 // forge makes an artifact of a Python reward with these files, and lets change do
@@ -33,7 +34,7 @@ type forged struct {
 func forge(t *testing.T, files map[string]string, change func(f *forged)) *packed {
 	b, err := sandbox.ReadBundle(sandbox.Reference{Path: tree(t, map[string]string{"reward.py": files["reward.py"]})}, sandbox.DefaultConfig().Limits)
 	require.NoError(t, err)
-	f := &forged{config: Config{Name: "forged", Language: "python", ABI: "python-1", Digest: b.Digest, Runner: b.Runner, Entry: "reward.py"}}
+	f := &forged{bundle: b, config: Config{Name: "forged", Language: "python", ABI: "python-1", Digest: b.Digest, Runner: b.Runner, Entry: "reward.py"}}
 	f.manifest = ocispec.Manifest{
 		Versioned: specs.Versioned{SchemaVersion: 2}, MediaType: ocispec.MediaTypeImageManifest, ArtifactType: ArtifactType,
 		Config: ocispec.Descriptor{MediaType: ConfigType}, Layers: []ocispec.Descriptor{{MediaType: ScriptType}},
@@ -132,6 +133,9 @@ func TestForgedArtifacts(t *testing.T) {
 	}
 	good := server.Host + "/forged/good"
 	store(t, good, forge(t, plain, func(f *forged) { f.config.Runner = digest; f.config.Digest = digest }))
+	_, err := Pull(t.Context(), good, Target{Path: filepath.Join(t.TempDir(), "bad")}, Options{})
+	require.ErrorContains(t, err, "was pushed as "+digest, "another runner is no way around the digest")
+	store(t, good, forge(t, plain, func(f *forged) { f.config.Runner = digest; f.config.Digest = f.bundle.DigestUnder(digest) }))
 	pulled, err := Pull(t.Context(), good, Target{Path: filepath.Join(t.TempDir(), "good")}, Options{})
 	require.NoError(t, err, "another version of Merit has another runner")
 	require.NotEqual(t, pulled.Reward.Digest, pulled.Here)

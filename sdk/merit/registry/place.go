@@ -52,6 +52,9 @@ func (t Target) move(fresh, at, old string) error {
 		}
 		return nil
 	}
+	if info, err := os.Lstat(fresh); err == nil && !info.IsDir() && os.Rename(fresh, at) == nil {
+		return nil // in one step, but not over a folder
+	}
 	if err := os.Rename(at, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unwritten(at, err)
 	}
@@ -135,7 +138,12 @@ func taken(at string) error {
 // write makes the module, the file or the folder at path.
 func write(at string, config Config, files map[string][]byte) error {
 	if !config.folder() {
-		return os.WriteFile(at, files[config.Entry], 0o644)
+		beside, err := os.OpenRoot(filepath.Dir(at))
+		if err != nil {
+			return err
+		}
+		defer beside.Close()
+		return writeNew(beside, filepath.Base(at), files[config.Entry])
 	}
 	if err := os.Mkdir(at, 0o755); err != nil {
 		return err
@@ -149,16 +157,24 @@ func write(at string, config Config, files map[string][]byte) error {
 		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 			return err
 		}
-		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err := writeNew(root, name, data); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeNew writes a file to the disk: it is moved to its place after that.
+func writeNew(in *os.Root, name string, data []byte) error {
+	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // verify reads the reward as an evaluation does: its digest must be that of its
@@ -177,8 +193,8 @@ func (c *client) verify(at string, config Config, files map[string][]byte) (stri
 	switch {
 	case b.Script() == config.module():
 		wrong = "it is not in the language that it says"
-	case wrong == "" && b.Runner == config.Runner && b.Digest != config.Digest:
-		wrong = fmt.Sprintf("the reward is %s, and was pushed as %s", b.Digest, config.Digest)
+	case wrong == "" && b.DigestUnder(config.Runner) != config.Digest:
+		wrong = fmt.Sprintf("the reward is %s, and was pushed as %s", b.DigestUnder(config.Runner), config.Digest)
 	}
 	if wrong != "" {
 		return "", c.foreign(fault.Corrupt, wrong, "do not use it: it was changed, or not pushed by Merit; nothing was written", nil)

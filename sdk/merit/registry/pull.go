@@ -39,8 +39,9 @@ type Pulled struct {
 	// Path is where it lies.
 	Path string `json:"path"`
 	// Here is its digest as this version of Merit runs it. It differs from the one
-	// of Reward only where the versions bring different interpreters or files of
-	// their own (Config.Runner), which may change results.
+	// of Reward, to which its files were held, only where the versions bring
+	// different interpreters or files of their own (Config.Runner), which may
+	// change results.
 	Here string `json:"digest_here"`
 }
 
@@ -69,11 +70,13 @@ func Pull(ctx context.Context, from string, to Target, o Options) (Pulled, error
 	if err != nil {
 		return Pulled{}, err
 	}
+	here, err := c.place(p.config, files, at, to)
+	if err != nil {
+		return Pulled{}, err
+	}
 	digest := p.manifest.Digest.String()
-	out := Pulled{Artifact: Artifact{Reference: c.ref.String(), Pinned: pinned(c.ref, digest), Digest: digest, Bytes: p.bytes(), Reward: p.config}}
-	out.Path = at
-	out.Here, err = c.place(p.config, files, at, to)
-	return out, err
+	a := Artifact{Reference: c.ref.String(), Pinned: pinned(c.ref, digest), Digest: digest, Bytes: p.bytes(), Reward: p.config}
+	return Pulled{Artifact: a, Path: at, Here: here}, nil
 }
 
 // receive fetches manifest and configuration, and judges what they say.
