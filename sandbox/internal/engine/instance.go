@@ -31,6 +31,7 @@ type Instance struct {
 	globals []api.MutableGlobal
 	context callContext
 	guard   guard
+	watch   *guard // its own, or that of the instance that it is nested in
 	stack   [16]uint64
 
 	budget   uint64
@@ -44,7 +45,7 @@ type Instance struct {
 // code of the guest has run yet.
 func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instance, error) {
 	i := &Instance{program: p}
-	i.context.instance = i
+	i.context.instance, i.watch = i, &i.guard
 	i.world = wasi.World{Guest: guest{i}, Process: &p.Process, State: wasi.NewState()}
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {
 		i.linear = p.engine.space.New(memoryBytes)

@@ -12,19 +12,23 @@ type Channel = wasi.Channel
 // ended early; where that is because i has no more fuel, or because i is to be
 // stopped, Nest does not return.
 func (i *Instance) Nest(other *Instance, b Budget, work func() *Stop) (used uint64, stop *Stop) {
-	rest := uint64(max(i.tank.left()-int64(i.hostFuel), 0))
+	left, _ := i.watch.left(i.tank)
+	rest := uint64(max(left-int64(i.hostFuel), 0))
 	short := b.Fuel > rest
 	b.Fuel = min(b.Fuel, rest)
 	other.fill(b)
 	i.guard.turn(other.tank)
+	other.watch = &i.guard
 	stop = Guarded(work)
-	if used = other.used(); stop == nil && used > b.Fuel {
+	other.watch = &other.guard
+	used, killed := i.guard.back(i.tank, other.used, b.Fuel)
+	if killed != nil {
+		i.end(killed)
+	}
+	if stop == nil && used > b.Fuel {
 		stop = &Stop{Kind: OutOfFuel}
 	}
 	used = min(used, b.Fuel)
-	if killed := i.guard.back(i.tank, used); killed != nil {
-		i.end(killed)
-	}
 	if short && stop != nil && stop.Kind == OutOfFuel {
 		i.end(stop)
 	}
@@ -53,13 +57,22 @@ func (g *guard) turn(t tank) {
 	g.tank = t
 }
 
-// back is turn to the guard's own tank, from which so much is taken unless the
-// watchdog is draining it.
-func (g *guard) back(own tank, taken uint64) (killed *Stop) {
+// back is turn to the guard's own tank, from which what the other has used, at
+// most so much, is taken unless the watchdog is draining it.
+func (g *guard) back(own tank, other func() uint64, most uint64) (used uint64, killed *Stop) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.tank = own; g.killed == nil {
-		own.take(taken)
+	g.tank, used = own, other()
+	if g.killed == nil {
+		own.take(min(used, most))
 	}
-	return g.killed
+	return used, g.killed
+}
+
+// left is what a tank that the guard watches over holds, and whether its guest
+// was killed: the watchdog may be draining it.
+func (g *guard) left(t tank) (int64, *Stop) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return t.left(), g.killed
 }

@@ -67,11 +67,11 @@ func (i *Instance) why(err error) *Stop {
 	if i.stop != nil {
 		return i.stop
 	}
-	if killed := i.guard.killedBy(); killed != nil {
-		return killed
-	}
+	left, killed := i.watch.left(i.tank)
 	switch {
-	case i.tank.left() < 0:
+	case killed != nil:
+		return killed
+	case left < 0:
 		return &Stop{Kind: OutOfFuel}
 	case int64(i.depth.Get()) < 0:
 		return &Stop{Kind: TooDeep}

@@ -89,12 +89,6 @@ func (g *guard) end() *Stop {
 	return g.killed
 }
 
-func (g *guard) killedBy() *Stop {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.killed
-}
-
 func (w *watchdog) run() {
 	defer close(w.ended)
 	timer := time.NewTimer(watchTick)
