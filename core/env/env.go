@@ -1,6 +1,7 @@
 // Package env is what a rollout needs of an environment: a vector of slots
 // that step together. Implementations live elsewhere: plugins/host gives one
-// over gRPC, tests have their own. The contract suite is envtest.Run.
+// over gRPC, tests have their own. The contract is contract.Run, in
+// tests envtest.Run.
 package env
 
 import (
@@ -29,6 +30,22 @@ type Renderer interface {
 	Render(ctx context.Context, slot int) (string, error)
 }
 
+// Snapshotter is an optional power of an Env whose Spec says Snapshots: what a
+// slot is at can be kept and gone back to, for search and for branching.
+type Snapshotter interface {
+	// Snapshot returns the state of a slot within an episode, at most
+	// MaxSnapshot bytes. It changes nothing.
+	Snapshot(ctx context.Context, slot int) ([]byte, error)
+	// Restore puts a slot into a state that Snapshot gave, in this environment
+	// or in another one of the same configuration: from there on it answers the
+	// same actions as it did behind that Snapshot. The next reply says where
+	// it is; until then its mask is that which was given before the Snapshot.
+	Restore(ctx context.Context, slot int, state []byte) error
+}
+
+// MaxSnapshot is the most bytes that the state of a slot may have.
+const MaxSnapshot = 1 << 20
+
 // Spec describes an environment.
 type Spec struct {
 	Name    string
@@ -47,6 +64,8 @@ type Spec struct {
 	// Tools is what an action may call, as OpenAI's JSON list of tools; nil if
 	// there is none.
 	Tools json.RawMessage
+	// Snapshots says that the environment is a Snapshotter.
+	Snapshots bool
 }
 
 // Features returns the number of values in the observation tensor of a slot.
@@ -120,6 +139,7 @@ const (
 	EventError      EventKind = "error"       // why a slot is Failed
 	EventToolResult EventKind = "tool_result" // what a tool answered; becomes a tool message
 	EventInfo       EventKind = "info"        // JSON for Step.Info; after a reset, for Trajectory.Metadata
+	EventMetric     EventKind = "metric"      // a finite number about the episode, in JSON; the last of a name counts
 	EventTask       EventKind = "task"        // JSON of an rl.Task, after a reset only: what the episode starts from
 )
 

@@ -15,7 +15,12 @@ type Experience struct {
 	Advantage    []float64
 	Weight       []float64 // of the row in the loss, ≥ 0; 0 = nothing is learnt from the step
 	Return       []float64 // discounted return to go, the target of a critic
+	Caution      Caution
 }
+
+// Caution slows a learner down: factors of its learning rate and of the width
+// of its clip, above 0; 0 is 1. A learner that has no such thing ignores it.
+type Caution struct{ Rate, Clip float64 }
 
 // Sequence is a run of tokens to learn from, as one language model was given
 // and sampled them. The columns have one row for each token.

@@ -55,6 +55,15 @@ type Stats struct {
 	LearningRate float64
 	Minibatches  int // optimiser steps
 
+	// Of the embedded network.
+	PolicyLoss        float64 // without the other terms
+	ReferenceKL       float64 // estimate against the KL term's reference, nats
+	KLCoefficient     float64 // of this update
+	EntropyWeight     float64 // of this update
+	DualClipFraction  float64 // share whose gradient the dual clip removed
+	ExplainedVariance float64 // of the critic, before the update
+	AdvantageRMS      float64 // of the advantages, before they were scaled
+
 	// Of learners of language models.
 	Sequences int     // learnt from
 	Tokens    int     // with a gradient

@@ -32,6 +32,7 @@ type Observation struct {
 	Actions  []string        // names of the discrete actions; nil = free text
 	Tools    json.RawMessage // what may be called, as OpenAI's list of tools; nil = none
 	Seed     rl.Seed         // the randomness of this decision
+	Start    uint64          // the seed of the episode's start, which the members of a group share
 	Greedy   bool            // take the likeliest action instead of sampling
 
 	// Tokens are what the policy's own decisions have made of the conversation

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,33 +16,109 @@ import (
 	"github.com/merit-rl/merit/plugins/host"
 )
 
-// BenchmarkPlugin steps Sokoban over its process and socket: episodes of 25
-// steps with their resets among them, eight slots a seed as in a group.
+// shipped are the environments in Go that need nothing else to run, in the form
+// whose actions have names; what they are asked for is what a user gets who says
+// nothing.
+var shipped = []struct{ name, options string }{
+	{"sokoban", `{}`}, {"frozenlake", `{}`}, {"2048", `{}`}, {"grid", `{}`}, {"toolbox", `{"form": "choice"}`}, {"htdag", `{"form": "choice"}`},
+}
+
+// BenchmarkPlugin steps environments in their processes: actions in turns,
+// episodes to their ends with their resets among the steps, eight slots a seed
+// as in a group.
 func BenchmarkPlugin(b *testing.B) {
-	for _, slots := range []int{1, 64, 256} {
-		for _, c := range []struct {
-			name string
-			want env.Want
-		}{{"bare", 0}, {"features", env.WantFeatures}, {"text+features", env.WantText | env.WantFeatures}} {
-			b.Run(fmt.Sprintf("slots=%d/%s", slots, c.name), func(b *testing.B) {
-				cfg := sokoban(b, slots)
-				cfg.Options = json.RawMessage(`{}`)
-				e := open(b, cfg)
-				batch, reply := env.NewBatch(e.Spec()), env.Reply{}
-				batch.Want = c.want
-				for i := 0; b.Loop(); i++ {
-					for s := range slots {
-						batch.Ops[s], batch.Actions[s] = env.Step, int32((i*7+s*3)>>1&3)
-						if i%25 == 0 {
-							batch.Ops[s], batch.Seeds[s] = env.Reset, uint64(i*slots+s)/8
-						}
-					}
-					require.NoError(b, e.Exchange(b.Context(), batch, &reply))
+	for _, e := range shipped {
+		for _, transport := range []string{"lane", "grpc"} {
+			for _, slots := range []int{1, 16, 64, 256} {
+				for _, want := range []env.Want{0, env.WantFeatures} {
+					columns := map[env.Want]string{0: "bare", env.WantFeatures: "features"}[want]
+					b.Run(fmt.Sprintf("env=%s/transport=%s/slots=%d/%s", e.name, transport, slots, columns), func(b *testing.B) {
+						cfg := sokoban(b, slots)
+						cfg.Path, cfg.Options, cfg.GRPCOnly = build(b, "./plugins/"+e.name), json.RawMessage(e.options), transports[transport]
+						play(b, open(b, cfg), want)
+					})
 				}
-				b.ReportMetric(float64(b.N*slots)/b.Elapsed().Seconds(), "steps/s")
-			})
+			}
 		}
 	}
+}
+
+// BenchmarkTwoPlugins does the same with half of the slots in each of two
+// processes, as a rollout with two workers does: what two cores can do together.
+func BenchmarkTwoPlugins(b *testing.B) {
+	for _, e := range shipped {
+		for _, slots := range []int{64, 256} {
+			for _, want := range []env.Want{0, env.WantFeatures} {
+				columns := map[env.Want]string{0: "bare", env.WantFeatures: "features"}[want]
+				b.Run(fmt.Sprintf("env=%s/slots=%d/%s", e.name, slots, columns), func(b *testing.B) {
+					cfg := sokoban(b, slots/2)
+					cfg.Path, cfg.Options = build(b, "./plugins/"+e.name), json.RawMessage(e.options)
+					players := []*player{newPlayer(open(b, cfg), want), newPlayer(open(b, cfg), want)}
+					b.ResetTimer()
+					var all sync.WaitGroup
+					for k, p := range players {
+						all.Go(func() {
+							for range b.N {
+								if err := p.turn(b.Context(), uint64(k)); err != nil {
+									b.Error(err)
+									return
+								}
+							}
+						})
+					}
+					all.Wait()
+					b.ReportMetric(float64(b.N*slots)/b.Elapsed().Seconds(), "steps/s")
+				})
+			}
+		}
+	}
+}
+
+// play steps e until the benchmark is over.
+func play(b *testing.B, e env.Env, want env.Want) {
+	p := newPlayer(e, want)
+	for b.Loop() {
+		if err := p.turn(b.Context(), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*e.Spec().Slots)/b.Elapsed().Seconds(), "steps/s")
+}
+
+// player takes actions in turns.
+type player struct {
+	env     env.Env
+	actions int
+	batch   *env.Batch
+	reply   env.Reply
+	resets  []uint64 // of each slot
+	turns   int
+}
+
+func newPlayer(e env.Env, want env.Want) *player {
+	spec := e.Spec()
+	p := &player{env: e, actions: len(spec.Actions), batch: env.NewBatch(spec), reply: env.Reply{Flags: make([]env.Flag, spec.Slots)}, resets: make([]uint64, spec.Slots)}
+	p.batch.Want = want
+	return p
+}
+
+// turn steps every slot, or resets it where its episode is over. Eight slots
+// play the same starts, as the members of a group do, each when it gets there.
+func (p *player) turn(ctx context.Context, seed uint64) error {
+	for s, flags := range p.reply.Flags {
+		if p.turns == 0 || flags&(env.Terminated|env.Truncated|env.Failed) != 0 {
+			p.batch.Ops[s], p.batch.Seeds[s] = env.Reset, seed<<48+uint64(s/8)<<32+p.resets[s]
+			p.resets[s]++
+			continue
+		}
+		mask, a := p.reply.Mask[s*p.actions:(s+1)*p.actions], ((p.turns*7+s*3)>>1)%p.actions
+		for mask[a] == 0 {
+			a = (a + 1) % p.actions
+		}
+		p.batch.Ops[s], p.batch.Actions[s] = env.Step, int32(a)
+	}
+	p.turns++
+	return p.env.Exchange(ctx, p.batch, &p.reply)
 }
 
 // BenchmarkOpen starts, configures and ends a plug-in.

@@ -4,25 +4,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/plugins/host/internal/process"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // Config says which plug-in to start and how.
 type Config struct {
-	// Path is the plug-in's binary; Find turns a name into one.
+	// Path is that of the plug-in: a binary, a Python file, or a folder with a
+	// manifest. Find turns a name into one.
 	Path string `yaml:"path" json:"path"`
-	// Args are the arguments of the binary.
+	// Args are arguments behind those of its own command.
 	Args []string `yaml:"args,omitempty" json:"args,omitempty"`
-	// Digest, if set, is the hexadecimal SHA-256 that the binary must have
+	// Digest, if set, is the hexadecimal SHA-256 that the plug-in must have
 	// at every start; see Digest.
 	Digest string `yaml:"digest,omitempty" json:"digest,omitempty"`
+	// Allow, if not nil, lists the digests, as sha256:…, of which it must have
+	// one.
+	Allow []string `yaml:"-" json:"-"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
 	// Nothing else of the host's environment is inherited.
 	Env []string `yaml:"env,omitempty" json:"env,omitempty"`
+	// PassEnv names variables of Merit's own environment that the plug-in gets
+	// too. Each must be set. Their values are taken out of what it prints and of
+	// the errors that it gives; what it shows in observations is its own affair.
+	PassEnv []string `yaml:"pass_env,omitempty" json:"pass_env,omitempty"`
 	// Options is the JSON object for the plug-in's own options.
 	Options json.RawMessage `yaml:"-" json:"-"`
 	// Split is the share of the tasks to play: train, validation or test.
@@ -39,9 +49,14 @@ type Config struct {
 	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
 	// Limits bound the process.
 	Limits Limits `yaml:"limits" json:"limits"`
+	// GRPCOnly offers the plug-in no lane: batches go through gRPC's Run, as
+	// those of a plug-in that takes none.
+	GRPCOnly bool `yaml:"-" json:"-"`
 	// Log receives what the plug-in prints (debug) and that it prints too
 	// much (warn); nil discards both.
 	Log *slog.Logger `yaml:"-" json:"-"`
+	// Getenv reads Merit's own environment for PassEnv; nil is os.Getenv.
+	Getenv func(string) string `yaml:"-" json:"-"`
 }
 
 // Limits bound a plug-in's process.
@@ -68,6 +83,7 @@ func (c Config) Validate() []error {
 	positive(&p, "reset_deadline", c.ResetDeadline, "10s")
 	validateLimits(&p, c.Limits)
 	validateOptions(&p, c.Options)
+	variables{c.PassEnv, c.Getenv}.validate(&p)
 	return p
 }
 
@@ -82,6 +98,8 @@ func validateLimits(p *fault.Problems, l Limits) {
 	if f := l.Files; f != 0 && f < 32 {
 		p.Invalid("limits.files", fmt.Sprintf("%d open files are too few for gRPC", f), "give at least 32, or 0 for no limit")
 	}
+	p.AtLeast("limits.cpu", l.CPU, 0)
+	p.Check(l.CPUTime == 0 || l.CPUTime >= time.Second, "limits.cpu_time", l.CPUTime, "use whole seconds, or 0 for no limit")
 	p.Check(l.Output >= 0, "limits.output", l.Output, "1048576 is a good number; 0 for no limit")
 }
 
@@ -93,8 +111,10 @@ func validateOptions(p *fault.Problems, options json.RawMessage) {
 
 // launch is how the plug-in is started.
 func (c Config) launch() *launch {
-	return &launch{
-		path: c.Path, args: c.Args, digest: c.Digest, env: c.Env,
+	l := &launch{
+		path: c.Path, args: c.Args, expect: disk.Expectation{Digest: c.Digest, Allow: c.Allow}, env: slices.Clone(c.Env),
 		timeout: c.StartTimeout, describe: describeDeadline, limits: c.Limits, log: c.Log,
 	}
+	l.pass(variables{c.PassEnv, c.Getenv})
+	return l
 }

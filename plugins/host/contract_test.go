@@ -2,6 +2,9 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +18,36 @@ import (
 // Promise: Sokoban keeps the contract of env.Env over a process and a socket.
 func TestContract(t *testing.T) {
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, sokoban(t, 5)) })
+}
+
+// Promise: so do the other environments that Merit ships in Go and that need
+// nothing else to run.
+func TestShippedContracts(t *testing.T) {
+	for name, options := range map[string]string{
+		"frozenlake": `{"size": [4, 6]}`,
+		"2048":       `{"max_steps": 60}`,
+		"grid":       `{}`,
+		"htdag":      `{}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := sokoban(t, 5)
+			cfg.Path, cfg.Options = build(t, "./plugins/"+name), json.RawMessage(options)
+			envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) })
+		})
+	}
+}
+
+// Promise: rows of a file as tasks keep it, with their ground truths.
+func TestDatasetContract(t *testing.T) {
+	rows := ""
+	for i := range 20 {
+		rows += fmt.Sprintf(`{"prompt": "What is %d + %d?", "ground_truth": "%d", "level": "easy"}`+"\n", i, i, 2*i)
+	}
+	file := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(file, []byte(rows), 0o600))
+	cfg := sokoban(t, 3)
+	cfg.Path, cfg.Options = build(t, "./plugins/dataset"), json.RawMessage(fmt.Sprintf(`{"file": %q}`, file))
+	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) }, "4", "six")
 }
 
 // Promise: an environment with text actions, tools, infos and features that
@@ -33,7 +66,7 @@ func TestWrongOptions(t *testing.T) {
 	_, err := host.Open(t.Context(), cfg)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	require.EqualError(t, err, "options.speed: is not an option\noptions.boxes: must be 1 to 5 on a board of this size, not 9")
-	require.Equal(t, "the options are size, boxes, walls, optimum, levels, shares, max_steps, features", fault.As(err).Hint)
+	require.Equal(t, "the options are size, boxes, walls, optimum, levels, shares, optimum_states, max_steps, features", fault.As(err).Hint)
 	cfg.Options = json.RawMessage(`{"boxes": 9, "max_steps": -1}`)
 	_, err = host.Open(t.Context(), cfg)
 	require.EqualError(t, err, "options.max_steps: must be positive, not -1\noptions.boxes: must be 1 to 5 on a board of this size, not 9")

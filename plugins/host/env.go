@@ -3,11 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"time"
 
-	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -26,14 +28,16 @@ type environment struct {
 
 	session *session // nil after a fault
 	rpc     pb.EnvironmentClient
-	stream  grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
-	cancel  context.CancelFunc // of the stream
+	stream  stream
 	seq     uint64
 	in      pb.Batch
 	out     pb.BatchReply
 }
 
-var _ env.Renderer = (*environment)(nil)
+var (
+	_ env.Renderer    = (*environment)(nil)
+	_ env.Snapshotter = (*environment)(nil)
+)
 
 // connect starts a process and configures it.
 func (e *environment) connect(ctx context.Context) error {
@@ -41,22 +45,16 @@ func (e *environment) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec, err := s.configure(ctx, e.cfg)
+	spec, through, err := s.build(ctx, e.cfg)
 	if err != nil {
 		return err
 	}
 	if e.spec.Slots != 0 && !reflect.DeepEqual(spec, e.spec) {
+		_ = through.Close()
 		s.close()
 		return changed(s.name)
 	}
-	streamCtx, cancel := context.WithCancel(context.Background())
-	rpc := pb.NewEnvironmentClient(s.conn)
-	stream, err := rpc.Run(streamCtx)
-	if err != nil {
-		cancel()
-		return s.finish(ctx, err, "at its start", e.cfg.StartTimeout)
-	}
-	e.session, e.rpc, e.spec, e.stream, e.cancel, e.seq = s, rpc, spec, stream, cancel, 0
+	e.session, e.rpc, e.spec, e.stream, e.seq = s, pb.NewEnvironmentClient(s.conn), spec, through, 0
 	return nil
 }
 
@@ -66,26 +64,6 @@ func changed(name string) error {
 		Boundary: fault.Plugin, Kind: fault.Protocol, Where: name, What: "describes itself differently after a restart",
 		Hint: "was the binary replaced during the run?",
 	}
-}
-
-// configure builds the environment in the plug-in.
-func (s *session) configure(ctx context.Context, cfg Config) (spec env.Spec, err error) {
-	if err := s.is(Environment); err != nil {
-		return spec, err
-	}
-	err = s.call(ctx, "while it was configured", cfg.StartTimeout, func(ctx context.Context) error {
-		m, err := pb.NewEnvironmentClient(s.conn).Configure(ctx, wire.EncodeConfiguration(wire.Configuration{
-			Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options,
-		}))
-		if err == nil {
-			spec, err = wire.DecodeSpec(m, cfg.Slots)
-		}
-		if m.GetFault() != nil {
-			err = s.refusal(err)
-		}
-		return err
-	})
-	return spec, err
 }
 
 // Spec implements env.Env.
@@ -122,27 +100,40 @@ func (e *environment) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) 
 	s := e.session
 	e.session = nil
 	err = s.finish(ctx, err, "during a batch", limit)
-	e.cancel()
+	_ = e.stream.Close()
 	return err
 }
 
 func (e *environment) exchange(ctx context.Context, b *env.Batch, r *env.Reply, dog *watchdog) error {
-	s := e.session
-	timer := time.AfterFunc(dog.limit, s.expire)
+	// The stream is closed, too: a descendant of the plug-in's may hold the
+	// other end.
+	s, through := e.session, e.stream
+	e.seq++
+	seq := e.seq
+	s.waiting.Store(seq)
+	timer := time.AfterFunc(dog.limit, func() { s.overdue(seq, e.spec.Slots, through) })
 	defer timer.Stop()
 	if ctx.Done() != nil {
-		defer context.AfterFunc(ctx, s.kill)()
+		defer context.AfterFunc(ctx, func() { s.kill(); _ = through.Close() })()
 	}
 	began := time.Now()
-	e.seq++
-	wire.EncodeBatch(&e.in, e.seq, b, e.spec)
-	// The message may be used again: its reply proves that it was sent. An
-	// error of a send is that the stream is over; Recv knows why.
-	_ = e.stream.SendMsg(&e.in)
-	if err := e.stream.RecvMsg(&e.out); err != nil {
+	wire.EncodeBatch(&e.in, seq, b, e.spec)
+	// The message may be used again: its reply proves that it was sent.
+	err := through.SendMsg(&e.in)
+	if err == nil || err == io.EOF { // RecvMsg knows why the stream has ended
+		err = through.RecvMsg(&e.out)
+	}
+	if !s.waiting.CompareAndSwap(seq, 0) {
+		s.late.Store(true)
+		return errLate
+	}
+	if err != nil {
 		return err
 	}
-	if err := wire.DecodeReply(&e.out, e.seq, b, r, e.spec); err != nil {
+	if s.secrets != nil {
+		hideReply(s.secrets, &e.out)
+	}
+	if err := wire.DecodeReply(&e.out, seq, b, r, e.spec); err != nil {
 		return err
 	}
 	dog.observe(time.Since(began))
@@ -166,7 +157,7 @@ func (e *environment) Render(ctx context.Context, slot int) (string, error) {
 	})
 	if err != nil {
 		e.session = nil
-		e.cancel()
+		_ = e.stream.Close()
 		return "", err
 	}
 	return wire.DecodeRender(reply)
@@ -179,9 +170,60 @@ func (e *environment) Close() error {
 	}
 	e.closed = true
 	if e.session != nil {
-		_ = e.stream.CloseSend()
+		_ = e.stream.Close()
 		e.session.close()
-		e.cancel()
+	}
+	return nil
+}
+
+// Snapshot implements env.Snapshotter. What the environment has against it is no
+// end of its process.
+func (e *environment) Snapshot(ctx context.Context, slot int) ([]byte, error) {
+	var m *pb.SnapshotReply
+	err := e.beside(ctx, "while it kept a slot", func(ctx context.Context) (err error) {
+		m, err = e.rpc.Snapshot(ctx, &pb.SnapshotRequest{Slot: uint32(slot)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wire.DecodeSnapshot(m)
+}
+
+// Restore implements env.Snapshotter.
+func (e *environment) Restore(ctx context.Context, slot int, state []byte) error {
+	var m *pb.RestoreReply
+	err := e.beside(ctx, "while it put a slot back", func(ctx context.Context) (err error) {
+		m, err = e.rpc.Restore(ctx, &pb.RestoreRequest{Slot: uint32(slot), State: state})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return wire.DecodeRestore(m)
+}
+
+// beside makes a call between batches. One that fails ends the process, but for
+// one that the plug-in does not know.
+func (e *environment) beside(ctx context.Context, doing string, rpc func(context.Context) error) error {
+	if e.closed || e.session == nil || !e.spec.Snapshots {
+		return e.misuse("there is nothing to keep: it offers no snapshots, or was not reset yet")
+	}
+	var unknown error
+	err := e.session.call(ctx, doing, e.cfg.ResetDeadline, func(ctx context.Context) error {
+		err := rpc(ctx)
+		if status.Code(err) == codes.Unimplemented {
+			unknown, err = err, nil
+		}
+		return err
+	})
+	if err != nil {
+		e.session = nil
+		_ = e.stream.Close()
+		return err
+	}
+	if unknown != nil {
+		return e.misuse("says that it offers snapshots, and does not know the call")
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/plugins/host/internal/process"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
@@ -69,13 +68,25 @@ func (s *session) faultOf(ctx context.Context, err error, doing string, limit ti
 	case s.late.Load():
 		e.Kind, e.Err = fault.Timeout, s.lastWords()
 		e.What = fmt.Sprintf("gave no answer within %v %s and was killed", limit, doing)
+		if place := s.place.Load(); place != nil && *place != "" {
+			e.What += "; " + *place
+		}
 		e.Hint = "find out why the plug-in hangs, or raise the deadline"
+	case death != nil && s.process.UsedUp():
+		e.Kind, e.What, e.Err = fault.Exhausted, "used up its limits.cpu_time "+doing, death
+		e.Hint = "find out what it computes, or raise the limit"
 	case death != nil:
 		e.Kind, e.What, e.Err = fault.Crashed, "died "+doing, death
 		e.Hint = "the output above is the plug-in's own"
+		if death.Output == "" {
+			e.Hint = "look for what ends the process: an exit without a word, or more memory than limits.memory"
+		}
 	case code == codes.ResourceExhausted:
 		e.Kind, e.What, e.Err = fault.Protocol, "sent a message above the limit "+doing, err
 		e.Hint = fmt.Sprintf("messages are limited to %d bytes; use fewer slots or shorter texts", wire.MaxMessage)
+	case code == codes.Internal:
+		e.Kind, e.What, e.Err = fault.Protocol, "sent what is no message "+doing, err
+		e.Hint = "the plug-in speaks something else than this protocol; it was killed"
 	default:
 		e.Kind, e.What, e.Err = fault.Crashed, "failed "+doing, err
 		e.Hint = "the plug-in was killed, for its state is not known"
@@ -154,21 +165,4 @@ func (s *session) startFault(ctx context.Context, err error, limit time.Duration
 	return e
 }
 
-// checkBinary says early and clearly what exec would say late.
-func checkBinary(path string) error {
-	info, err := os.Stat(path)
-	e := &fault.Error{Boundary: fault.Plugin, Where: path}
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		e.Kind, e.What, e.Hint = fault.Missing, "there is no such plug-in", "build it, or correct the path"
-	case err != nil:
-		e.Kind, e.What, e.Err = fault.Missing, "cannot be read", err
-	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
-		e.Kind, e.What, e.Hint = fault.Refused, "is not an executable file", "give the plug-in's binary; chmod +x makes a file executable"
-	default:
-		return nil
-	}
-	return e
-}
-
-func nameOf(path string) string { return filepath.Base(path) }
+func nameOf(path string) string { return disk.Name(path) }

@@ -4,18 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-)
-
-// A policy that dies so often in so short a time, without one answer in
-// between, is not started again.
-const (
-	mostDeaths   = 4
-	deathsWithin = time.Minute
-	restartPause = 100 * time.Millisecond // after the first; doubled with each one
 )
 
 // attempt is a start that several callers may wait for.
@@ -29,6 +20,7 @@ type attempt struct {
 func (p *remote) adopt(l *line) {
 	p.mu.Lock()
 	p.line = l
+	p.budget.Started(time.Now())
 	p.mu.Unlock()
 	p.tasks.Go(l.write)
 	p.tasks.Go(func() { p.bury(l, l.read()) })
@@ -50,18 +42,20 @@ func (p *remote) bury(l *line, err error) {
 // died notes the end of a process, or of its start, and returns what callers
 // are told. p.mu is held.
 func (p *remote) died(cause error, answered bool) error {
-	now := time.Now()
-	p.deaths = slices.DeleteFunc(p.deaths, func(t time.Time) bool { return answered || now.Sub(t) > deathsWithin })
-	p.deaths = append(p.deaths, now)
+	if answered {
+		p.budget.Progressed()
+	}
+	var again bool
+	p.pause, again = p.budget.Died(time.Now())
 	err := p.told(cause)
 	switch {
 	case p.ctx.Err() != nil:
 		return p.closed()
-	case len(p.deaths) >= mostDeaths:
+	case !again:
 		p.final = true
 		p.lost = &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Crashed, Where: p.spec.Name,
-			What: fmt.Sprintf("died %d times within %v and answered nothing in between", len(p.deaths), deathsWithin),
+			What: fmt.Sprintf("died %d times in a row and answered nothing in between", p.budget.Deaths()),
 			Hint: "it is not started again; correct what its output complains of", Err: cause,
 		}
 		return p.lost
@@ -112,7 +106,7 @@ func (p *remote) process(ctx context.Context) (*line, error) {
 	case a == nil:
 		a = &attempt{done: make(chan struct{})}
 		p.start = a
-		pause := restartPause << len(p.deaths) / 2
+		pause := p.pause
 		p.tasks.Go(func() { p.restart(a, pause) })
 	}
 	p.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
@@ -223,5 +224,15 @@ func hideFault(r *strings.Replacer, m *pb.Fault) {
 	hideFault(r, m.Cause)
 	for _, f := range m.All {
 		hideFault(r, f)
+	}
+}
+
+// hideReply takes secrets out of the errors of a reply.
+func hideReply(r *strings.Replacer, m *pb.BatchReply) {
+	hideFault(r, m.Fault)
+	for _, e := range m.Events {
+		if e.Kind == string(env.EventError) {
+			e.Message = r.Replace(e.Message)
+		}
 	}
 }

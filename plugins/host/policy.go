@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/restart"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
@@ -24,13 +25,14 @@ type remote struct {
 	tasks  sync.WaitGroup     // readers, writers and starts
 
 	mu     sync.Mutex
-	line   *line       // nil while there is no process
-	start  *attempt    // nil unless one is being started
-	loaded []byte      // the state that a new process is put into
-	lost   error       // why no request is answered, until Load
-	final  bool        // and after it
-	deaths []time.Time // without an answer in between
-	doing  string      // the control call that is under way, if there is one
+	line   *line          // nil while there is no process
+	start  *attempt       // nil unless one is being started
+	loaded []byte         // the state that a new process is put into
+	lost   error          // why no request is answered, until Load
+	final  bool           // and after it
+	budget restart.Budget // of processes that answer nothing
+	pause  time.Duration  // before the next one
+	doing  string         // the control call that is under way, if there is one
 }
 
 // OpenPolicy starts the plug-in of cfg and configures it. The context bounds
@@ -48,7 +50,7 @@ func OpenPolicy(ctx context.Context, cfg PolicyConfig) (policy.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &remote{cfg: cfg, launch: l}
+	p := &remote{cfg: cfg, launch: l, budget: restart.Budget{Config: cfg.Restarts}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	line, err := p.connect(ctx)
 	if err != nil {

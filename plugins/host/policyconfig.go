@@ -3,28 +3,30 @@ package host
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // PolicyConfig says which policy's plug-in to start and how.
 type PolicyConfig struct {
-	// Path is the plug-in's binary; Find turns a name into one.
+	// Path is that of the plug-in: a binary, a Python file, or a folder with a
+	// manifest. Find turns a name into one.
 	Path string `yaml:"path" json:"path"`
-	// Args are the arguments of the binary.
+	// Args are arguments behind those of its own command.
 	Args []string `yaml:"args,omitempty" json:"args,omitempty"`
-	// Digest, if set, is the hexadecimal SHA-256 that the binary must have
+	// Digest, if set, is the hexadecimal SHA-256 that the plug-in must have
 	// at every start; see Digest.
 	Digest string `yaml:"digest,omitempty" json:"digest,omitempty"`
+	// Allow, if not nil, lists the digests, as sha256:…, of which it must have
+	// one.
+	Allow []string `yaml:"-" json:"-"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
 	Env []string `yaml:"env,omitempty" json:"env,omitempty"`
 	// PassEnv names variables of Merit's own environment that the plug-in
@@ -42,6 +44,9 @@ type PolicyConfig struct {
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout"`
 	// Limits bound the process.
 	Limits Limits `yaml:"limits" json:"limits"`
+	// Restarts says how often a process that dies is started again while it
+	// answers nothing.
+	Restarts restart.Config `yaml:"restarts" json:"restarts"`
 
 	// Options is the JSON object for the plug-in's own options.
 	Options json.RawMessage `yaml:"-" json:"-"`
@@ -69,10 +74,9 @@ func DefaultPolicyConfig() PolicyConfig {
 		ConfigureTimeout: 10 * time.Minute,
 		LearnTimeout:     time.Hour,
 		Limits:           Limits{Memory: 16 << 30, Files: 4096, Output: 1 << 20},
+		Restarts:         restart.Default(),
 	}
 }
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Validate returns everything that is wrong with c, variables that are not set
 // among it.
@@ -82,29 +86,15 @@ func (c PolicyConfig) Validate() []error {
 	positive(&p, "configure_timeout", c.ConfigureTimeout, "10m")
 	p.Check(c.LearnTimeout >= 0, "learn_timeout", c.LearnTimeout, "use a positive duration, or 0 for none")
 	validateLimits(&p, c.Limits)
-	validateOptions(&p, c.Options)
-	for i, name := range c.PassEnv {
-		key := fmt.Sprintf("pass_env[%d]", i)
-		switch {
-		case !variableName.MatchString(name):
-			p.Invalid(key, fmt.Sprintf("%q is no name of a variable", wire.Cut(name, 40)), "give the name only; its value stays in the environment")
-		case c.getenv(name) == "":
-			p.Missing(key, fmt.Sprintf("the variable %s is not set", name), "set it in the environment that merit is started in")
-		}
+	for _, err := range c.Restarts.Validate() {
+		f := fault.As(err)
+		f.Where = "restarts." + f.Where
+		p = append(p, f)
 	}
+	validateOptions(&p, c.Options)
+	variables{c.PassEnv, c.Getenv}.validate(&p)
 	return p
 }
-
-func (c PolicyConfig) getenv(name string) string {
-	if c.Getenv == nil {
-		return os.Getenv(name)
-	}
-	return c.Getenv(name)
-}
-
-// shortestSecret is how long a value must be to be hidden: shorter ones are
-// words that stand everywhere.
-const shortestSecret = 8
 
 // launch is how the plug-in is started, or what is wrong with c.
 func (c PolicyConfig) launch() (*launch, error) {
@@ -112,20 +102,10 @@ func (c PolicyConfig) launch() (*launch, error) {
 		return nil, err
 	}
 	l := &launch{
-		path: c.Path, args: c.Args, digest: c.Digest, env: slices.Clone(c.Env),
+		path: c.Path, args: c.Args, expect: disk.Expectation{Digest: c.Digest, Allow: c.Allow}, env: slices.Clone(c.Env),
 		timeout: c.StartTimeout, describe: c.StartTimeout, limits: c.Limits, log: c.Log,
 	}
-	var hidden []string
-	for _, name := range c.PassEnv {
-		value := c.getenv(name)
-		l.env = append(l.env, name+"="+value)
-		if len(value) >= shortestSecret {
-			hidden = append(hidden, value, "$"+name)
-		}
-	}
-	if hidden != nil {
-		l.secrets = strings.NewReplacer(hidden...)
-	}
+	l.pass(variables{c.PassEnv, c.Getenv})
 	return l, nil
 }
 

@@ -140,7 +140,7 @@ func TestPolicyDiesAgainAndAgain(t *testing.T) {
 		require.True(t, fault.Retryable(ask(t, l, "now")[0].Err))
 	}
 	err := ask(t, l, "now")[0].Err
-	require.ErrorContains(t, err, "died 4 times within 1m0s and answered nothing in between: faultypolicy: died while it acted")
+	require.ErrorContains(t, err, "died 4 times in a row and answered nothing in between: faultypolicy: died while it acted")
 	require.False(t, fault.Retryable(err))
 	again := l.Act(t.Context(), []policy.Observation{observation("hello")}, make([]policy.Decision, 1))
 	require.Equal(t, err, again)
@@ -216,9 +216,10 @@ func TestLearnerFaults(t *testing.T) {
 	}
 	cfg := faultyPolicy(t, "hangs in Learn")
 	cfg.Learn, cfg.LearnTimeout = true, 0
+	l := openPolicy(t, cfg)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	err := learn(ctx, openPolicy(t, cfg))
+	err := learn(ctx, l)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "without a limit the caller's own holds")
 	require.True(t, fault.Retryable(err))
 }

@@ -47,11 +47,15 @@ type session struct {
 	killed atomic.Bool // the host ended it
 	late   atomic.Bool // a deadline was why
 	stop   sync.Once
+
+	waiting atomic.Uint64          // the batch that has no answer yet; 0 = none
+	place   atomic.Pointer[string] // where the plug-in was when its time was over
 }
 
 // start launches a plug-in, shakes hands and asks who it is.
 func start(ctx context.Context, l *launch) (*session, error) {
-	if err := l.check(); err != nil {
+	command, err := l.command()
+	if err != nil {
 		return nil, err
 	}
 	dir, err := socketDir()
@@ -61,8 +65,9 @@ func start(ctx context.Context, l *launch) (*session, error) {
 	// Once connected, nobody needs the socket's name: removed now, it is not
 	// left behind even when this process is killed.
 	defer os.RemoveAll(dir)
-	s := &session{name: nameOf(l.path), out: process.NewOutput(l.log, l.limits.Output, l.secrets), secrets: l.secrets}
-	s.process = process.New(exec.Command(l.path, l.args...), l.limits, s.out)
+	s := &session{name: nameOf(l.path), secrets: l.secrets}
+	s.out = process.NewOutput(l.log, s.name, l.limits.Output, l.secrets)
+	s.process = process.New(exec.Command(command.Path, slices.Concat(command.Args, l.args)...), l.limits, s.out)
 	s.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
@@ -70,7 +75,7 @@ func start(ctx context.Context, l *launch) (*session, error) {
 		Plugins:          goplugin.PluginSet{wire.Service: &service{}},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			s.process.Cmd.Env = slices.Concat(environ(l.limits), spec.Env, l.env)
+			s.process.Cmd.Env = slices.Concat(environ(l.limits), spec.Env, command.Env, l.env)
 			return s.process, nil
 		},
 		SkipHostEnv:      true,

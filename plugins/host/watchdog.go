@@ -1,9 +1,21 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"time"
+
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
+
+// whereDeadline is how long a plug-in whose time is over has to say which slot
+// is stuck; one that is stopped says nothing.
+const whereDeadline = time.Second
+
+// errLate is that of a batch whose process was killed for being late.
+var errLate = errors.New("too late")
 
 const (
 	remembered = 256 // batches whose time is known
@@ -35,5 +47,23 @@ func (w *watchdog) observe(d time.Duration) {
 	if w.seen%refresh == 0 {
 		sorted := slices.Sorted(slices.Values(w.times))
 		w.limit = max(w.configured, slack*sorted[len(sorted)*99/100])
+	}
+}
+
+// overdue ends a process because batch seq takes too long, unless the answer
+// comes while the plug-in is asked where it is. Through is the batch's stream.
+func (s *session) overdue(seq uint64, slots int, through stream) {
+	if s.waiting.Load() != seq {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), whereDeadline)
+	defer cancel()
+	if m, err := pb.NewEnvironmentClient(s.conn).Where(ctx, &pb.WhereRequest{}); err == nil {
+		place := wire.DecodePlace(m, slots).String()
+		s.place.Store(&place)
+	}
+	if s.waiting.CompareAndSwap(seq, 0) {
+		s.expire()
+		_ = through.Close()
 	}
 }

@@ -1,5 +1,10 @@
 package plugin
 
+import (
+	"bytes"
+	"slices"
+)
+
 // arena collects the texts of a batch, so that they cost one allocation.
 type arena struct {
 	bytes []byte
@@ -11,6 +16,11 @@ func (a *arena) clear() { a.bytes, a.ends = a.bytes[:0], a.ends[:0] }
 func (a *arena) add(text []byte) {
 	a.bytes = append(a.bytes, text...)
 	a.ends = append(a.ends, len(a.bytes))
+}
+
+// equal reports whether the texts of a are those of b.
+func (a *arena) equal(b *arena) bool {
+	return bytes.Equal(a.bytes, b.bytes) && slices.Equal(a.ends, b.ends)
 }
 
 // strings fills the first texts; they share memory that is never written to

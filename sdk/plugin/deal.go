@@ -19,6 +19,20 @@ func (s Shares) Valid() bool {
 	return s.Validation > 0 && s.Test > 0 && s.Validation+s.Test < 1 // NaN is not
 }
 
+// Of returns the split that a task belongs to which is drawn, not listed: by 64
+// well-mixed bits, such as random.Hash of the task in one form for all that are
+// alike. A draw that belongs to another split is drawn again.
+func (s Shares) Of(hash uint64) string {
+	switch u := float64(hash>>11) * 0x1p-53; {
+	case u < s.Test:
+		return Test
+	case u < s.Test+s.Validation:
+		return Validation
+	default:
+		return Train
+	}
+}
+
 // Deal returns the tasks of a split. All are put in an order that has nothing
 // to do with how they came, by a hash of their keys, and are dealt from the
 // front: test, validation, and the rest is for training. So no task is in two

@@ -94,6 +94,22 @@ func (v *vector) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error
 	return guard(func() error { return v.Vector.Exchange(ctx, b, r) })
 }
 
+// Snapshot implements env.Snapshotter if the author's environment does.
+func (v *vector) Snapshot(ctx context.Context, slot int) ([]byte, error) {
+	if s, ok := v.Vector.(env.Snapshotter); ok {
+		return s.Snapshot(ctx, slot)
+	}
+	return nil, errNoSnapshots
+}
+
+// Restore implements env.Snapshotter if the author's environment does.
+func (v *vector) Restore(ctx context.Context, slot int, state []byte) error {
+	if s, ok := v.Vector.(env.Snapshotter); ok {
+		return s.Restore(ctx, slot, state)
+	}
+	return errNoSnapshots
+}
+
 // Render implements env.Renderer if the author's environment does.
 func (v *vector) Render(ctx context.Context, slot int) (string, error) {
 	if r, ok := v.Vector.(env.Renderer); ok {

@@ -134,6 +134,19 @@ func TestBrokenSlot(t *testing.T) {
 	}
 }
 
+// Promise: a batch that skips every slot says nothing, whatever the one before
+// it said.
+func TestSkippedSlotsSayNothing(t *testing.T) {
+	e := openCounter(t, 1, new(int))
+	b, r := env.NewBatch(e.Spec()), env.Reply{}
+	b.Ops[0] = env.Step
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	require.Len(t, r.Events, 1, "stepped before its first reset")
+	b.Ops[0] = env.Skip
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	require.Empty(t, r.Events)
+}
+
 // Promise: slots are closed once, and told apart from pictures that are not.
 func TestClose(t *testing.T) {
 	closed := 0

@@ -31,6 +31,7 @@ const (
 // process prints becomes part of Merit's logs.
 func Serve[Options any](d Definition[Options]) {
 	s := &server{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), open: d.Open}
+	go s.tracker.Watch()
 	serve(func(g *grpc.Server) { pb.RegisterEnvironmentServer(g, s) })
 	bury(s.close())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk/plugin/internal/track"
 )
 
 // state is where a slot stands between two operations.
@@ -27,6 +28,8 @@ type slots struct {
 	states []state
 	closed bool
 
+	tracker *track.Tracker // nil within a process
+
 	turn         Turn
 	anchor, text arena
 	features     int
@@ -44,6 +47,7 @@ func newSlots(e Environment, name, version string, n int) (env.Env, error) {
 			return nil, errors.Join(fmt.Errorf("slot %d: %w", i, err), v.Close())
 		}
 		v.slots = append(v.slots, s)
+		_, v.spec.Snapshots = s.(Snapshotter)
 	}
 	return v, nil
 }
@@ -65,6 +69,9 @@ func (v *slots) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error 
 	v.prepare(b.Want, r)
 	for i, op := range b.Ops {
 		v.begin(i, b.Want, r)
+		if v.tracker != nil && op != env.Skip {
+			v.tracker.Enter(i)
+		}
 		var err error
 		switch op {
 		case env.Reset:
@@ -79,13 +86,16 @@ func (v *slots) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error 
 			v.end(i, err, r)
 		}
 		v.anchor.add(v.turn.Anchor)
-		if len(v.turn.Text) == 0 {
-			v.turn.Text = append(v.turn.Text, v.turn.Anchor...)
+		if b.Want&env.WantText != 0 {
+			v.text.add(v.turn.shown())
 		}
-		v.text.add(v.turn.Text)
 	}
 	v.anchor.strings(r.Anchor)
-	v.text.strings(r.Text)
+	if v.text.equal(&v.anchor) {
+		copy(r.Text, r.Anchor)
+	} else {
+		v.text.strings(r.Text)
+	}
 	return nil
 }
 
@@ -110,22 +120,20 @@ func (v *slots) prepare(want env.Want, r *env.Reply) {
 	for i := range r.Mask {
 		r.Mask[i] = 1
 	}
-	v.turn.events = r.Events[:0]
+	r.Events = r.Events[:0] // also where every slot is skipped and none ends
+	v.turn.events = r.Events
 }
 
-// begin points the turn at the rows of slot i.
+// begin points the turn at the rows of slot i. Field by field is cheaper than
+// a new Turn.
 func (v *slots) begin(i int, want env.Want, r *env.Reply) {
-	actions := len(v.spec.Actions)
-	v.turn = Turn{
-		Anchor: v.turn.Anchor[:0],
-		Text:   v.turn.Text[:0],
-		Mask:   r.Mask[i*actions : (i+1)*actions : (i+1)*actions],
-		slot:   i,
-		events: v.turn.events,
-		before: len(v.turn.events),
-	}
+	actions, t := len(v.spec.Actions), &v.turn
+	t.Anchor, t.Text = t.Anchor[:0], t.Text[:0]
+	t.Features, t.Mask = nil, r.Mask[i*actions:(i+1)*actions:(i+1)*actions]
+	t.Reward, t.Terminated, t.Truncated, t.InvalidAction = 0, false, false, false
+	t.slot, t.before = i, len(t.events)
 	if want&env.WantFeatures != 0 && v.features > 0 {
-		v.turn.Features = r.Features[i*v.features : (i+1)*v.features : (i+1)*v.features]
+		t.Features = r.Features[i*v.features : (i+1)*v.features : (i+1)*v.features]
 	}
 }
 
@@ -198,4 +206,70 @@ func (v *slots) Close() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// Snapshotter is an optional power of a Slot, of all slots of an environment or
+// of none: what it is at can be kept and gone back to.
+type Snapshotter interface {
+	// Snapshot returns all that decides what comes, at most 1 MiB, and changes
+	// nothing.
+	Snapshot() ([]byte, error)
+	// Restore puts the slot, which may be another one or in another process, into
+	// a state that Snapshot gave. Nonsense is an error.
+	Restore(state []byte) error
+}
+
+// kept are the states that a snapshot can be of.
+var kept = map[byte]state{byte(live): live, byte(over): over}
+
+var errNoSnapshots = errors.New("the environment offers no snapshots")
+
+// snapshotter returns the slot of a number, if there is one and it has snapshots.
+func (v *slots) snapshotter(slot int) (Snapshotter, error) {
+	if slot < 0 || slot >= len(v.slots) {
+		return nil, fmt.Errorf("slot %d is not one of %d", slot, len(v.slots))
+	}
+	if s, ok := v.slots[slot].(Snapshotter); ok {
+		return s, nil
+	}
+	return nil, errNoSnapshots
+}
+
+// Snapshot implements env.Snapshotter. The first byte is where the slot stands.
+func (v *slots) Snapshot(_ context.Context, slot int) (state []byte, err error) {
+	s, err := v.snapshotter(slot)
+	if err != nil {
+		return nil, err
+	}
+	if at := v.states[slot]; at != live && at != over {
+		return nil, errors.New("the slot is not within an episode")
+	}
+	defer recovered(&err)
+	own, err := s.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	if len(own)+1 > env.MaxSnapshot {
+		return nil, fmt.Errorf("the snapshot has %d bytes, more than %d", len(own), env.MaxSnapshot-1)
+	}
+	return append([]byte{byte(v.states[slot])}, own...), nil
+}
+
+// Restore implements env.Snapshotter. A slot that could not be put back is as a
+// failed one.
+func (v *slots) Restore(_ context.Context, slot int, state []byte) (err error) {
+	s, err := v.snapshotter(slot)
+	if err != nil {
+		return err
+	}
+	v.states[slot] = faulty
+	if len(state) == 0 || state[0] != byte(live) && state[0] != byte(over) {
+		return errors.New("is no snapshot of this environment")
+	}
+	defer recovered(&err)
+	if err := s.Restore(state[1:]); err != nil {
+		return err
+	}
+	v.states[slot] = kept[state[0]]
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
@@ -62,6 +63,18 @@ func (t *Turn) Info(key string, value any) error {
 	return nil
 }
 
+// Metric says a number about the episode that people want to know, such as how
+// much longer it was than the shortest way: evaluations average it over the
+// episodes that have it. The last value of a name counts. Name is of letters,
+// digits and _; value is finite.
+func (t *Turn) Metric(name string, value float64) {
+	raw, err := json.Marshal(value)
+	if err != nil { // not finite: check says so
+		raw = []byte(strconv.FormatFloat(value, 'g', -1, 64))
+	}
+	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventMetric, Name: name, Message: string(raw)})
+}
+
 // Task says in Reset what the episode starts from. Its messages, if it has any,
 // stand in the conversation in the place of Text, behind Spec.System unless
 // they begin with a system message themselves; Text is by default that of the
@@ -82,6 +95,14 @@ func (t *Turn) Task(task *Task) error {
 	return nil
 }
 
+// shown is what a reader sees.
+func (t *Turn) shown() []byte {
+	if len(t.Text) == 0 {
+		return t.Anchor
+	}
+	return t.Text
+}
+
 // check finds what the host would kill the whole plug-in for, while it costs
 // only the slot.
 func (t *Turn) check(op env.Op) error {
@@ -95,11 +116,18 @@ func (t *Turn) check(op env.Op) error {
 	case !utf8.Valid(t.Anchor) || !utf8.Valid(t.Text):
 		return errors.New("anchor or text is not UTF-8")
 	case len(t.events)-t.before > wire.MaxEvents:
-		return fmt.Errorf("%d tool results and infos in one turn, more than %d", len(t.events)-t.before, wire.MaxEvents)
+		return fmt.Errorf("%d tool results, infos and metrics in one turn, more than %d", len(t.events)-t.before, wire.MaxEvents)
 	case op != env.Reset && slices.ContainsFunc(t.events[t.before:], func(e env.Event) bool { return e.Kind == env.EventTask }):
 		return errors.New("a task in the middle of an episode: it belongs into Reset")
 	case len(t.Mask) > 0 && !t.Terminated && !t.Truncated && bytes.IndexByte(t.Mask, 1) < 0:
 		return errors.New("the episode goes on but no action is available")
+	}
+	for _, e := range t.events[t.before:] {
+		if e.Kind == env.EventMetric {
+			if err := wire.CheckMetric(e.Name, e.Message); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // Promise: what the tests of merit_plugin promise, over the wire.
 func TestPlugin(t *testing.T) {
-	python := testneeds.PythonWith(t, "grpc", "google.protobuf")
+	python := testneeds.PluginPython(t, "grpc", "google.protobuf", "numpy", "gymnasium")
 	cmd := exec.Command(python, "-B", "-m", "unittest", "discover", "-s", "plugin_tests")
 	cmd.Env = append(os.Environ(), "PYTHONPATH=."+string(os.PathListSeparator)+"plugin_tests")
 	text, err := cmd.CombinedOutput()

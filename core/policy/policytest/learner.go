@@ -71,7 +71,7 @@ func (s LearnerSubject) subject(l policy.Learner) Subject {
 // acts is how the learner decides now, with whatever it says of it.
 func (s LearnerSubject) acts(t testing.TB, l policy.Learner) []policy.Decision {
 	subject := s.subject(l)
-	decisions := subject.act(t, subject.observations(24))
+	decisions := act(t, subject, observations(subject, 24))
 	for i, d := range decisions {
 		require.NoError(t, d.Err, "decision %d", i)
 	}
@@ -91,14 +91,14 @@ func (s LearnerSubject) experience(t testing.TB, l policy.Learner, round int) *p
 		return s.Experience(t, l, round)
 	}
 	subject := s.subject(l)
-	observations := subject.observations(16)
-	for i := range observations {
-		observations[i].Seed = rl.Seed(31).Path(uint64(round), uint64(i))
+	asked := observations(subject, 16)
+	for i := range asked {
+		asked[i].Seed = rl.Seed(31).Path(uint64(round), uint64(i))
 	}
 	e := &policy.Experience{First: []int{0}}
-	for i, d := range subject.act(t, observations) {
+	for i, d := range act(t, subject, asked) {
 		require.NoError(t, d.Err)
-		e.Trajectories = append(e.Trajectories, trajectory(fmt.Sprintf("round-%d-%d", round, i), &observations[i], &d, l.Version()))
+		e.Trajectories = append(e.Trajectories, trajectory(fmt.Sprintf("round-%d-%d", round, i), &asked[i], &d, l.Version()))
 		e.First = append(e.First, i+1)
 		good := float64(1 - 2*(d.Action.Choice%2))
 		e.Advantage, e.Weight, e.Return = append(e.Advantage, good), append(e.Weight, 1), append(e.Return, good)

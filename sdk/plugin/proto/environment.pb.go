@@ -192,6 +192,7 @@ type ConfigureRequest struct {
 	Slots         uint32                 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`
 	Split         string                 `protobuf:"bytes,2,opt,name=split,proto3" json:"split,omitempty"`     // which share of the tasks: train, validation, test
 	Options       []byte                 `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"` // JSON object; empty = all defaults
+	Lane          string                 `protobuf:"bytes,4,opt,name=lane,proto3" json:"lane,omitempty"`       // path of a Unix socket that is quicker than Run; empty = there is none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -247,10 +248,18 @@ func (x *ConfigureRequest) GetOptions() []byte {
 	return nil
 }
 
+func (x *ConfigureRequest) GetLane() string {
+	if x != nil {
+		return x.Lane
+	}
+	return ""
+}
+
 type ConfigureReply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *Spec                  `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	Fault         *Fault                 `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"` // set = no spec
+	Lane          bool                   `protobuf:"varint,3,opt,name=lane,proto3" json:"lane,omitempty"`  // the plug-in has connected to the lane: batches come there, not in Run
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,6 +308,13 @@ func (x *ConfigureReply) GetFault() *Fault {
 	return nil
 }
 
+func (x *ConfigureReply) GetLane() bool {
+	if x != nil {
+		return x.Lane
+	}
+	return false
+}
+
 type Spec struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -308,7 +324,8 @@ type Spec struct {
 	FeatureShape  []uint32               `protobuf:"varint,5,rep,packed,name=feature_shape,json=featureShape,proto3" json:"feature_shape,omitempty"` // empty = text only
 	MaxSteps      uint32                 `protobuf:"varint,6,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`                    // 0 = no limit of its own
 	System        string                 `protobuf:"bytes,7,opt,name=system,proto3" json:"system,omitempty"`
-	Tools         []byte                 `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"` // JSON list of OpenAI tools that an action may call; empty = none
+	Tools         []byte                 `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`          // JSON list of OpenAI tools that an action may call; empty = none
+	Snapshots     bool                   `protobuf:"varint,9,opt,name=snapshots,proto3" json:"snapshots,omitempty"` // Snapshot and Restore are answered
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -397,6 +414,13 @@ func (x *Spec) GetTools() []byte {
 		return x.Tools
 	}
 	return nil
+}
+
+func (x *Spec) GetSnapshots() bool {
+	if x != nil {
+		return x.Snapshots
+	}
+	return false
 }
 
 // Batch is one operation for every slot, one column per field. Numbers are
@@ -629,11 +653,12 @@ func (x *BatchReply) GetFault() *Fault {
 }
 
 type Event struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Slot          uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	Kind          string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // error, tool_result, info; task, right after a reset
-	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Slot  uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
+	Kind  string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // error, tool_result, info; task, right after a reset;
+	// metric, whose message is a finite number in JSON
+	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,6 +721,198 @@ func (x *Event) GetMessage() string {
 	return ""
 }
 
+type SnapshotRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Slot          uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotRequest) Reset() {
+	*x = SnapshotRequest{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotRequest) ProtoMessage() {}
+
+func (x *SnapshotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotRequest.ProtoReflect.Descriptor instead.
+func (*SnapshotRequest) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SnapshotRequest) GetSlot() uint32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+type SnapshotReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         []byte                 `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"` // at most 1 MiB; of the plug-in's own making
+	Fault         *Fault                 `protobuf:"bytes,2,opt,name=fault,proto3" json:"fault,omitempty"` // set = no state
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotReply) Reset() {
+	*x = SnapshotReply{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotReply) ProtoMessage() {}
+
+func (x *SnapshotReply) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotReply.ProtoReflect.Descriptor instead.
+func (*SnapshotReply) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SnapshotReply) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *SnapshotReply) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
+type RestoreRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Slot          uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
+	State         []byte                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreRequest) Reset() {
+	*x = RestoreRequest{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreRequest) ProtoMessage() {}
+
+func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreRequest.ProtoReflect.Descriptor instead.
+func (*RestoreRequest) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RestoreRequest) GetSlot() uint32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *RestoreRequest) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+type RestoreReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Fault         *Fault                 `protobuf:"bytes,1,opt,name=fault,proto3" json:"fault,omitempty"` // set = the slot is as a failed one: only a reset helps
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreReply) Reset() {
+	*x = RestoreReply{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreReply) ProtoMessage() {}
+
+func (x *RestoreReply) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreReply.ProtoReflect.Descriptor instead.
+func (*RestoreReply) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *RestoreReply) GetFault() *Fault {
+	if x != nil {
+		return x.Fault
+	}
+	return nil
+}
+
 type RenderRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Slot          uint32                 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
@@ -705,7 +922,7 @@ type RenderRequest struct {
 
 func (x *RenderRequest) Reset() {
 	*x = RenderRequest{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[8]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +934,7 @@ func (x *RenderRequest) String() string {
 func (*RenderRequest) ProtoMessage() {}
 
 func (x *RenderRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[8]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +947,7 @@ func (x *RenderRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenderRequest.ProtoReflect.Descriptor instead.
 func (*RenderRequest) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{8}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RenderRequest) GetSlot() uint32 {
@@ -750,7 +967,7 @@ type RenderReply struct {
 
 func (x *RenderReply) Reset() {
 	*x = RenderReply{}
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[9]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +979,7 @@ func (x *RenderReply) String() string {
 func (*RenderReply) ProtoMessage() {}
 
 func (x *RenderReply) ProtoReflect() protoreflect.Message {
-	mi := &file_merit_plugin_v1_environment_proto_msgTypes[9]
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +992,7 @@ func (x *RenderReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenderReply.ProtoReflect.Descriptor instead.
 func (*RenderReply) Descriptor() ([]byte, []int) {
-	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{9}
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RenderReply) GetText() string {
@@ -792,6 +1009,110 @@ func (x *RenderReply) GetFault() *Fault {
 	return nil
 }
 
+type WhereRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhereRequest) Reset() {
+	*x = WhereRequest{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhereRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhereRequest) ProtoMessage() {}
+
+func (x *WhereRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhereRequest.ProtoReflect.Descriptor instead.
+func (*WhereRequest) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{14}
+}
+
+type WhereReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Busy          bool                   `protobuf:"varint,1,opt,name=busy,proto3" json:"busy,omitempty"`                 // a batch is under way
+	Slot          uint32                 `protobuf:"varint,2,opt,name=slot,proto3" json:"slot,omitempty"`                 // that is being stepped or reset …
+	Milliseconds  uint64                 `protobuf:"varint,3,opt,name=milliseconds,proto3" json:"milliseconds,omitempty"` // … and for how long, to about a tenth of a second
+	Together      bool                   `protobuf:"varint,4,opt,name=together,proto3" json:"together,omitempty"`         // the slots step together: no one of them is it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WhereReply) Reset() {
+	*x = WhereReply{}
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WhereReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WhereReply) ProtoMessage() {}
+
+func (x *WhereReply) ProtoReflect() protoreflect.Message {
+	mi := &file_merit_plugin_v1_environment_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WhereReply.ProtoReflect.Descriptor instead.
+func (*WhereReply) Descriptor() ([]byte, []int) {
+	return file_merit_plugin_v1_environment_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WhereReply) GetBusy() bool {
+	if x != nil {
+		return x.Busy
+	}
+	return false
+}
+
+func (x *WhereReply) GetSlot() uint32 {
+	if x != nil {
+		return x.Slot
+	}
+	return 0
+}
+
+func (x *WhereReply) GetMilliseconds() uint64 {
+	if x != nil {
+		return x.Milliseconds
+	}
+	return 0
+}
+
+func (x *WhereReply) GetTogether() bool {
+	if x != nil {
+		return x.Together
+	}
+	return false
+}
+
 var File_merit_plugin_v1_environment_proto protoreflect.FileDescriptor
 
 const file_merit_plugin_v1_environment_proto_rawDesc = "" +
@@ -804,14 +1125,16 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x18\n" +
 	"\asummary\x18\x04 \x01(\tR\asummary\x12\x18\n" +
-	"\aoptions\x18\x05 \x01(\fR\aoptions\"X\n" +
+	"\aoptions\x18\x05 \x01(\fR\aoptions\"l\n" +
 	"\x10ConfigureRequest\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x14\n" +
 	"\x05split\x18\x02 \x01(\tR\x05split\x12\x18\n" +
-	"\aoptions\x18\x03 \x01(\fR\aoptions\"i\n" +
+	"\aoptions\x18\x03 \x01(\fR\aoptions\x12\x12\n" +
+	"\x04lane\x18\x04 \x01(\tR\x04lane\"}\n" +
 	"\x0eConfigureReply\x12)\n" +
 	"\x04spec\x18\x01 \x01(\v2\x15.merit.plugin.v1.SpecR\x04spec\x12,\n" +
-	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"\xd4\x01\n" +
+	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\x12\x12\n" +
+	"\x04lane\x18\x03 \x01(\bR\x04lane\"\xf2\x01\n" +
 	"\x04Spec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x14\n" +
@@ -820,7 +1143,8 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\rfeature_shape\x18\x05 \x03(\rR\ffeatureShape\x12\x1b\n" +
 	"\tmax_steps\x18\x06 \x01(\rR\bmaxSteps\x12\x16\n" +
 	"\x06system\x18\a \x01(\tR\x06system\x12\x14\n" +
-	"\x05tools\x18\b \x01(\fR\x05tools\"\x98\x01\n" +
+	"\x05tools\x18\b \x01(\fR\x05tools\x12\x1c\n" +
+	"\tsnapshots\x18\t \x01(\bR\tsnapshots\"\x98\x01\n" +
 	"\x05Batch\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\fR\x02op\x12\x16\n" +
@@ -849,20 +1173,40 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"#\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"%\n" +
+	"\x0fSnapshotRequest\x12\x12\n" +
+	"\x04slot\x18\x01 \x01(\rR\x04slot\"S\n" +
+	"\rSnapshotReply\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\fR\x05state\x12,\n" +
+	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\":\n" +
+	"\x0eRestoreRequest\x12\x12\n" +
+	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"<\n" +
+	"\fRestoreReply\x12,\n" +
+	"\x05fault\x18\x01 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"#\n" +
 	"\rRenderRequest\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\"O\n" +
 	"\vRenderReply\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12,\n" +
-	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault*6\n" +
+	"\x05fault\x18\x02 \x01(\v2\x16.merit.plugin.v1.FaultR\x05fault\"\x0e\n" +
+	"\fWhereRequest\"t\n" +
+	"\n" +
+	"WhereReply\x12\x12\n" +
+	"\x04busy\x18\x01 \x01(\bR\x04busy\x12\x12\n" +
+	"\x04slot\x18\x02 \x01(\rR\x04slot\x12\"\n" +
+	"\fmilliseconds\x18\x03 \x01(\x04R\fmilliseconds\x12\x1a\n" +
+	"\btogether\x18\x04 \x01(\bR\btogether*6\n" +
 	"\x0fFeatureEncoding\x12\x10\n" +
 	"\fFEATURES_F32\x10\x00\x12\x11\n" +
-	"\rFEATURES_BITS\x10\x012\xb2\x02\n" +
+	"\rFEATURES_BITS\x10\x012\x90\x04\n" +
 	"\vEnvironment\x12J\n" +
 	"\bDescribe\x12 .merit.plugin.v1.DescribeRequest\x1a\x1c.merit.plugin.v1.Description\x12O\n" +
 	"\tConfigure\x12!.merit.plugin.v1.ConfigureRequest\x1a\x1f.merit.plugin.v1.ConfigureReply\x12>\n" +
 	"\x03Run\x12\x16.merit.plugin.v1.Batch\x1a\x1b.merit.plugin.v1.BatchReply(\x010\x01\x12F\n" +
-	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReplyB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
+	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReply\x12C\n" +
+	"\x05Where\x12\x1d.merit.plugin.v1.WhereRequest\x1a\x1b.merit.plugin.v1.WhereReply\x12L\n" +
+	"\bSnapshot\x12 .merit.plugin.v1.SnapshotRequest\x1a\x1e.merit.plugin.v1.SnapshotReply\x12I\n" +
+	"\aRestore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReplyB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_environment_proto_rawDescOnce sync.Once
@@ -877,7 +1221,7 @@ func file_merit_plugin_v1_environment_proto_rawDescGZIP() []byte {
 }
 
 var file_merit_plugin_v1_environment_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_merit_plugin_v1_environment_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_merit_plugin_v1_environment_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_merit_plugin_v1_environment_proto_goTypes = []any{
 	(FeatureEncoding)(0),     // 0: merit.plugin.v1.FeatureEncoding
 	(*DescribeRequest)(nil),  // 1: merit.plugin.v1.DescribeRequest
@@ -888,30 +1232,44 @@ var file_merit_plugin_v1_environment_proto_goTypes = []any{
 	(*Batch)(nil),            // 6: merit.plugin.v1.Batch
 	(*BatchReply)(nil),       // 7: merit.plugin.v1.BatchReply
 	(*Event)(nil),            // 8: merit.plugin.v1.Event
-	(*RenderRequest)(nil),    // 9: merit.plugin.v1.RenderRequest
-	(*RenderReply)(nil),      // 10: merit.plugin.v1.RenderReply
-	(*Fault)(nil),            // 11: merit.plugin.v1.Fault
+	(*SnapshotRequest)(nil),  // 9: merit.plugin.v1.SnapshotRequest
+	(*SnapshotReply)(nil),    // 10: merit.plugin.v1.SnapshotReply
+	(*RestoreRequest)(nil),   // 11: merit.plugin.v1.RestoreRequest
+	(*RestoreReply)(nil),     // 12: merit.plugin.v1.RestoreReply
+	(*RenderRequest)(nil),    // 13: merit.plugin.v1.RenderRequest
+	(*RenderReply)(nil),      // 14: merit.plugin.v1.RenderReply
+	(*WhereRequest)(nil),     // 15: merit.plugin.v1.WhereRequest
+	(*WhereReply)(nil),       // 16: merit.plugin.v1.WhereReply
+	(*Fault)(nil),            // 17: merit.plugin.v1.Fault
 }
 var file_merit_plugin_v1_environment_proto_depIdxs = []int32{
 	5,  // 0: merit.plugin.v1.ConfigureReply.spec:type_name -> merit.plugin.v1.Spec
-	11, // 1: merit.plugin.v1.ConfigureReply.fault:type_name -> merit.plugin.v1.Fault
+	17, // 1: merit.plugin.v1.ConfigureReply.fault:type_name -> merit.plugin.v1.Fault
 	0,  // 2: merit.plugin.v1.BatchReply.feature_encoding:type_name -> merit.plugin.v1.FeatureEncoding
 	8,  // 3: merit.plugin.v1.BatchReply.events:type_name -> merit.plugin.v1.Event
-	11, // 4: merit.plugin.v1.BatchReply.fault:type_name -> merit.plugin.v1.Fault
-	11, // 5: merit.plugin.v1.RenderReply.fault:type_name -> merit.plugin.v1.Fault
-	1,  // 6: merit.plugin.v1.Environment.Describe:input_type -> merit.plugin.v1.DescribeRequest
-	3,  // 7: merit.plugin.v1.Environment.Configure:input_type -> merit.plugin.v1.ConfigureRequest
-	6,  // 8: merit.plugin.v1.Environment.Run:input_type -> merit.plugin.v1.Batch
-	9,  // 9: merit.plugin.v1.Environment.Render:input_type -> merit.plugin.v1.RenderRequest
-	2,  // 10: merit.plugin.v1.Environment.Describe:output_type -> merit.plugin.v1.Description
-	4,  // 11: merit.plugin.v1.Environment.Configure:output_type -> merit.plugin.v1.ConfigureReply
-	7,  // 12: merit.plugin.v1.Environment.Run:output_type -> merit.plugin.v1.BatchReply
-	10, // 13: merit.plugin.v1.Environment.Render:output_type -> merit.plugin.v1.RenderReply
-	10, // [10:14] is the sub-list for method output_type
-	6,  // [6:10] is the sub-list for method input_type
-	6,  // [6:6] is the sub-list for extension type_name
-	6,  // [6:6] is the sub-list for extension extendee
-	0,  // [0:6] is the sub-list for field type_name
+	17, // 4: merit.plugin.v1.BatchReply.fault:type_name -> merit.plugin.v1.Fault
+	17, // 5: merit.plugin.v1.SnapshotReply.fault:type_name -> merit.plugin.v1.Fault
+	17, // 6: merit.plugin.v1.RestoreReply.fault:type_name -> merit.plugin.v1.Fault
+	17, // 7: merit.plugin.v1.RenderReply.fault:type_name -> merit.plugin.v1.Fault
+	1,  // 8: merit.plugin.v1.Environment.Describe:input_type -> merit.plugin.v1.DescribeRequest
+	3,  // 9: merit.plugin.v1.Environment.Configure:input_type -> merit.plugin.v1.ConfigureRequest
+	6,  // 10: merit.plugin.v1.Environment.Run:input_type -> merit.plugin.v1.Batch
+	13, // 11: merit.plugin.v1.Environment.Render:input_type -> merit.plugin.v1.RenderRequest
+	15, // 12: merit.plugin.v1.Environment.Where:input_type -> merit.plugin.v1.WhereRequest
+	9,  // 13: merit.plugin.v1.Environment.Snapshot:input_type -> merit.plugin.v1.SnapshotRequest
+	11, // 14: merit.plugin.v1.Environment.Restore:input_type -> merit.plugin.v1.RestoreRequest
+	2,  // 15: merit.plugin.v1.Environment.Describe:output_type -> merit.plugin.v1.Description
+	4,  // 16: merit.plugin.v1.Environment.Configure:output_type -> merit.plugin.v1.ConfigureReply
+	7,  // 17: merit.plugin.v1.Environment.Run:output_type -> merit.plugin.v1.BatchReply
+	14, // 18: merit.plugin.v1.Environment.Render:output_type -> merit.plugin.v1.RenderReply
+	16, // 19: merit.plugin.v1.Environment.Where:output_type -> merit.plugin.v1.WhereReply
+	10, // 20: merit.plugin.v1.Environment.Snapshot:output_type -> merit.plugin.v1.SnapshotReply
+	12, // 21: merit.plugin.v1.Environment.Restore:output_type -> merit.plugin.v1.RestoreReply
+	15, // [15:22] is the sub-list for method output_type
+	8,  // [8:15] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_merit_plugin_v1_environment_proto_init() }
@@ -926,7 +1284,7 @@ func file_merit_plugin_v1_environment_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_merit_plugin_v1_environment_proto_rawDesc), len(file_merit_plugin_v1_environment_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,9 @@ const (
 	Environment_Configure_FullMethodName = "/merit.plugin.v1.Environment/Configure"
 	Environment_Run_FullMethodName       = "/merit.plugin.v1.Environment/Run"
 	Environment_Render_FullMethodName    = "/merit.plugin.v1.Environment/Render"
+	Environment_Where_FullMethodName     = "/merit.plugin.v1.Environment/Where"
+	Environment_Snapshot_FullMethodName  = "/merit.plugin.v1.Environment/Snapshot"
+	Environment_Restore_FullMethodName   = "/merit.plugin.v1.Environment/Restore"
 )
 
 // EnvironmentClient is the client API for Environment service.
@@ -40,9 +43,21 @@ type EnvironmentClient interface {
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureReply, error)
 	// Run answers batches in strict order, one reply each. When the stream
 	// ends, the environment may go.
+	//
+	// Where the host offers a lane in Configure, a plug-in may connect to it and
+	// say so: then the same messages travel there, each behind its length in
+	// bytes, u32 little-endian. Nothing else changes; a plug-in need not.
 	Run(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Batch, BatchReply], error)
 	// Render draws one slot in text, for people; off the hot path.
 	Render(ctx context.Context, in *RenderRequest, opts ...grpc.CallOption) (*RenderReply, error)
+	// Where says what the environment is at. It is answered beside Run, while a
+	// batch is under way: the host asks it about a batch that takes too long.
+	Where(ctx context.Context, in *WhereRequest, opts ...grpc.CallOption) (*WhereReply, error)
+	// Snapshot gives the state of a slot, and Restore goes back to one: from there
+	// on the slot answers the same actions as behind that Snapshot. They come
+	// between batches, and only if the Spec says snapshots.
+	Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotReply, error)
+	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreReply, error)
 }
 
 type environmentClient struct {
@@ -96,6 +111,36 @@ func (c *environmentClient) Render(ctx context.Context, in *RenderRequest, opts 
 	return out, nil
 }
 
+func (c *environmentClient) Where(ctx context.Context, in *WhereRequest, opts ...grpc.CallOption) (*WhereReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WhereReply)
+	err := c.cc.Invoke(ctx, Environment_Where_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *environmentClient) Snapshot(ctx context.Context, in *SnapshotRequest, opts ...grpc.CallOption) (*SnapshotReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SnapshotReply)
+	err := c.cc.Invoke(ctx, Environment_Snapshot_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *environmentClient) Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreReply)
+	err := c.cc.Invoke(ctx, Environment_Restore_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // EnvironmentServer is the server API for Environment service.
 // All implementations must embed UnimplementedEnvironmentServer
 // for forward compatibility.
@@ -111,9 +156,21 @@ type EnvironmentServer interface {
 	Configure(context.Context, *ConfigureRequest) (*ConfigureReply, error)
 	// Run answers batches in strict order, one reply each. When the stream
 	// ends, the environment may go.
+	//
+	// Where the host offers a lane in Configure, a plug-in may connect to it and
+	// say so: then the same messages travel there, each behind its length in
+	// bytes, u32 little-endian. Nothing else changes; a plug-in need not.
 	Run(grpc.BidiStreamingServer[Batch, BatchReply]) error
 	// Render draws one slot in text, for people; off the hot path.
 	Render(context.Context, *RenderRequest) (*RenderReply, error)
+	// Where says what the environment is at. It is answered beside Run, while a
+	// batch is under way: the host asks it about a batch that takes too long.
+	Where(context.Context, *WhereRequest) (*WhereReply, error)
+	// Snapshot gives the state of a slot, and Restore goes back to one: from there
+	// on the slot answers the same actions as behind that Snapshot. They come
+	// between batches, and only if the Spec says snapshots.
+	Snapshot(context.Context, *SnapshotRequest) (*SnapshotReply, error)
+	Restore(context.Context, *RestoreRequest) (*RestoreReply, error)
 	mustEmbedUnimplementedEnvironmentServer()
 }
 
@@ -135,6 +192,15 @@ func (UnimplementedEnvironmentServer) Run(grpc.BidiStreamingServer[Batch, BatchR
 }
 func (UnimplementedEnvironmentServer) Render(context.Context, *RenderRequest) (*RenderReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method Render not implemented")
+}
+func (UnimplementedEnvironmentServer) Where(context.Context, *WhereRequest) (*WhereReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Where not implemented")
+}
+func (UnimplementedEnvironmentServer) Snapshot(context.Context, *SnapshotRequest) (*SnapshotReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Snapshot not implemented")
+}
+func (UnimplementedEnvironmentServer) Restore(context.Context, *RestoreRequest) (*RestoreReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Restore not implemented")
 }
 func (UnimplementedEnvironmentServer) mustEmbedUnimplementedEnvironmentServer() {}
 func (UnimplementedEnvironmentServer) testEmbeddedByValue()                     {}
@@ -218,6 +284,60 @@ func _Environment_Render_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Environment_Where_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WhereRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EnvironmentServer).Where(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Environment_Where_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EnvironmentServer).Where(ctx, req.(*WhereRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Environment_Snapshot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SnapshotRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EnvironmentServer).Snapshot(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Environment_Snapshot_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EnvironmentServer).Snapshot(ctx, req.(*SnapshotRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Environment_Restore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EnvironmentServer).Restore(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Environment_Restore_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EnvironmentServer).Restore(ctx, req.(*RestoreRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Environment_ServiceDesc is the grpc.ServiceDesc for Environment service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -236,6 +356,18 @@ var Environment_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Render",
 			Handler:    _Environment_Render_Handler,
+		},
+		{
+			MethodName: "Where",
+			Handler:    _Environment_Where_Handler,
+		},
+		{
+			MethodName: "Snapshot",
+			Handler:    _Environment_Snapshot_Handler,
+		},
+		{
+			MethodName: "Restore",
+			Handler:    _Environment_Restore_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -40,6 +40,7 @@ func decodeArena(where string, arena, ends []byte, texts []string) error {
 		return err
 	}
 	whole, start := string(arena), 0
+	valid := utf8.ValidString(whole) // and so is every row that ends where a rune does
 	for i := range texts {
 		end := int(le.Uint32(ends[4*i:]))
 		switch {
@@ -49,7 +50,8 @@ func decodeArena(where string, arena, ends []byte, texts []string) error {
 			return broken(where, "row %d has %d bytes, more than %d", i, end-start, MaxText)
 		}
 		texts[i] = whole[start:end]
-		if !utf8.ValidString(texts[i]) {
+		cut := end < len(whole) && !utf8.RuneStart(whole[end])
+		if (cut || !valid) && !utf8.ValidString(texts[i]) {
 			return broken(where, "row %d is not UTF-8", i)
 		}
 		start = end

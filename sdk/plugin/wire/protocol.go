@@ -36,7 +36,7 @@ const (
 	MaxName     = 256     // names of environments, actions, tools, keys
 	MaxSystem   = 1 << 16
 	MaxOptions  = 1 << 20
-	MaxEvents   = 16       // of one slot in one batch
+	MaxEvents   = 64       // of one slot in one batch
 	MaxCalls    = 64       // tools that one decision calls
 	MaxInfo     = 64       // keys of a decision's info
 	MaxSequence = 1 << 21  // tokens that hang together

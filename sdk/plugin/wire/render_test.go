@@ -3,9 +3,11 @@ package wire_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
@@ -16,6 +18,23 @@ func TestRender(t *testing.T) {
 	require.Equal(t, "##\n\\x1b[2J#\\u202e", text)
 	_, err = wire.DecodeRender(wire.EncodeRender("", errors.New("no picture")))
 	require.EqualError(t, err, "no picture")
+}
+
+// Promise: where an environment is at comes out as it went in; what makes no
+// sense says nothing.
+func TestPlace(t *testing.T) {
+	for want, p := range map[string]wire.Place{
+		"":                                  {},
+		"slot 3 had been at work for 2.1 s": {Busy: true, Slot: 3, For: 2140 * time.Millisecond},
+		"its slots, which step together, had been at work for 0.0 s": {Busy: true, Together: true},
+	} {
+		got := wire.DecodePlace(wire.EncodePlace(p), 4)
+		require.Equal(t, p, got)
+		require.Equal(t, want, got.String())
+	}
+	for _, m := range []*pb.WhereReply{{Busy: true, Slot: 4}, {Busy: true, Slot: 1<<32 - 1}, {Busy: true, Milliseconds: 1<<64 - 1}} {
+		require.Zero(t, wire.DecodePlace(m, 4))
+	}
 }
 
 // Promise: what is cut is cut between characters and says so.

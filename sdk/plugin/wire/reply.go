@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"encoding/json"
-	"fmt"
+	"bytes"
 	"math"
-	"slices"
 
 	"github.com/merit-rl/merit/core/env"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
@@ -80,7 +78,9 @@ func DecodeReply(m *pb.BatchReply, seq uint64, b *env.Batch, r *env.Reply, spec 
 	if b.Want&env.WantText != 0 {
 		r.Text = resize(r.Text, n)
 	}
-	if err := decodeArena("text", m.Text, m.TextEnd, r.Text); err != nil {
+	if same := len(r.Text) > 0 && bytes.Equal(m.Text, m.Anchor) && bytes.Equal(m.TextEnd, m.AnchorEnd); same {
+		copy(r.Text, r.Anchor)
+	} else if err := decodeArena("text", m.Text, m.TextEnd, r.Text); err != nil {
 		return err
 	}
 	r.Features = r.Features[:0]
@@ -142,47 +142,6 @@ func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
 		over := r.Flags[i]&(env.Terminated|env.Truncated|env.Failed) != 0
 		if !available && !over && b.Ops[i] != env.Skip {
 			return broken("mask", "slot %d goes on but has no action available", i)
-		}
-	}
-	return nil
-}
-
-func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
-	if len(events) > n*MaxEvents {
-		return broken("events", "%d events for %d slots", len(events), n)
-	}
-	r.Events = r.Events[:0]
-	last := 0
-	for i, e := range events {
-		at := fmt.Sprintf("events[%d]", i)
-		if int(e.Slot) >= n || int(e.Slot) < last {
-			return broken(at, "slot %d is out of order or not one of %d", e.Slot, n)
-		}
-		if len(e.Name) > MaxName || len(e.Message) > MaxText {
-			return broken(at, "name of %d bytes, message of %d: more than %d, %d", len(e.Name), len(e.Message), MaxName, MaxText)
-		}
-		event := env.Event{Slot: int(e.Slot), Kind: env.EventKind(e.Kind), Name: Clean(e.Name, MaxName), Message: e.Message}
-		switch event.Kind {
-		case env.EventError:
-			event.Message = Clean(e.Message, MaxText)
-		case env.EventTask:
-			if b.Ops[event.Slot] != env.Reset || !json.Valid([]byte(e.Message)) {
-				return broken(at, "the task of slot %d is not JSON, or does not come right after a reset", e.Slot)
-			}
-		case env.EventInfo:
-			if !json.Valid([]byte(e.Message)) {
-				return broken(at, "info %q of slot %d is not JSON", event.Name, e.Slot)
-			}
-		case env.EventToolResult:
-		default:
-			return broken(at, "unknown kind %q", Cut(e.Kind, MaxName))
-		}
-		last = event.Slot
-		r.Events = append(r.Events, event)
-	}
-	for i, f := range r.Flags {
-		if f&env.Failed != 0 && !slices.ContainsFunc(r.Events, func(e env.Event) bool { return e.Slot == i && e.Kind == env.EventError }) {
-			return broken("flags", "slot %d failed and no event says why", i)
 		}
 	}
 	return nil

@@ -3,8 +3,10 @@
 # into them and runs the tests: `make trainers`. TRAINERS is where they are kept.
 #
 #   run.sh WHEEL [environment …]
+#   run.sh --prepare [environment …]   only fetches the packages
 set -euo pipefail
-wheel=$(realpath "$1"); shift
+[ "$1" = --prepare ] && wheel="" || wheel=$(realpath "$1")
+shift
 cd "$(dirname "$0")"
 at=${TRAINERS:-$PWD/../../../runs/trainers}
 mkdir -p "$at" && at=$(realpath "$at")
@@ -44,8 +46,9 @@ for name; do
   uv pip sync --quiet --python "$env/bin/python" "requirements-$name.txt"
   # What OpenRLHF requires (flash-attn, deepspeed) is built on a machine with a GPU; its agent needs none of it.
   [ "$name" != trainers ] || uv pip install --quiet --python "$env/bin/python" --no-deps -r requirements-openrlhf.txt
-  uv pip install --quiet --python "$env/bin/python" --no-deps --reinstall "$wheel"
   printf '%s: %s MB, installed in %s s\n' "$name" "$(du -sm "$env" | cut -f1)" $((SECONDS - begun))
+  [ -n "$wheel" ] || continue
+  uv pip install --quiet --python "$env/bin/python" --no-deps --reinstall "$wheel"
   # shellcheck disable=SC2046  # names without spaces
   PATH="$env/bin:$PATH" "$env/bin/python" -m pytest -q -p no:cacheprovider -W ignore --durations=3 $(tests "$name")
 done

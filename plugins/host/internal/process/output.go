@@ -36,9 +36,13 @@ type Output struct {
 	warned bool
 }
 
-// NewOutput logs to log, if it is not nil, and lets rate bytes a second pass.
+// NewOutput logs to log, if it is not nil, with the plug-in's name in every
+// line, and lets rate bytes a second pass.
 // Secrets, if not nil, takes out what nobody may read.
-func NewOutput(log *slog.Logger, rate int, secrets *strings.Replacer) *Output {
+func NewOutput(log *slog.Logger, name string, rate int, secrets *strings.Replacer) *Output {
+	if log != nil {
+		log = log.With("plugin", name)
+	}
 	return &Output{log: log, rate: float64(rate), secrets: secrets, credit: float64(rate), last: time.Now()}
 }
 

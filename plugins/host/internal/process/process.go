@@ -27,6 +27,12 @@ type Limits struct {
 	Memory uint64 `yaml:"memory" json:"memory"`
 	// Files is the number of open files (RLIMIT_NOFILE).
 	Files uint64 `yaml:"files" json:"files"`
+	// CPU is how many processors the process and its children may use, all
+	// together: a rate of processor time that no length of a run uses up.
+	CPU int `yaml:"cpu" json:"cpu"`
+	// CPUTime is the processor time that one process may use in its whole life
+	// (RLIMIT_CPU), in whole seconds: for what nobody knows yet.
+	CPUTime time.Duration `yaml:"cpu_time" json:"cpu_time"`
 	// Output is how many bytes a second the plug-in may print before its
 	// writes block.
 	Output int `yaml:"output" json:"output"`
@@ -37,6 +43,7 @@ type Limits struct {
 type Process struct {
 	Cmd    *exec.Cmd
 	limits Limits
+	guard  *guard // nil where there is none
 	out    *Output
 	stdout *os.File
 	stderr *os.File
@@ -75,16 +82,17 @@ func (p *Process) Start(context.Context) error {
 	// A fresh goroutine has an ordinary thread below it: the kernel ties the
 	// death signal to the thread that starts the child.
 	started := make(chan error)
-	go func() { started <- p.Cmd.Start() }()
-	if err := <-started; err != nil {
+	go func() { started <- p.limits.start(p.Cmd) }()
+	err = <-started
+	if p.Cmd.Process == nil {
 		return errors.Join(err, stdout.Close(), stderr.Close())
 	}
 	p.mu.Lock()
 	p.pid = p.Cmd.Process.Pid
 	ended := p.ended
 	p.mu.Unlock()
+	p.guard = newGuard(p.pid)
 	go p.wait()
-	err = p.limits.apply(p.pid)
 	if err != nil || ended {
 		p.End()
 	}
@@ -96,6 +104,7 @@ func (p *Process) wait() {
 	_ = p.Cmd.Wait() // the state says it all
 	p.State = p.Cmd.ProcessState
 	p.signal()
+	p.guard.dismiss()
 	deadline := time.Now().Add(PipeGrace)
 	_ = p.stdout.SetReadDeadline(deadline)
 	_ = p.stderr.SetReadDeadline(deadline)
@@ -150,6 +159,14 @@ func (p *Process) Wait(context.Context) error {
 		return errors.New(p.State.String())
 	}
 	return nil
+}
+
+// UsedUp reports whether the kernel has ended the process for its CPUTime. What
+// it counts for that and what it reports in the end differ by some ticks.
+func (p *Process) UsedUp() bool {
+	limit := p.limits.CPUTime.Truncate(time.Second)
+	status, ok := p.State.Sys().(syscall.WaitStatus)
+	return limit > 0 && ok && status.Signaled() && p.State.UserTime()+p.State.SystemTime() >= limit-max(limit/10, time.Second/2)
 }
 
 // Kill implements runner.Runner.

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/merit-rl/merit/sdk/plugin"
 )
@@ -38,6 +41,11 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	switch action.Text {
 	case "panic":
 		panic("as asked")
+	case "hang":
+		time.Sleep(time.Hour)
+	case "tell":
+		fmt.Println("my key is", os.Getenv("ECHO_KEY"))
+		return fmt.Errorf("no entry with %s", os.Getenv("ECHO_KEY"))
 	case "exit":
 		fmt.Println("to stdout")
 		fmt.Fprintln(os.Stderr, "to stderr")
@@ -46,10 +54,24 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	s.heard += "," + action.Text
 	s.steps++
 	turn.Tool("ear", action.Text)
+	turn.Metric("heard", float64(len(s.heard)))
 	turn.Reward = math.Pi * float64(s.steps)
 	turn.Truncated = s.steps == 20
 	s.say(turn)
 	return turn.Info("length", len(s.heard))
+}
+
+// Snapshot is the steps and what was heard.
+func (s *slot) Snapshot() ([]byte, error) { return fmt.Appendf(nil, "%d %s", s.steps, s.heard), nil }
+
+func (s *slot) Restore(state []byte) error {
+	steps, heard, ok := strings.Cut(string(state), " ")
+	n, err := strconv.Atoi(steps)
+	if err != nil || !ok {
+		return fmt.Errorf("%q is no state", state)
+	}
+	s.steps, s.heard = n, heard
+	return nil
 }
 
 func (s *slot) say(turn *plugin.Turn) {

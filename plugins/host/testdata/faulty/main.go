@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -88,6 +89,7 @@ type server struct {
 	pb.UnimplementedEnvironmentServer
 	mode  string
 	slots int
+	lane  lane // if the host has offered one
 }
 
 func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
@@ -109,7 +111,7 @@ func (s *server) Configure(_ context.Context, m *pb.ConfigureRequest) (*pb.Confi
 	if s.mode == "another slot count" {
 		spec.Slots++
 	}
-	return &pb.ConfigureReply{Spec: spec}, nil
+	return &pb.ConfigureReply{Spec: spec, Lane: s.take(m.Lane)}, nil
 }
 
 // Render says who the process is and what it inherited.
@@ -117,7 +119,9 @@ func (s *server) Render(context.Context, *pb.RenderRequest) (*pb.RenderReply, er
 	return &pb.RenderReply{Text: fmt.Sprintf("%d\n%s", os.Getpid(), strings.Join(os.Environ(), "\n"))}, nil
 }
 
-func (s *server) Run(stream pb.Environment_RunServer) error {
+func (s *server) Run(stream pb.Environment_RunServer) error { return s.answer(stream) }
+
+func (s *server) answer(stream stream) error {
 	for {
 		m, err := stream.Recv()
 		if err != nil {
@@ -137,6 +141,9 @@ func (s *server) Run(stream pb.Environment_RunServer) error {
 		}
 		if err := stream.Send(reply); err != nil {
 			return err
+		}
+		if s.mode == "answers twice" {
+			_ = stream.Send(reply)
 		}
 	}
 }
@@ -161,6 +168,22 @@ func (s *server) misbehave(m *pb.Batch, reply *pb.BatchReply) error {
 		reply.Reward = reply.Reward[1:]
 	case "reward is NaN":
 		copy(reply.Reward, "\xff\xff\xff\xff\xff\xff\xff\xff")
+	case "sends garbage":
+		reply.ProtoReflect().SetUnknown([]byte{0xff})
+	case "sends garbage for a length":
+		_, _ = s.lane.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+		sleep()
+	case "sends half a frame":
+		_, _ = s.lane.Write([]byte{100, 0, 0, 0, 1, 2, 3})
+		sleep()
+	case "sends half a frame and goes":
+		_, _ = s.lane.Write([]byte{100, 0, 0, 0, 1, 2, 3})
+		return io.ErrUnexpectedEOF
+	case "lends its lane":
+		fmt.Fprintf(os.NewFile(2, ""), "daemon %d\n", s.lane.lend().Pid)
+		sleep()
+	case "unknown slot":
+		reply.Events = append(reply.Events, &pb.Event{Slot: 3, Kind: "info", Name: "x", Message: "1"})
 	case "wrong seq":
 		reply.Seq++
 	case "huge reply":

@@ -1,0 +1,99 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Command is what starts a plug-in.
+type Command struct {
+	Path string   // of the program
+	Args []string // before the user's own
+	Env  []string // KEY=value, beside what every plug-in gets
+}
+
+// CommandOf returns what starts the plug-in at path. The command of a folder is
+// not searched in the working directory.
+func CommandOf(path string) (Command, error) {
+	f, err := formOf(path)
+	if err != nil {
+		return Command{}, err
+	}
+	switch f {
+	case script:
+		return pythonCommand(path)
+	case folder:
+		return folderCommand(path)
+	}
+	return Command{Path: path}, nil
+}
+
+func folderCommand(dir string) (Command, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return Command{}, err
+	}
+	parts := make([]string, len(m.Command))
+	for i, part := range m.Command {
+		if parts[i], err = inFolder(dir, part); err != nil {
+			return Command{}, err
+		}
+	}
+	c := Command{Path: parts[0]}
+	switch {
+	case strings.HasSuffix(parts[0], pythonSuffix):
+		if c, err = pythonCommand(parts[0]); err != nil {
+			return c, err
+		}
+	case parts[0] == m.Command[0] && !filepath.IsAbs(parts[0]): // no file of the folder
+		if c.Path, err = lookUp(dir, parts[0]); err != nil {
+			return c, err
+		}
+	}
+	c.Args = append(c.Args, parts[1:]...)
+	return c, nil
+}
+
+// inFolder gives the file of the folder that a part of a command names, or the
+// part as it is.
+func inFolder(dir, part string) (string, error) {
+	if part == "" || filepath.IsAbs(part) || strings.HasPrefix(part, "-") {
+		return part, nil
+	}
+	full := filepath.Join(dir, part)
+	if _, err := os.Lstat(full); err != nil || !filepath.IsLocal(part) {
+		return part, nil
+	}
+	if leftOut(filepath.Clean(part)) {
+		return "", &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: filepath.Join(dir, ManifestName), What: fmt.Sprintf("command: %s is not covered by the digest of the plug-in", part),
+			Hint: "keep what the plug-in runs outside of __pycache__, .git and runs",
+		}
+	}
+	return filepath.Abs(full)
+}
+
+func lookUp(dir, name string) (string, error) {
+	missing := &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Missing, Where: filepath.Join(dir, ManifestName),
+		What: fmt.Sprintf("command: there is no %s in this folder, and no such program", name),
+		Hint: "build it, install it, or correct the command",
+	}
+	if strings.ContainsRune(name, filepath.Separator) {
+		return "", missing
+	}
+	path, err := exec.LookPath(name)
+	if err == nil || errors.Is(err, exec.ErrDot) {
+		path, err = filepath.Abs(path)
+	}
+	if err != nil {
+		return "", missing
+	}
+	return path, nil
+}

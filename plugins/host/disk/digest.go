@@ -1,0 +1,163 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Bounds on a plug-in's folder, so that a wrong path is an error and not an
+// afternoon.
+const (
+	maxFiles = 50_000
+	maxBytes = 4 << 30
+)
+
+// Digest returns the hexadecimal SHA-256 that identifies the plug-in at path. Of
+// a file it is that of its bytes. Of a folder it covers the manifest's command
+// and every other file with its name, in the order of the names, also one behind
+// a link, but not what Python compiles, nor .git and runs, where trainings of it
+// are kept; the rest of the manifest is no part of it. It takes about 1 ms per MB.
+func Digest(path string) (string, error) {
+	f, err := formOf(path)
+	if err != nil {
+		return "", err
+	}
+	if f != folder {
+		return digestFile(path)
+	}
+	m, err := ReadManifest(path)
+	if err != nil {
+		return "", err
+	}
+	return digestFolder(path, m.Command)
+}
+
+func digestFolder(dir string, command []string) (string, error) {
+	words, err := json.Marshal(command)
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", unreadable(dir, err)
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "merit plug-in 1\n%s\n", words)
+	err = eachFile(dir, func(name string, d fs.DirEntry) error {
+		full := filepath.Join(dir, name)
+		if d.Type() == fs.ModeSymlink {
+			to, err := os.Readlink(full)
+			fmt.Fprintf(h, "link %q %q\n", filepath.ToSlash(name), to)
+			if err != nil || !isFile(full) {
+				return err
+			}
+		}
+		digest, err := digestFile(full)
+		fmt.Fprintf(h, "%s %q\n", digest, filepath.ToSlash(name))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// isFile reports whether there is a file at path, or behind links from there.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// leftOut reports whether what lies at name, relative to a plug-in's folder, is
+// none of its code.
+func leftOut(name string) bool {
+	parts := strings.Split(filepath.ToSlash(name), "/")
+	return parts[0] == ".git" || parts[0] == "runs" || slices.Contains(parts, "__pycache__")
+}
+
+// checkLink refuses a link to a folder whose files eachFile does not visit.
+func checkLink(dir, path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return nil // nothing there can be run, or it is a file and visited
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return unreadable(path, err)
+	}
+	if name, err := filepath.Rel(dir, to); err == nil && filepath.IsLocal(name) && !leftOut(name) {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "is a link to a folder that is no part of the plug-in, " + to,
+		Hint: "copy what it points to into the folder, or name it in the plug-in's options: the digest does not say what lies there",
+	}
+}
+
+// eachFile visits the files and links of a plug-in's folder by their names
+// relative to it, sorted, without the manifest and what is none of its code.
+func eachFile(dir string, visit func(name string, d fs.DirEntry) error) error {
+	files, size := 0, int64(0)
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return unreadable(path, err)
+		}
+		name, err := filepath.Rel(dir, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && leftOut(name):
+			return filepath.SkipDir
+		case d.IsDir() || name == ManifestName:
+			return nil
+		case !d.Type().IsRegular() && d.Type() != fs.ModeSymlink:
+			return &fault.Error{Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: "is neither a file nor a link", Hint: "remove it from the plug-in's folder"}
+		}
+		info, err := d.Info()
+		if d.Type() == fs.ModeSymlink {
+			if err := checkLink(dir, path); err != nil {
+				return err
+			}
+			if isFile(path) {
+				info, err = os.Stat(path) // whose size counts: it is read
+			}
+		}
+		if err != nil {
+			return unreadable(path, err)
+		}
+		if files, size = files+1, size+info.Size(); files > maxFiles || size > maxBytes {
+			return &fault.Error{
+				Boundary: fault.Plugin, Kind: fault.Exhausted, Where: dir,
+				What: fmt.Sprintf("holds more than %d files or %d GiB", maxFiles, maxBytes>>30),
+				Hint: "a plug-in's folder holds what it runs; keep data sets elsewhere and name them in its options",
+			}
+		}
+		return visit(name, d)
+	})
+}
+
+func digestFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", unreadable(path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "cannot be read", Err: err}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func unreadable(path string, err error) error {
+	return &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path, What: "cannot be read", Err: err, Hint: "check its permissions"}
+}

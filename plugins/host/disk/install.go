@@ -1,0 +1,169 @@
+package disk
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// versions is the folder of what was installed; the names beside it are links
+// into it.
+const versions = ".installed"
+
+// Home is where plug-ins are installed: plugins in $MERIT_HOME, or else in the
+// merit folder of the user's cache; "" if there is no such place.
+func Home(getenv func(string) string) string {
+	if home := getenv("MERIT_HOME"); home != "" {
+		return filepath.Join(home, "plugins")
+	}
+	for _, base := range []string{getenv("XDG_CACHE_HOME"), filepath.Join(getenv("HOME"), ".cache")} {
+		if filepath.IsAbs(base) {
+			return filepath.Join(base, "merit", "plugins")
+		}
+	}
+	return ""
+}
+
+// Install copies the plug-in at path into home as m.Name, a folder with m as its
+// manifest, and returns where it lies and the manifest with its command and
+// digest. The copy takes the name once try has found nothing against it, and the
+// plug-in of this name that was there before is replaced at once; after an error
+// it is there still.
+func Install(path, home string, m Manifest, try func(path string) error) (string, *Manifest, error) {
+	f, err := formOf(path)
+	if err != nil {
+		return "", nil, err
+	}
+	m.Command, m.Digest = nil, ""
+	if f == folder {
+		of, err := ReadManifest(path)
+		if err != nil {
+			return "", nil, err
+		}
+		if m.Command = of.Command; of.Options != nil {
+			m.Options = of.Options // the author knows them best
+		}
+	}
+	if problems := m.Validate(); len(problems) > 0 {
+		return "", nil, joined(problems)
+	}
+	if err := os.MkdirAll(filepath.Join(home, versions), 0o700); err != nil {
+		return "", nil, unwritable(home, err)
+	}
+	stage, err := os.MkdirTemp(filepath.Join(home, versions), ".copy-")
+	if err != nil {
+		return "", nil, unwritable(home, err)
+	}
+	defer os.RemoveAll(stage)
+	if f == folder {
+		err = copyFolder(path, stage)
+	} else {
+		file := m.Name
+		if f == script {
+			file += pythonSuffix
+		}
+		m.Command = []string{file}
+		err = copyFile(path, filepath.Join(stage, file))
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return publish(stage, home, &m, try)
+}
+
+// publish gives a copy its digest and manifest, and its name.
+func publish(stage, home string, m *Manifest, try func(path string) error) (string, *Manifest, error) {
+	digest, err := digestFolder(stage, m.Command)
+	if err != nil {
+		return "", nil, err
+	}
+	m.Digest = "sha256:" + digest
+	if err := os.WriteFile(filepath.Join(stage, ManifestName), nil, 0o600); err != nil {
+		return "", nil, unwritable(stage, err)
+	}
+	if _, err := WriteManifest(stage, m); err != nil {
+		return "", nil, err
+	}
+	if err := try(stage); err != nil {
+		return "", nil, err
+	}
+	version := filepath.Join(versions, m.Name+"-"+digest[:12])
+	link, target := filepath.Join(home, m.Name), filepath.Join(home, version)
+	before, _ := os.Readlink(link)
+	if there, err := Digest(target); err != nil || there != digest {
+		if err := os.RemoveAll(target); err != nil {
+			return "", nil, unwritable(target, err)
+		}
+		if err := os.Rename(stage, target); err != nil {
+			return "", nil, unwritable(target, err)
+		}
+	} else if _, err := WriteManifest(target, m); err != nil {
+		return "", nil, err
+	}
+	if err := renameio.Symlink(version, link); err != nil {
+		return "", nil, unwritable(link, err)
+	}
+	if filepath.Dir(before) == versions && before != version {
+		_ = os.RemoveAll(filepath.Join(home, before)) // what is left over of it is no plug-in's
+	}
+	return link, m, nil
+}
+
+func copyFolder(from, to string) error {
+	from, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return unreadable(from, err)
+	}
+	return eachFile(from, func(name string, d fs.DirEntry) error {
+		source, target := filepath.Join(from, name), filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			return unwritable(target, err)
+		}
+		if d.Type() != fs.ModeSymlink {
+			return copyFile(source, target)
+		}
+		points, err := os.Readlink(source)
+		if err != nil {
+			return unreadable(source, err)
+		}
+		if filepath.IsAbs(points) || !filepath.IsLocal(filepath.Join(filepath.Dir(name), points)) {
+			return &fault.Error{
+				Boundary: fault.Plugin, Kind: fault.Refused, Where: source, What: fmt.Sprintf("is a link out of the plug-in's folder, to %s", points),
+				Hint: "copy what it points to into the folder; a virtual environment of Python is made anew where it is used",
+			}
+		}
+		if err := os.Symlink(points, target); err != nil {
+			return unwritable(target, err)
+		}
+		return nil
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return unreadable(from, err)
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return unreadable(from, err)
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600|info.Mode().Perm()&0o100)
+	if err == nil {
+		_, err = io.Copy(out, in)
+		if end := out.Close(); err == nil {
+			err = end
+		}
+	}
+	if err != nil {
+		return unwritable(to, err)
+	}
+	return nil
+}
