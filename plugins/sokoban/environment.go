@@ -23,7 +23,7 @@ type environment struct {
 	spec   plugin.Spec
 	source source
 	view   observe.View
-	levels map[uint64]*board.Board
+	levels map[uint64]*level
 	oldest []uint64 // seeds of levels, a ring
 	turn   int
 }
@@ -33,7 +33,7 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &environment{source: src, levels: make(map[uint64]*board.Board)}
+	e := &environment{source: src, levels: make(map[uint64]*level)}
 	for _, v := range observe.Views() {
 		if v.Name == o.Features {
 			e.view = v
@@ -55,12 +55,12 @@ func (e *environment) Spec() plugin.Spec { return e.spec }
 func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
 
 // level returns the level of a seed; read only.
-func (e *environment) level(seed uint64) (*board.Board, error) {
-	if b, ok := e.levels[seed]; ok {
-		return b, nil
+func (e *environment) level(seed uint64) (*level, error) {
+	if l, ok := e.levels[seed]; ok {
+		return l, nil
 	}
-	b := &board.Board{}
-	if err := e.source.Level(seed, b); err != nil {
+	l, err := e.source.Level(seed)
+	if err != nil {
 		return nil, err
 	}
 	if len(e.oldest) < remembered {
@@ -70,15 +70,16 @@ func (e *environment) level(seed uint64) (*board.Board, error) {
 		e.oldest[e.turn] = seed
 		e.turn = (e.turn + 1) % remembered
 	}
-	e.levels[seed] = b
-	return b, nil
+	e.levels[seed] = l
+	return l, nil
 }
 
 // slot is one game.
 type slot struct {
-	env   *environment
-	board board.Board
-	steps int
+	env     *environment
+	board   board.Board
+	optimum int // as in level
+	steps   int
 }
 
 var _ fmt.Stringer = (*slot)(nil)
@@ -89,8 +90,8 @@ func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
 	if err != nil {
 		return err
 	}
-	s.board.Set(level)
-	s.steps = 0
+	s.board.Set(&level.Board)
+	s.optimum, s.steps = level.optimum, 0
 	s.show(turn)
 	return nil
 }
@@ -106,8 +107,24 @@ func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
 	case s.steps == s.env.spec.MaxSteps:
 		turn.Truncated = true
 	}
+	if turn.Terminated || turn.Truncated {
+		s.report(turn)
+	}
 	s.show(turn)
 	return nil
+}
+
+// report says whether the level is solved and by what share the solution is
+// longer than the shortest, where that is known.
+func (s *slot) report(turn *plugin.Turn) {
+	if !s.board.Solved() {
+		turn.Metric("solved", 0)
+		return
+	}
+	turn.Metric("solved", 1)
+	if s.optimum > 0 {
+		turn.Metric("optimality_gap", float64(s.steps)/float64(s.optimum)-1)
+	}
 }
 
 func (s *slot) show(turn *plugin.Turn) {

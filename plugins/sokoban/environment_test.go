@@ -85,6 +85,35 @@ func TestSolved(t *testing.T) {
 	require.Equal(t, frames[2].Anchor[0], frames[2].Text[0])
 }
 
+// metrics are those of the events of a frame.
+func metrics(frame env.Reply) map[string]string {
+	said := map[string]string{}
+	for _, e := range frame.Events {
+		if e.Kind == env.EventMetric {
+			said[e.Name] = e.Message
+		}
+	}
+	return said
+}
+
+// Promise: the end of an episode says whether the level is solved, and how much
+// longer that took than the shortest solution; a search that its budget does
+// not suffice for leaves that unknown, and so does none.
+func TestOptimalityGap(t *testing.T) {
+	shortest := walk(t, corridor, map[string]any{}, right, right)
+	require.Empty(t, metrics(shortest[0]))
+	require.Empty(t, metrics(shortest[1]))
+	require.Equal(t, map[string]string{"solved": "1", "optimality_gap": "0"}, metrics(shortest[2]))
+	detour := walk(t, corridor, map[string]any{}, down, up, right, right)
+	require.Equal(t, map[string]string{"solved": "1", "optimality_gap": "1"}, metrics(detour[4]))
+	lost := walk(t, corridor, map[string]any{"max_steps": 2}, down, up)
+	require.Equal(t, map[string]string{"solved": "0"}, metrics(lost[2]))
+	for _, states := range []int{0, 1} {
+		unknown := walk(t, corridor, map[string]any{"optimum_states": states}, right, right)
+		require.Equal(t, map[string]string{"solved": "1"}, metrics(unknown[2]))
+	}
+}
+
 // Promise: a move into a wall is legal, changes nothing and is marked.
 func TestInvalidMove(t *testing.T) {
 	frames := walk(t, corridor, map[string]any{}, up, down)
@@ -128,8 +157,9 @@ func TestWrongOptions(t *testing.T) {
 			"options.speed: is not an option",
 			"options.walls: must be [min, max] or one whole number",
 		},
-		`{"boxes": 9, "max_steps": 0, "features": "round", "shares": {"test": 1}}`: {
+		`{"boxes": 9, "max_steps": 0, "features": "round", "shares": {"test": 1}, "optimum_states": -1}`: {
 			"options.max_steps: must be positive, not 0",
+			"options.optimum_states: must be 0 to 2000000, not -1",
 			`options.features: must be ego or grid, not "round"`,
 			"options.shares: validation 0.1 and test 1 must be positive and leave something to train on",
 			"options.boxes: must be 1 to 5 on a board of this size, not 9",

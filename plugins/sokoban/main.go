@@ -15,7 +15,7 @@ func main() { plugin.Serve(definition()) }
 func definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
 		Name:     "sokoban",
-		Version:  "1.0.0",
+		Version:  "1.1.0",
 		Summary:  "Push every box onto a target; generated levels or Boxoban files.",
 		Defaults: defaults(),
 		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },

@@ -14,27 +14,25 @@ import (
 
 // Options is what a user may set.
 type Options struct {
-	Size     int    `json:"size"`      // generator: side of the board with its outer walls
-	Boxes    int    `json:"boxes"`     // generator
-	Walls    Range  `json:"walls"`     // generator: inner walls, [min, max]
-	Optimum  Range  `json:"optimum"`   // generator: moves of the shortest solution, [min, max]
-	Levels   Levels `json:"levels"`    // files instead of the generator
-	Shares   Shares `json:"shares"`    // how levels are dealt to the splits
-	MaxSteps int    `json:"max_steps"` // then an episode is truncated
-	Features string `json:"features"`  // ego or grid
+	Size          int           `json:"size"`           // generator: side of the board with its outer walls
+	Boxes         int           `json:"boxes"`          // generator
+	Walls         Range         `json:"walls"`          // generator: inner walls, [min, max]
+	Optimum       Range         `json:"optimum"`        // generator: moves of the shortest solution, [min, max]
+	Levels        Levels        `json:"levels"`         // files instead of the generator
+	Shares        plugin.Shares `json:"shares"`         // how levels are dealt to the splits
+	OptimumStates int           `json:"optimum_states"` // files: most states of the search for a level's shortest solution, which optimality_gap needs; 0 = none
+	MaxSteps      int           `json:"max_steps"`      // then an episode is truncated
+	Features      string        `json:"features"`       // ego or grid
 }
+
+// maxStates keeps a search within some 100 MB.
+const maxStates = 2_000_000
 
 func defaults() Options {
 	return Options{
 		Size: 6, Boxes: 1, Walls: Range{0, 3}, Optimum: Range{3, 20},
-		Shares: Shares{Validation: 0.1, Test: 0.1}, MaxSteps: 25, Features: "ego",
+		Shares: plugin.Shares{Validation: 0.1, Test: 0.1}, MaxSteps: 25, Features: "ego", OptimumStates: 10_000,
 	}
-}
-
-// Shares of the levels that are held out; the rest is for training.
-type Shares struct {
-	Validation float64 `json:"validation"`
-	Test       float64 `json:"test"`
 }
 
 // Range is an inclusive range, in JSON [min, max] or one number for both.
@@ -100,10 +98,13 @@ func (o Options) check(split string) error {
 	if o.MaxSteps < 1 {
 		bad("max_steps", "25 suits one box, 30 two", "must be positive, not %d", o.MaxSteps)
 	}
+	if o.OptimumStates < 0 || o.OptimumStates > maxStates {
+		bad("optimum_states", "10000 takes about a millisecond a level", "must be 0 to %d, not %d", maxStates, o.OptimumStates)
+	}
 	if !slices.ContainsFunc(observe.Views(), func(v observe.View) bool { return v.Name == o.Features }) {
 		bad("features", "ego learns fastest", "must be ego or grid, not %q", o.Features)
 	}
-	if s := o.Shares; !(s.Validation > 0 && s.Test > 0 && s.Validation+s.Test < 1) { // also NaN
+	if s := o.Shares; !s.Valid() {
 		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
 	}
 	for name := range o.Levels.BySplit {

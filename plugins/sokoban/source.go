@@ -8,15 +8,22 @@ import (
 	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/boxoban"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/generate"
+	"github.com/merit-rl/merit/plugins/sokoban/internal/solve"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/symmetry"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
+// level is a board at its start.
+type level struct {
+	board.Board
+	optimum int // moves of the shortest solution; 0 if it is not known
+}
+
 // source gives levels: the level of a seed is a pure function of the seed, the
 // options and the split.
 type source interface {
-	// Level fills b.
-	Level(seed uint64, b *board.Board) error
+	// Level returns the level of a seed; read only.
+	Level(seed uint64) (*level, error)
 	// Sides are the largest height and width over all splits.
 	Sides() (height, width int)
 }
@@ -27,21 +34,8 @@ func newSource(o Options, split string) (source, error) {
 	}
 	return &generated{side: o.Size, generator: generate.New(generate.Config{
 		Side: o.Size, Boxes: o.Boxes, Walls: generate.Range(o.Walls), Optimum: generate.Range(o.Optimum),
-		Accept: func(hash uint64) bool { return o.Shares.of(hash) == split },
+		Accept: func(hash uint64) bool { return o.Shares.Of(hash) == split },
 	})}, nil
-}
-
-// of deals a level to a split by its symmetry hash, so that twins are never
-// parted.
-func (s Shares) of(hash uint64) string {
-	switch u := float64(hash>>11) * 0x1p-53; {
-	case u < s.Test:
-		return plugin.Test
-	case u < s.Test+s.Validation:
-		return plugin.Validation
-	default:
-		return plugin.Train
-	}
 }
 
 type generated struct {
@@ -49,20 +43,26 @@ type generated struct {
 	generator *generate.Generator
 }
 
-func (g *generated) Level(seed uint64, b *board.Board) error { return g.generator.Level(seed, b) }
+func (g *generated) Level(seed uint64) (*level, error) {
+	l := &level{}
+	var err error
+	l.optimum, err = g.generator.Level(seed, &l.Board)
+	return l, err
+}
 
 func (g *generated) Sides() (height, width int) { return g.side, g.side }
 
 // filed are the levels of files.
 type filed struct {
-	levels        []*board.Board
+	levels        []*filedLevel
+	solver        solve.Solver
 	height, width int
 }
 
 // readLevels reads the files of every split, for they decide together who gets
 // which level and how large the features are.
 func readLevels(o Options, split string) (source, error) {
-	f := &filed{}
+	f := &filed{solver: solve.Solver{Budget: o.OptimumStates}}
 	var form symmetry.Canonicaliser
 	taken := map[uint64]string{} // symmetry hash → split
 	var errs []error
@@ -83,13 +83,13 @@ func readLevels(o Options, split string) (source, error) {
 			f.height, f.width = max(f.height, b.Height()), max(f.width, b.Width())
 			hash, owner := form.Hash(b), from
 			if o.Levels.BySplit == nil {
-				owner = o.Shares.of(hash)
+				owner = o.Shares.Of(hash)
 			} else if before, ok := taken[hash]; ok {
 				owner = before
 			}
 			taken[hash] = owner
 			if owner == split && from == split {
-				f.levels = append(f.levels, b)
+				f.levels = append(f.levels, &filedLevel{level: level{Board: *b}})
 			}
 		}
 	}
@@ -99,10 +99,24 @@ func readLevels(o Options, split string) (source, error) {
 	return f, errors.Join(errs...)
 }
 
+// filedLevel is a level of a file, whose shortest solution is searched for when
+// it is played first, and once.
+type filedLevel struct {
+	level
+	searched bool
+}
+
+// anyLength is the limit of a search that its budget bounds.
+const anyLength = 1 << 20
+
 // Level takes the seeds as they come from a seed tree: well mixed.
-func (f *filed) Level(seed uint64, b *board.Board) error {
-	b.Set(f.levels[seed%uint64(len(f.levels))])
-	return nil
+func (f *filed) Level(seed uint64) (*level, error) {
+	l := f.levels[seed%uint64(len(f.levels))]
+	if !l.searched && f.solver.Budget > 0 {
+		l.optimum, _ = f.solver.Optimum(&l.Board, anyLength)
+	}
+	l.searched = true
+	return &l.level, nil
 }
 
 func (f *filed) Sides() (height, width int) { return f.height, f.width }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
+	"github.com/merit-rl/merit/plugins/sokoban/internal/solve"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/symmetry"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
@@ -21,11 +21,11 @@ func forms(t *testing.T, o Options, split string, n int) map[string]bool {
 	src, err := newSource(o, split)
 	require.NoError(t, err)
 	var c symmetry.Canonicaliser
-	var b board.Board
 	all := make(map[string]bool)
 	for seed := range uint64(n) {
-		require.NoError(t, src.Level(seed, &b))
-		all[string(c.Form(&b))] = true
+		l, err := src.Level(seed)
+		require.NoError(t, err)
+		all[string(c.Form(&l.Board))] = true
 	}
 	return all
 }
@@ -55,7 +55,7 @@ func TestSplitsAreDisjoint(t *testing.T) {
 // Promise: the same of the real Boxoban files, dealt by share and by file.
 func TestFileSplitsAreDisjoint(t *testing.T) {
 	o := defaults()
-	o.Levels.Path = testneeds.Shared(t, "data", "boxoban")
+	o.Levels.Path, o.OptimumStates = testneeds.Shared(t, "data", "boxoban"), 0
 	requireDisjoint(t, o, 3000)
 	train := testneeds.Shared(t, "data", "boxoban", "unfiltered_train_000.txt")
 	o.Levels = Levels{BySplit: map[string]string{
@@ -77,6 +77,57 @@ func twinsAndOne(t *testing.T, file string) string {
 		rows[i], rows[j] = rows[j], rows[i]
 	}
 	return writeLevel(t, "; 0\n"+strings.Join(rows, "\n")+"\n"+corridor)
+}
+
+// Promise: the optimum of a generated level is the solver's, at four boxes too;
+// that of a level of a file is searched for once, within the budget.
+func TestOptimum(t *testing.T) {
+	var solver solve.Solver
+	o := defaults()
+	o.Size, o.Boxes, o.Optimum = 7, 4, Range{8, 30}
+	src, err := newSource(o, plugin.Train)
+	require.NoError(t, err)
+	for seed := range uint64(3) {
+		l, err := src.Level(seed)
+		require.NoError(t, err)
+		want, ok := solver.Optimum(&l.Board, 100)
+		require.True(t, ok)
+		require.Equal(t, want, l.optimum)
+	}
+	o.Levels.BySplit = map[string]string{plugin.Train: writeLevel(t, corridor)}
+	src, err = newSource(o, plugin.Train)
+	require.NoError(t, err)
+	l, err := src.Level(1)
+	require.NoError(t, err)
+	require.Equal(t, 2, l.optimum)
+	src.(*filed).solver.Budget = 1
+	again, err := src.Level(2)
+	require.NoError(t, err)
+	require.Same(t, l, again, "searched once")
+	require.Equal(t, 2, again.optimum)
+}
+
+// Promise: of real Boxoban levels with four boxes, some optima are known within
+// the default budget, and most within ten times of it.
+func TestOptimaOfBoxoban(t *testing.T) {
+	o := defaults()
+	o.Levels.BySplit = map[string]string{plugin.Train: testneeds.Shared(t, "data", "boxoban", "unfiltered_valid_000.txt")}
+	known := map[int]int{}
+	for _, states := range []int{o.OptimumStates, 10 * o.OptimumStates} {
+		o.OptimumStates = states
+		src, err := newSource(o, plugin.Train)
+		require.NoError(t, err)
+		for seed := range uint64(40) {
+			l, err := src.Level(seed)
+			require.NoError(t, err)
+			require.Equal(t, 4, strings.Count(l.String(), "$")+strings.Count(l.String(), "*"))
+			if l.optimum > 0 {
+				known[states]++
+			}
+		}
+	}
+	require.Positive(t, known[10_000])
+	require.Greater(t, known[100_000], 20)
 }
 
 // Promise: one Spec for all splits, whatever the sizes of their levels.

@@ -8,6 +8,7 @@ import (
 	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/solve"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/symmetry"
+	"github.com/merit-rl/merit/sdk/plugin/random"
 )
 
 // The sides that a generated level may have, walls around it included.
@@ -46,29 +47,30 @@ type Generator struct {
 // New returns a generator.
 func New(cfg Config) *Generator { return &Generator{cfg: cfg} }
 
-// Level fills b with the level of a seed: a pure function of the seed and the
-// generator's Config, for ever (see testdata/levels.golden). It fails if no
-// level is found, which means that the Config asks for what hardly exists.
-func (g *Generator) Level(seed uint64, b *board.Board) error {
-	r := random(seed)
+// Level fills b with the level of a seed and returns the moves of its shortest
+// solution: a pure function of the seed and the generator's Config, for ever
+// (see testdata/levels.golden). It fails if no level is found, which means that
+// the Config asks for what hardly exists.
+func (g *Generator) Level(seed uint64, b *board.Board) (optimum int, err error) {
+	r := random.Source(seed)
 	for range patience {
 		g.draw(&r, b)
 		if g.cfg.Accept != nil && !g.cfg.Accept(g.form.Hash(b)) {
 			continue
 		}
 		if moves, ok := g.solver.Optimum(b, g.cfg.Optimum.Max); ok && moves >= g.cfg.Optimum.Min {
-			return nil
+			return moves, nil
 		}
 	}
-	return fmt.Errorf("seed %d: no level of %d × %d with %d boxes, %d to %d walls and a shortest solution of %d to %d moves in %d draws",
+	return 0, fmt.Errorf("seed %d: no level of %d × %d with %d boxes, %d to %d walls and a shortest solution of %d to %d moves in %d draws",
 		seed, g.cfg.Side, g.cfg.Side, g.cfg.Boxes, g.cfg.Walls.Min, g.cfg.Walls.Max, g.cfg.Optimum.Min, g.cfg.Optimum.Max, patience)
 }
 
 // draw makes a random level: walls, targets, boxes off the targets, and the
 // player, who may stand on one.
-func (g *Generator) draw(r *random, b *board.Board) {
+func (g *Generator) draw(r *random.Source, b *board.Board) {
 	g.clear()
-	walls := g.cfg.Walls.Min + r.below(g.cfg.Walls.Max-g.cfg.Walls.Min+1)
+	walls := g.cfg.Walls.Min + r.Below(g.cfg.Walls.Max-g.cfg.Walls.Min+1)
 	targets := walls + g.cfg.Boxes
 	boxes := targets + g.cfg.Boxes
 	g.shuffle(r, boxes)
@@ -84,7 +86,7 @@ func (g *Generator) draw(r *random, b *board.Board) {
 	}
 	// The player takes the place of a target or of floor.
 	standable := append(g.free[boxes:], g.free[walls:targets]...)
-	at := standable[r.below(len(standable))]
+	at := standable[r.Below(len(standable))]
 	if g.cells[at] == board.Target {
 		g.cells[at] = board.PlayerOnTarget
 	} else {
@@ -113,9 +115,9 @@ func (g *Generator) clear() {
 }
 
 // shuffle puts n random cells first.
-func (g *Generator) shuffle(r *random, n int) {
+func (g *Generator) shuffle(r *random.Source, n int) {
 	for i := range n {
-		j := i + r.below(len(g.free)-i)
+		j := i + r.Below(len(g.free)-i)
 		g.free[i], g.free[j] = g.free[j], g.free[i]
 	}
 }

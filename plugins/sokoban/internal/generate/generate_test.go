@@ -35,7 +35,8 @@ func TestGolden(t *testing.T) {
 	for i, cfg := range configs() {
 		g := generate.New(cfg)
 		for _, seed := range []uint64{0, 1, 2, 1 << 63} {
-			require.NoError(t, g.Level(seed, &b))
+			_, err := g.Level(seed, &b)
+			require.NoError(t, err)
 			fmt.Fprintf(&text, "; config %d seed %d\n%s\n\n", i, seed, b.String())
 		}
 	}
@@ -54,7 +55,8 @@ func TestAsAsked(t *testing.T) {
 	for _, cfg := range configs() {
 		g := generate.New(cfg)
 		for seed := range uint64(100) {
-			require.NoError(t, g.Level(seed, &b))
+			optimum, err := g.Level(seed, &b)
+			require.NoError(t, err)
 			text := b.String()
 			parsed, problems := board.Parse(strings.Split(text, "\n"))
 			require.Empty(t, problems, text)
@@ -64,8 +66,10 @@ func TestAsAsked(t *testing.T) {
 			require.True(t, cfg.Walls.Min <= inner && inner <= cfg.Walls.Max, text)
 			moves, ok := s.Optimum(parsed, 1000)
 			require.True(t, ok, text)
+			require.Equal(t, moves, optimum)
 			require.True(t, cfg.Optimum.Min <= moves && moves <= cfg.Optimum.Max, "%d moves\n%s", moves, text)
-			require.NoError(t, generate.New(cfg).Level(seed, &again))
+			_, err = generate.New(cfg).Level(seed, &again)
+			require.NoError(t, err)
 			require.Equal(t, text, again.String(), "a level depends on its seed alone")
 		}
 	}
@@ -75,5 +79,6 @@ func TestAsAsked(t *testing.T) {
 func TestImpossible(t *testing.T) {
 	cfg := configs()[0]
 	cfg.Accept = func(uint64) bool { return false }
-	require.ErrorContains(t, generate.New(cfg).Level(7, &board.Board{}), "seed 7: no level of 6 × 6 with 1 boxes")
+	_, err := generate.New(cfg).Level(7, &board.Board{})
+	require.ErrorContains(t, err, "seed 7: no level of 6 × 6 with 1 boxes")
 }

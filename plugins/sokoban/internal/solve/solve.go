@@ -13,6 +13,10 @@ const none = -1
 
 // Solver searches; its zero value is ready, and one is not for concurrent use.
 type Solver struct {
+	// Budget is how many states a search may see, each of which takes some 30
+	// bytes; 0 bounds it by its limit alone.
+	Budget int
+
 	floor   int
 	next    [4][64]int8
 	dead    uint64 // cells from which no target can be reached
@@ -31,8 +35,8 @@ type state struct {
 func (s state) key() uint64 { return s.boxes<<6 | uint64(s.player) }
 
 // Optimum returns the smallest number of moves that solves b, if that is at
-// most limit. It reports false if there is none, or if b has more than MaxFloor
-// cells of floor.
+// most limit. It reports false if there is none, if it is not found within the
+// Budget, or if b has more than MaxFloor cells of floor.
 func (s *Solver) Optimum(b *board.Board, limit int) (int, bool) {
 	start, ok := s.load(b)
 	if !ok {
@@ -49,6 +53,9 @@ func (s *Solver) Optimum(b *board.Board, limit int) (int, bool) {
 		for ; from < to; from++ {
 			if s.expand(s.queue[from]) {
 				return depth, true
+			}
+			if s.Budget > 0 && s.seen.size > s.Budget {
+				return 0, false
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
+	"github.com/merit-rl/merit/sdk/plugin/random"
 )
 
 // Orders is the number of symmetries of a square: four turns, each mirrored.
@@ -32,13 +33,7 @@ func (c *Canonicaliser) Form(b *board.Board) []byte {
 
 // Hash returns 64 well-mixed bits of the canonical form: equal for twins.
 func (c *Canonicaliser) Hash(b *board.Board) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a
-	for _, cell := range c.Form(b) {
-		h = (h ^ uint64(cell)) * 1099511628211
-	}
-	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9 // SplitMix64: FNV's upper bits are poor
-	h = (h ^ h>>27) * 0x94d049bb133111eb
-	return h ^ h>>31
+	return random.Hash(c.Form(b))
 }
 
 // Twin appends the text of b under one of the symmetries; 0 is b itself.

@@ -1,4 +1,4 @@
-// Command prompts is an environment plug-in for language models: a prompt, one
+// Command dataset is an environment plug-in for language models: a prompt, one
 // reply, and the episode is over. The prompts are the rows of a file of data
 // (JSON Lines, Parquet, CSV, TSV), whose ground truths and other columns reach
 // the rewards, or stand in a file of text, split by blank lines. The environment
@@ -13,8 +13,8 @@ func main() { plugin.Serve(definition()) }
 
 func definition() plugin.Definition[Options] {
 	return plugin.Definition[Options]{
-		Name:     "prompts",
-		Version:  "1.1.0",
+		Name:     "dataset",
+		Version:  "1.2.0",
 		Summary:  "One prompt of a file of data or text, one reply; for language models.",
 		Defaults: defaults(),
 		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },

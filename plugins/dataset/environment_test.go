@@ -19,7 +19,7 @@ import (
 // file writes text for the option file.
 func file(t *testing.T, text string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "prompts.txt")
+	path := filepath.Join(t.TempDir(), "rows.txt")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
@@ -32,7 +32,7 @@ func many(t *testing.T) string {
 	return file(t, strings.Join(all, "\n\n"))
 }
 
-// Promise: prompts keep the contract of env.Env within a process.
+// Promise: the rows of a file keep the contract of env.Env within a process.
 func TestContract(t *testing.T) {
 	options := fmt.Sprintf(`{"file": %q, "ask": "Say: {prompt}", "system": "Be brief."}`, many(t))
 	envtest.Run(t, func(t testing.TB) env.Env {

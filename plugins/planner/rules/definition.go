@@ -1,0 +1,20 @@
+// Package rules is the policy of the plug-in planner, apart from it so that
+// tests play it within a process.
+package rules
+
+import "github.com/merit-rl/merit/sdk/plugin"
+
+// Definition is the policy: it reads what htdag shows, as a language model
+// would, and knows nothing else.
+func Definition() plugin.PolicyDefinition[Options] {
+	return plugin.PolicyDefinition[Options]{
+		Name:     "planner",
+		Version:  "1.0.0",
+		Summary:  "Plays htdag by rules that look for words: the baseline of a learned planner.",
+		Defaults: Defaults(),
+		Check:    func(_ plugin.PolicySetup, o Options) error { return o.check() },
+		New: func(_ plugin.PolicySetup, o Options) (plugin.Policy, error) {
+			return planner{o}, nil
+		},
+	}
+}
