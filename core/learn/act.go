@@ -27,6 +27,7 @@ func (p *Policy) Act(ctx context.Context, observations []policy.Observation, dec
 	}
 	b := p.buffers.Get().(*net.Buffers)
 	defer p.buffers.Put(b)
+	b.Load(p.params, len(observations))
 	for from := 0; from < len(observations); from += net.MaxRows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -37,7 +38,7 @@ func (p *Policy) Act(ctx context.Context, observations []policy.Observation, dec
 				return inRow(err, i)
 			}
 		}
-		p.net.Forward(p.params, b, to-from)
+		p.net.Forward(b, to-from)
 		for i := from; i < to; i++ {
 			logits := b.Logits[(i-from)*p.net.Actions:][:p.net.Actions]
 			if err := p.decide(&decisions[i], &observations[i], logits); err != nil {

@@ -50,6 +50,8 @@ func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (
 	return policy.Stats{
 		Loss: s.Loss, KL: s.KL, Entropy: s.Entropy, ClipFraction: s.ClipFraction, GradNorm: s.GradNorm,
 		ValueLoss: s.ValueLoss, LearningRate: s.LearningRate, Minibatches: s.Minibatches,
+		PolicyLoss: s.PolicyLoss, ReferenceKL: s.ReferenceKL, KLCoefficient: s.KLCoefficient, EntropyWeight: s.EntropyWeight,
+		DualClipFraction: s.DualClipFraction, ExplainedVariance: s.ExplainedVariance, AdvantageRMS: s.AdvantageRMS,
 	}, err
 }
 
@@ -96,6 +98,7 @@ func (a *Agent) reset() {
 		clear(l.adam.first)
 		clear(l.adam.second)
 		l.adam.steps = 0
+		l.klCoefficient = l.cfg.KLCoefficient
 		if l.reference != nil {
 			copy(l.reference, a.initial)
 		}

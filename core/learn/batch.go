@@ -3,7 +3,6 @@ package learn
 import (
 	"math"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/net"
 )
@@ -17,7 +16,7 @@ type batch struct {
 	rows      []int     // of samples, with weight above 0
 	weight    []float64 // of mean 1
 	advantage []float64 // scaled
-	rms       float64   // of the advantages before scaling
+	rms       float64   // of the advantages before scaling, with what the KL term takes
 	reference []float64 // log-probability under the KL term's reference; nil without the term
 	text      []float32 // rows × inputs, encoded; nil if the policy reads features
 }
@@ -27,7 +26,10 @@ func (l *Learner) prepare(s *Samples) (*batch, error) {
 	if err := s.check(l.policy); err != nil {
 		return nil, err
 	}
-	b := &batch{cfg: l.cfg, policy: l.policy, samples: s}
+	b := &batch{
+		cfg: l.cfg, policy: l.policy, samples: s,
+		rows: make([]int, 0, s.Len()), weight: make([]float64, 0, s.Len()), advantage: make([]float64, 0, s.Len()),
+	}
 	var sum float64
 	for i, w := range s.Weight {
 		if w > 0 {
@@ -38,7 +40,6 @@ func (l *Learner) prepare(s *Samples) (*batch, error) {
 	for i := range b.weight {
 		b.weight[i] *= float64(len(b.rows)) / sum
 	}
-	b.scale()
 	if l.policy.text != nil {
 		b.text = make([]float32, len(b.rows)*l.policy.net.Inputs)
 		for i, row := range b.rows {
@@ -46,8 +47,14 @@ func (l *Learner) prepare(s *Samples) (*batch, error) {
 		}
 	}
 	if l.cfg.KLCoefficient > 0 {
-		return b, b.refer(l.reference)
+		if err := b.refer(l.reference); err != nil {
+			return nil, err
+		}
 	}
+	if l.cfg.KLIn == KLInReward && b.reference != nil {
+		b.penalise(l.klCoefficient)
+	}
+	b.scale()
 	return b, nil
 }
 
@@ -87,12 +94,13 @@ func (b *batch) refer(params []float32) error {
 	}
 	n := b.policy.net
 	buffers := n.NewBuffers()
+	buffers.Load(params, len(b.rows))
 	for from := 0; from < len(b.rows); from += net.MaxRows {
 		part := b.rows[from:min(from+net.MaxRows, len(b.rows))]
 		for i := range part {
 			copy(buffers.Input[i*n.Inputs:], b.input(from+i))
 		}
-		n.Forward(params, buffers, len(part))
+		n.Forward(buffers, len(part))
 		for i, row := range part {
 			s, err := newSoftmax(buffers.Logits[i*n.Actions:][:n.Actions], b.samples.mask(row))
 			if err != nil {
@@ -111,46 +119,32 @@ func (b *batch) input(i int) []float32 {
 	return b.samples.Features[b.rows[i]]
 }
 
-// fill writes rows of b into the inputs of a graph and pads the rest. Each
+// fill writes positions from ≤ j < to of a minibatch of those rows of b. Each
 // row's weight is multiplied by scale.
-func (b *batch) fill(dst *loss.Rows, rows []int, scale float64) {
+func (b *batch) fill(dst *loss.Rows, rows []int, from, to int, scale float64) {
 	inputs, actions := b.policy.net.Inputs, b.policy.net.Actions
-	clear(dst.Taken)
-	for j, i := range rows {
+	for j := from; j < to; j++ {
+		i := rows[j]
 		row := b.rows[i]
 		copy(dst.Input[j*inputs:][:inputs], b.input(i))
-		shift := dst.Shift[j*actions:][:actions]
-		mask := b.samples.mask(row)
-		for a := range shift {
-			shift[a] = -b.samples.LogitMax[row]
-			if mask != nil && mask[a] == 0 {
-				shift[a] = loss.Masked
+		available := dst.Mask[j*actions:][:actions]
+		if mask := b.samples.mask(row); mask != nil {
+			copy(available, mask)
+		} else {
+			for a := range available {
+				available[a] = 1
 			}
 		}
-		dst.Taken[j*actions+int(b.samples.Action[row])] = 1
+		dst.Action[j], dst.Sequence[j] = b.samples.Action[row], b.sequence(i)
 		dst.Old[j] = float32(b.samples.LogProb[row])
 		dst.Advantage[j] = float32(b.advantage[i])
-		dst.Cap[j] = float32(loss.Cap(b.advantage[i], b.cfg.ClipLow, b.cfg.ClipHigh))
 		dst.Weight[j] = float32(b.weight[i] * scale)
 		if b.reference != nil {
 			dst.Reference[j] = float32(b.reference[i])
 		}
 		if b.policy.net.Critic != nil {
 			dst.Target[j] = float32(b.samples.Return[row])
-			dst.Floor[j] = float32(loss.Floor(b.samples.Return[row], b.samples.Value[row], b.cfg.ValueClip))
+			dst.Estimate[j] = float32(b.samples.Value[row])
 		}
-	}
-	n := len(rows)
-	for _, column := range [][]float32{dst.Old, dst.Advantage, dst.Cap, dst.Reference, dst.Target, dst.Floor, dst.Weight} {
-		clear(column[n:])
-	}
-	clear(dst.Input[n*inputs:])
-	clear(dst.Shift[n*actions:])
-}
-
-func internal(err error) error {
-	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Internal, What: "the gradient could not be computed", Err: err,
-		Hint: "this is a bug of Merit; please report it",
 	}
 }

@@ -8,8 +8,14 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// stateMagic opens an encoded State; its last byte is the version.
-const stateMagic = "MERITNN\x01"
+// stateMagic opens an encoded State; a byte with the version follows.
+const stateMagic = "MERITNN"
+
+// The versions: without and with what controllers have come to.
+const (
+	statePlain      = 1
+	stateControlled = 2
+)
 
 // maxArchitecture bounds the description in an encoded State.
 const maxArchitecture = 1 << 20
@@ -19,18 +25,26 @@ const maxArchitecture = 1 << 20
 //
 //	magic and version  8 bytes
 //	updates, steps     uint64 each
+//	KL coefficient     float64; in version 2 only, which others than 0 need
 //	architecture       uint32 length, text
 //	params, adam_first, adam_second, reference: uint32 length, float32 each
 //
 // A reference of length 0 stands for none.
 func (s State) MarshalBinary() ([]byte, error) {
-	size := len(stateMagic) + 16 + 4 + len(s.Architecture)
+	size := len(stateMagic) + 1 + 24 + 4 + len(s.Architecture)
 	for _, p := range s.parts() {
 		size += 4 + 4*len(*p.values)
 	}
-	b := append(make([]byte, 0, size), stateMagic...)
+	version := byte(statePlain)
+	if s.KLCoefficient != 0 {
+		version = stateControlled
+	}
+	b := append(append(make([]byte, 0, size), stateMagic...), version)
 	b = binary.LittleEndian.AppendUint64(b, s.Updates)
 	b = binary.LittleEndian.AppendUint64(b, s.Steps)
+	if version == stateControlled {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(s.KLCoefficient))
+	}
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(s.Architecture)))
 	b = append(b, s.Architecture...)
 	for _, p := range s.parts() {
@@ -49,11 +63,18 @@ func (s State) MarshalBinary() ([]byte, error) {
 // checked by Restore and Load.
 func (s *State) UnmarshalBinary(data []byte) error {
 	r := stateReader{rest: data}
-	if magic := r.take("header", len(stateMagic)); r.err == nil && string(magic) != stateMagic {
-		r.fail("the header is not that of a learner's state of version 1")
+	magic, version := r.take("header", len(stateMagic)), r.take("header", 1)
+	if r.err == nil && (string(magic) != stateMagic || version[0] != statePlain && version[0] != stateControlled) {
+		r.fail("the header is not that of a learner's state of version 1 or 2")
 	}
 	var d State
 	d.Updates, d.Steps = r.uint64("updates"), r.uint64("steps")
+	if r.err == nil && version[0] == stateControlled {
+		d.KLCoefficient = math.Float64frombits(r.uint64("KL coefficient"))
+		if k := d.KLCoefficient; !(k > 0 && k <= maxKLCoefficient) {
+			r.fail(fmt.Sprintf("its KL coefficient is %v", k))
+		}
+	}
 	d.Architecture = string(r.take("architecture", r.length("architecture", maxArchitecture)))
 	for _, p := range d.parts() {
 		raw := r.take(p.name, 4*r.length(p.name, maxParameters))

@@ -2,28 +2,28 @@ package learn
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn/internal/graph"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 )
 
 // Learner improves a policy with PPO. It is not safe for concurrent use.
 type Learner struct {
-	cfg          PPOConfig
-	policy       *Policy
-	adam         adam
-	reference    []float32 // initial parameters; nil if the KL term does not need them
-	coefficients loss.Coefficients
+	cfg       PPOConfig
+	policy    *Policy
+	adam      adam
+	reference []float32      // initial parameters; nil if the KL term does not need them
+	objective loss.Objective // of the update under way
 
-	shardRows int
-	lanes     []*graph.Graph // one for each shard that runs at the same time
-	shards    []*loss.Result // of a minibatch
-	backup    backup
+	klCoefficient float64 // of the next update
+
+	engine *engine
+	backup backup
 }
 
 // NewLearner makes a learner that changes p in place. The parameters that p
@@ -32,16 +32,13 @@ func NewLearner(cfg PPOConfig, p *Policy) (*Learner, error) {
 	if problems := cfg.Validate(); len(problems) > 0 {
 		return nil, problems[0]
 	}
-	if cfg.Schedule.Kind != ScheduleConstant && cfg.Schedule.Updates == 0 {
-		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Missing, Where: "schedule.updates",
-			What: fmt.Sprintf("the %s schedule has no length", cfg.Schedule.Kind), Hint: "give the number of updates of the whole run",
-		}
+	if err := errors.Join(cfg.Schedule.length("schedule"), cfg.EntropySchedule.length("entropy_schedule")); err != nil {
+		return nil, err
 	}
 	l := &Learner{
-		cfg: cfg, policy: p, adam: newAdam(cfg, len(p.params)), shardRows: shardRows(cfg.Minibatch),
-		coefficients: loss.Coefficients{Entropy: cfg.Entropy, KL: cfg.KLCoefficient, Value: cfg.ValueLoss},
+		cfg: cfg, policy: p, adam: newAdam(cfg, len(p.params)), klCoefficient: cfg.KLCoefficient,
 	}
+	l.engine = newEngine(p, &l.objective, cfg.Minibatch)
 	if l.holdsInitial() {
 		l.reference = slices.Clone(p.params)
 	}
@@ -65,11 +62,13 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 		return Stats{}, err
 	}
 	l.backup.save(l)
-	sums := newSums(b, l.rate())
+	sums := newSums(b, l, l.heed(s.Caution))
+	l.engine.start(b.most(l.cfg.Minibatch))
+	defer l.engine.stop()
 	for epoch := range l.cfg.Epochs {
-		order := shuffle(len(b.rows), seed.Child(uint64(epoch)))
-		for _, minibatch := range split(order, l.cfg.Minibatch) {
-			if err := l.step(ctx, b, minibatch, sums); err != nil {
+		order := b.order(seed.Child(uint64(epoch)))
+		for _, rows := range b.cut(order, l.cfg.Minibatch*l.cfg.Accumulate) {
+			if err := l.step(ctx, b, rows, sums); err != nil {
 				l.backup.restore(l)
 				return Stats{}, err
 			}
@@ -80,50 +79,65 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 		return Stats{}, numeric(fmt.Sprintf("parameter %d became infinite or not a number", i))
 	}
 	l.policy.version.Add(1)
-	return sums.stats(), nil
+	stats := sums.stats()
+	if stats.Rows > 0 {
+		l.klCoefficient = l.cfg.KLControl.Next(l.klCoefficient, stats.ReferenceKL)
+	}
+	return stats, nil
 }
 
-// rate is the learning rate of the next update.
+// heed makes the objective of the next update, with a clip as narrow as c asks
+// for, and returns its learning rate.
+func (l *Learner) heed(c policy.Caution) float64 {
+	for _, factor := range []*float64{&c.Rate, &c.Clip} {
+		if *factor == 0 {
+			*factor = 1
+		}
+	}
+	l.objective = l.terms()
+	l.objective.Low, l.objective.High = l.cfg.ClipLow*c.Clip, l.cfg.ClipHigh*c.Clip
+	return l.rate() * c.Rate
+}
+
+// rate is the learning rate of the next update, without caution.
 func (l *Learner) rate() float64 {
 	return l.cfg.LearningRate * l.cfg.Schedule.Factor(l.policy.Version())
 }
 
-// step is one optimiser step on the given rows of b.
-func (l *Learner) step(ctx context.Context, b *batch, minibatch []int, sums *sums) error {
-	if err := ctx.Err(); err != nil {
-		return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is as before it", Err: err}
+// step is one optimiser step on the given rows of b, a minibatch at a time.
+func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) error {
+	whole := [1][]int{rows}
+	parts := whole[:]
+	if l.cfg.Accumulate > 1 {
+		parts = b.cut(rows, l.cfg.Minibatch)
 	}
-	gradient, err := l.gradient(b, minibatch, sums)
-	if err != nil {
-		return err
+	var norm float64
+	for i, minibatch := range parts {
+		if err := ctx.Err(); err != nil {
+			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is as before it", Err: err}
+		}
+		_, norm = l.engine.gradient(b, minibatch, len(rows), i > 0)
+		for j, row := range minibatch {
+			if loss := l.engine.found.Loss[j]; loss-loss != 0 {
+				return numeric("the loss is infinite or not a number")
+			}
+			sums.row(b, row, l.engine.found, j)
+		}
 	}
-	var square float64
-	for _, g := range gradient {
-		square += float64(g) * float64(g)
-	}
-	norm := math.Sqrt(square)
 	if norm-norm != 0 {
 		return numeric("the gradient is infinite or not a number")
 	}
-	sums.minibatch(norm)
+	sums.step(norm)
 	scale := 1.0
 	if l.cfg.GradClip > 0 && norm > l.cfg.GradClip {
 		scale = l.cfg.GradClip / norm
 	}
-	l.adam.step(l.policy.params, gradient, scale, sums.result.LearningRate)
+	l.engine.descend(&l.adam, scale, sums.result.LearningRate)
 	return nil
 }
 
-// Close frees the learner's graphs. The policy stays usable.
-func (l *Learner) Close() error {
-	for _, g := range l.lanes {
-		if err := g.Close(); err != nil {
-			return err
-		}
-	}
-	l.lanes = nil
-	return nil
-}
+// Close has nothing to free. The policy stays usable.
+func (l *Learner) Close() error { return nil }
 
 func numeric(what string) error {
 	return &fault.Error{

@@ -5,7 +5,7 @@
 // there is none, over hashed n-grams of the observation text. A [Learner]
 // takes [Samples], changes the policy's parameters in place and reports
 // [Stats]. All parameters live in one flat slice that inference, optimiser and
-// the autodiff graph share.
+// gradient share.
 //
 // Results are a function of the samples, the seed and the state alone: the
 // number of processors and the size of inference batches leave no trace in

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -28,7 +29,45 @@ const (
 	ScaleWhiten AdvantageScale = "whiten"
 )
 
-// ScheduleKind is the course of the learning rate.
+// SurrogateKind is the form of the policy term.
+type SurrogateKind string
+
+// The surrogates: PPO's clipped objective, and CISPO's clipped weight.
+const (
+	SurrogateClip  SurrogateKind = "clip"
+	SurrogateCISPO SurrogateKind = "cispo"
+)
+
+// RatioKind says of what the probability ratio is.
+type RatioKind string
+
+// The ratios: each step's own, or the geometric mean over the steps of its
+// episode.
+const (
+	RatioStep     RatioKind = "step"
+	RatioSequence RatioKind = "sequence"
+)
+
+// KLEstimator estimates the divergence from one action.
+type KLEstimator string
+
+// The estimators of Schulman 2020, "Approximating KL divergence".
+const (
+	KLK1 KLEstimator = "k1"
+	KLK2 KLEstimator = "k2"
+	KLK3 KLEstimator = "k3"
+)
+
+// KLPlace says where the divergence counts.
+type KLPlace string
+
+// The places: a term of the loss, or a cost that is taken from the advantages.
+const (
+	KLInLoss   KLPlace = "loss"
+	KLInReward KLPlace = "reward"
+)
+
+// ScheduleKind is the course of a learning rate or coefficient.
 type ScheduleKind string
 
 // The courses.
@@ -41,25 +80,55 @@ const (
 // PPOConfig describes the learner (Schulman et al. 2017, arXiv 1707.06347).
 type PPOConfig struct {
 	// Epochs is how often a batch is gone through, Minibatch the most rows
-	// behind one optimiser step. An epoch is cut into minibatches of equal
-	// size (±1 row); no row is dropped.
-	Epochs    int `yaml:"epochs" json:"epochs"`
-	Minibatch int `yaml:"minibatch" json:"minibatch"`
+	// that are computed at one time, Accumulate how many minibatches are
+	// behind one optimiser step. An epoch is cut into steps of equal size (±1
+	// row); no row is dropped.
+	Epochs     int `yaml:"epochs" json:"epochs"`
+	Minibatch  int `yaml:"minibatch" json:"minibatch"`
+	Accumulate int `yaml:"accumulate" json:"accumulate"`
+	// Surrogate is the policy term: clip is PPO's, cispo weighs the
+	// log-probability by the clipped ratio, so that no row loses its gradient
+	// (arXiv 2506.13585).
+	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate"`
+	// Ratio says of what the ratio of probabilities is: of the step, or of
+	// the sequence (GSPO, arXiv 2507.18071), the geometric mean over the
+	// steps of an episode that take part; minibatches then hold whole
+	// episodes and may be larger by part of one.
+	Ratio RatioKind `yaml:"ratio" json:"ratio"`
 	// The probability ratio is clipped to [1−ClipLow, 1+ClipHigh].
 	ClipLow  float64 `yaml:"clip_low" json:"clip_low"`
 	ClipHigh float64 `yaml:"clip_high" json:"clip_high"`
-	// Entropy weighs the entropy bonus.
-	Entropy float64 `yaml:"entropy" json:"entropy"`
+	// DualClip bounds the loss of an action with a negative advantage at that
+	// many times the advantage, whatever its ratio (arXiv 1912.09729); a
+	// number above 1, 3 in the paper, or 0 for no bound.
+	DualClip float64 `yaml:"dual_clip" json:"dual_clip"`
+	// Entropy weighs the entropy bonus, EntropySchedule is its course.
+	Entropy         float64  `yaml:"entropy" json:"entropy"`
+	EntropySchedule Schedule `yaml:"entropy_schedule" json:"entropy_schedule"`
 	// KLCoefficient weighs the divergence from the policy that KLReference
-	// names (estimator k3 of Schulman 2020, "Approximating KL divergence").
+	// names, estimated by KLEstimator (Schulman 2020, "Approximating KL
+	// divergence").
 	KLCoefficient float64     `yaml:"kl_coefficient" json:"kl_coefficient"`
 	KLReference   KLReference `yaml:"kl_reference" json:"kl_reference"`
+	KLEstimator   KLEstimator `yaml:"kl_estimator" json:"kl_estimator"`
+	// KLIn says where the divergence counts: in the loss, or in the reward,
+	// which takes from each advantage what the divergence of its step and of
+	// the steps after it in the episode is above the batch's mean.
+	KLIn KLPlace `yaml:"kl_in" json:"kl_in"`
+	// KLControl changes the coefficient after each update so that the
+	// divergence stays near a target.
+	KLControl KLControl `yaml:"kl_control" json:"kl_control"`
 	// ValueLoss weighs the squared error ½(v−G)² of the critic, if the policy
 	// has one. ValueClip keeps the value within that distance of the old one
 	// in the sense of PPO's clipped value loss; 0 = no clipping.
 	ValueLoss float64 `yaml:"value_loss" json:"value_loss"`
 	ValueClip float64 `yaml:"value_clip" json:"value_clip"`
-	// AdvantageScale is applied once to the whole batch.
+	// AdvantageScale is applied once to the whole batch: none leaves the
+	// advantages as the estimator made them; rms divides by the root of their
+	// mean square, so that learning rate, entropy and gradient clip mean the
+	// same whatever the size of rewards and however few steps have an
+	// advantage; whiten also shifts their mean to 0, so that a share of the
+	// actions is made less likely even where all did well.
 	AdvantageScale AdvantageScale `yaml:"advantage_scale" json:"advantage_scale"`
 	// GradClip bounds the norm of the whole gradient; 0 = unbounded.
 	GradClip float64 `yaml:"grad_clip" json:"grad_clip"`
@@ -73,11 +142,13 @@ type PPOConfig struct {
 	AdamEpsilon float64 `yaml:"adam_epsilon" json:"adam_epsilon"`
 }
 
-// DefaultPPOConfig returns the settings of the quickstart.
+// DefaultPPOConfig returns plain PPO, with nothing that changes advantages.
 func DefaultPPOConfig() PPOConfig {
 	return PPOConfig{
-		Epochs: 2, Minibatch: 1024, ClipLow: 0.2, ClipHigh: 0.2, Entropy: 0.01,
-		KLReference: ReferencePrevious, ValueLoss: 0.5, AdvantageScale: ScaleRMS, GradClip: 0.5,
+		Epochs: 2, Minibatch: 1024, Accumulate: 1, Surrogate: SurrogateClip, Ratio: RatioStep, ClipLow: 0.2, ClipHigh: 0.2,
+		Entropy: 0.01, EntropySchedule: Schedule{Kind: ScheduleConstant},
+		KLReference: ReferencePrevious, KLEstimator: KLK3, KLIn: KLInLoss, KLControl: KLControl{Rate: 0.1},
+		ValueLoss: 0.5, AdvantageScale: ScaleNone, GradClip: 0.5,
 		LearningRate: 5e-3, Schedule: Schedule{Kind: ScheduleConstant},
 		AdamBeta1: 0.9, AdamBeta2: 0.999, AdamEpsilon: 1e-8,
 	}
@@ -88,49 +159,115 @@ func (c PPOConfig) Validate() []error {
 	var p fault.Problems
 	p.Whole("epochs", c.Epochs, 1, 1000)
 	p.Whole("minibatch", c.Minibatch, 1, 1<<20)
-	p.Check(c.ClipLow > 0 && c.ClipLow < 1, "clip_low", c.ClipLow, "use a number above 0 and below 1")
+	p.Whole("accumulate", c.Accumulate, 1, 1000)
+	p.OneOf("surrogate", string(c.Surrogate), string(SurrogateClip), string(SurrogateCISPO))
+	p.OneOf("ratio", string(c.Ratio), string(RatioStep), string(RatioSequence))
+	p.Check(c.ClipLow > 0 && c.ClipLow <= 1, "clip_low", c.ClipLow, "use a number above 0, at most 1, which is no lower bound")
 	p.Check(c.ClipHigh > 0 && c.ClipHigh <= 100, "clip_high", c.ClipHigh, "use a number above 0, at most 100")
+	p.Check(c.DualClip == 0 || c.DualClip > 1 && c.DualClip <= 1e6, "dual_clip", c.DualClip, "use a number above 1, such as 3, or 0 for no bound")
+	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo bounds the ratio of every row already")
 	p.Within("entropy", c.Entropy, 0, 100)
-	p.Within("kl_coefficient", c.KLCoefficient, 0, 100)
-	p.OneOf("kl_reference", string(c.KLReference), string(ReferenceInitial), string(ReferencePrevious))
+	c.EntropySchedule.validate("entropy_schedule", &p)
+	c.validateKL(&p)
 	p.Within("value_loss", c.ValueLoss, 0, 100)
 	p.Within("value_clip", c.ValueClip, 0, 1e6)
 	p.OneOf("advantage_scale", string(c.AdvantageScale), string(ScaleRMS), string(ScaleNone), string(ScaleWhiten))
 	p.Within("grad_clip", c.GradClip, 0, 1e6)
 	p.Check(c.LearningRate > 0 && c.LearningRate <= 1, "learning_rate", c.LearningRate, "use a number above 0, at most 1")
-	c.Schedule.validate(&p)
+	c.Schedule.validate("schedule", &p)
 	p.Check(c.AdamBeta1 >= 0 && c.AdamBeta1 < 1, "adam_beta1", c.AdamBeta1, "use a number from 0 to below 1")
 	p.Check(c.AdamBeta2 >= 0 && c.AdamBeta2 < 1, "adam_beta2", c.AdamBeta2, "use a number from 0 to below 1")
 	p.Check(c.AdamEpsilon > 0 && c.AdamEpsilon <= 1, "adam_epsilon", c.AdamEpsilon, "use a number above 0, at most 1")
 	return p
 }
 
-// Schedule is the course of the learning rate over the updates of a run. One
-// update is one call of Learner.Update, whatever its minibatches.
+func (c PPOConfig) validateKL(p *fault.Problems) {
+	p.Within("kl_coefficient", c.KLCoefficient, 0, maxKLCoefficient)
+	p.OneOf("kl_reference", string(c.KLReference), string(ReferenceInitial), string(ReferencePrevious))
+	p.OneOf("kl_estimator", string(c.KLEstimator), string(KLK1), string(KLK2), string(KLK3))
+	p.OneOf("kl_in", string(c.KLIn), string(KLInLoss), string(KLInReward))
+	p.Check(c.KLIn != KLInReward || c.KLReference != ReferencePrevious, "kl_in", c.KLIn,
+		"set kl_reference: initial: from the policy that acted there is no divergence when it acts")
+	p.Within("kl_control.target", c.KLControl.Target, 0, 1e6)
+	p.Check(c.KLControl.Rate > 0 && c.KLControl.Rate <= 1, "kl_control.rate", c.KLControl.Rate, "use a number above 0, at most 1")
+	p.Check(c.KLControl.Target == 0 || c.KLCoefficient > 0, "kl_control.target", c.KLControl.Target,
+		"give kl_coefficient the value to begin with, or remove the target")
+}
+
+// maxKLCoefficient is the largest kl_coefficient, set or controlled, and
+// minKLCoefficient the smallest that a controller leaves: from 0 it could not
+// come back, and a state of 0 is one that knows no controller.
+const (
+	maxKLCoefficient = 100
+	minKLCoefficient = 1e-12
+)
+
+// KLControl is the proportional controller of Ziegler et al. 2019 (arXiv
+// 1909.08593): after an update with divergence d the coefficient is multiplied
+// by 1 + Rate·e, where e = d/Target − 1 within ±0.2. The divergence is the mean
+// over rows of estimator k3, in nats a step.
+type KLControl struct {
+	// Target is the divergence to stay near; 0 = the coefficient is constant.
+	Target float64 `yaml:"target" json:"target"`
+	// Rate is how strongly the coefficient follows.
+	Rate float64 `yaml:"rate" json:"rate"`
+}
+
+// Next returns the coefficient after an update with that divergence.
+func (c KLControl) Next(coefficient, divergence float64) float64 {
+	if c.Target == 0 {
+		return coefficient
+	}
+	miss := min(max(divergence/c.Target-1, -0.2), 0.2)
+	return min(max(coefficient*(1+c.Rate*miss), minKLCoefficient), maxKLCoefficient)
+}
+
+// Schedule is the course of the learning rate, or of a coefficient, over the
+// updates of a run. One update is one call of Learner.Update, whatever its
+// minibatches.
 type Schedule struct {
 	// Kind is the form of the course: constant, or falling to Final.
 	Kind ScheduleKind `yaml:"kind" json:"kind"`
-	// WarmUp is the number of updates over which the rate rises linearly to
-	// its full value.
+	// WarmUp is the number of updates over which the value rises linearly to
+	// the full one.
 	WarmUp int `yaml:"warmup" json:"warmup"`
 	// Updates is the length of the whole course with its warm-up; linear and
 	// cosine need it. 0 lets the training loop put its number of iterations.
 	Updates int `yaml:"updates" json:"updates"`
-	// Final is the share of the full rate that linear and cosine end at, and
+	// Final is the share of the full value that linear and cosine end at, and
 	// keep beyond the end.
 	Final float64 `yaml:"final" json:"final"`
 }
 
-func (s Schedule) validate(p *fault.Problems) {
-	p.OneOf("schedule.kind", string(s.Kind), string(ScheduleConstant), string(ScheduleLinear), string(ScheduleCosine))
-	p.Check(s.WarmUp >= 0, "schedule.warmup", s.WarmUp, "use a number of updates, or 0 for none")
-	p.Check(s.Updates >= 0, "schedule.updates", s.Updates, "use the number of updates of the whole run, or 0 for train.iterations")
-	p.Check(s.Updates == 0 || s.Updates > s.WarmUp, "schedule.updates", s.Updates, "use a number above schedule.warmup")
-	p.Within("schedule.final", s.Final, 0, 1)
+func (s Schedule) validate(key string, p *fault.Problems) {
+	p.OneOf(key+".kind", string(s.Kind), string(ScheduleConstant), string(ScheduleLinear), string(ScheduleCosine))
+	p.Check(s.WarmUp >= 0, key+".warmup", s.WarmUp, "use a number of updates, or 0 for none")
+	p.Check(s.Updates >= 0, key+".updates", s.Updates, "use the number of updates of the whole run, or 0 for train.iterations")
+	p.Check(s.Updates == 0 || s.Updates > s.WarmUp, key+".updates", s.Updates, "use a number above "+key+".warmup")
+	p.Within(key+".final", s.Final, 0, 1)
 }
 
-// Factor returns what the learning rate of the given update, counted from 0,
-// is multiplied by.
+// Over returns s with a length: the given number of updates, if s has none.
+func (s Schedule) Over(updates int) Schedule {
+	if s.Updates == 0 {
+		s.Updates = max(updates, s.WarmUp+1)
+	}
+	return s
+}
+
+// length is an error if a falling schedule has no length.
+func (s Schedule) length(key string) error {
+	if s.Kind == ScheduleConstant || s.Updates > 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Config, Kind: fault.Missing, Where: key + ".updates",
+		What: fmt.Sprintf("the %s schedule has no length", s.Kind), Hint: "give the number of updates of the whole run",
+	}
+}
+
+// Factor returns what the full value is multiplied by in the given update,
+// counted from 0.
 func (s Schedule) Factor(update uint64) float64 {
 	if update < uint64(s.WarmUp) {
 		return float64(update+1) / float64(s.WarmUp)

@@ -22,6 +22,8 @@ type Samples struct {
 	Weight    []float64 // of the row in the loss, ≥ 0; 0 = the row takes no part
 	Return    []float64 // target of the critic; nil if the policy has none
 	Value     []float64 // the critic's estimate then; nil if the policy has none
+	Sequence  []int32   // the episode; its rows lie together, in its order; nil = each row is one
+	Caution   policy.Caution
 }
 
 // Len returns the number of rows.
@@ -45,6 +47,7 @@ func (s *Samples) check(p *Policy) error {
 		{"features", len(s.Features), p.text == nil}, {"text", len(s.Text), p.text != nil}, {"mask", len(s.Mask), s.Mask != nil},
 		{"log_prob", len(s.LogProb), true}, {"logit_max", len(s.LogitMax), true}, {"advantage", len(s.Advantage), true},
 		{"weight", len(s.Weight), true}, {"return", len(s.Return), p.HasValue()}, {"value", len(s.Value), p.HasValue()},
+		{"sequence", len(s.Sequence), s.Sequence != nil},
 	}
 	for _, c := range columns {
 		if c.required && c.length != s.Len() {
@@ -102,7 +105,7 @@ func misfit(column, what string) error {
 // before the action. It is an error if a step was not taken by an embedded
 // policy.
 func SamplesFrom(e *policy.Experience) (*Samples, error) {
-	s := &Samples{}
+	s := &Samples{Caution: e.Caution}
 	values := true
 	for i, t := range e.Trajectories {
 		for k := range t.Steps {
@@ -126,6 +129,7 @@ func SamplesFrom(e *policy.Experience) (*Samples, error) {
 			s.Advantage = append(s.Advantage, e.Advantage[row])
 			s.Weight = append(s.Weight, e.Weight[row])
 			s.Return = append(s.Return, e.Return[row])
+			s.Sequence = append(s.Sequence, int32(i))
 			if values = values && step.Value != nil; values {
 				s.Value = append(s.Value, *step.Value)
 			}

@@ -17,19 +17,29 @@ type State struct {
 	First        []float32 // Adam's mean of the gradient
 	Second       []float32 // Adam's mean of its square
 	Reference    []float32 // initial parameters of the KL term; nil if it does not need them
+
+	// KLCoefficient is that of the next update where a controller moves it;
+	// else 0.
+	KLCoefficient float64
 }
 
 // Snapshot returns a copy of the state of l.
 func (l *Learner) Snapshot() State {
-	return State{
+	s := State{
 		Architecture: l.policy.architecture, Updates: l.policy.Version(), Steps: l.adam.steps,
 		Params: slices.Clone(l.policy.params), First: slices.Clone(l.adam.first), Second: slices.Clone(l.adam.second),
 		Reference: slices.Clone(l.reference),
 	}
+	if l.cfg.KLControl.Target > 0 {
+		s.KLCoefficient = l.klCoefficient
+	}
+	return s
 }
 
 // Restore puts l and its policy into state s. A state of another architecture,
-// or one that lacks what l's settings need, is an error and changes nothing.
+// or one that lacks what l's settings need, is an error and changes nothing. A
+// controller that s knows nothing of begins with the coefficient in l's
+// settings.
 func (l *Learner) Restore(s State) error {
 	if err := s.check(l.policy); err != nil {
 		return err
@@ -48,6 +58,10 @@ func (l *Learner) Restore(s State) error {
 	l.adam.steps = s.Steps
 	if l.holdsInitial() {
 		copy(l.reference, s.Reference)
+	}
+	l.klCoefficient = l.cfg.KLCoefficient
+	if l.cfg.KLControl.Target > 0 && s.KLCoefficient > 0 {
+		l.klCoefficient = s.KLCoefficient
 	}
 	return nil
 }
@@ -70,6 +84,11 @@ func (s *State) check(p *Policy) error {
 			Boundary: fault.Learner, Kind: fault.Invalid,
 			What: fmt.Sprintf("the saved parameters are of the network %s; this policy is %s", s.Architecture, p.architecture),
 			Hint: "use the policy section and the environment that the parameters were trained with",
+		}
+	}
+	if k := s.KLCoefficient; !(k >= 0 && k <= maxKLCoefficient) {
+		return &fault.Error{
+			Boundary: fault.Learner, Kind: fault.Numeric, What: fmt.Sprintf("the saved KL coefficient is %v", k), Hint: "use another checkpoint",
 		}
 	}
 	for _, part := range s.parts() {

@@ -13,14 +13,17 @@ type Stats struct {
 	Minibatches int // optimiser steps, over all epochs
 
 	Loss              float64 // all terms with their coefficients
-	PolicyLoss        float64 // −min(r·A, clipped r·A)
+	PolicyLoss        float64 // of the surrogate: −min(r·A, clipped r·A) of clip
 	ValueLoss         float64 // ½(v−G)², clipped if configured; 0 without a critic
 	Entropy           float64 // nats
 	KL                float64 // k3 estimate against the policy that acted, nats
 	ReferenceKL       float64 // k3 estimate against the KL term's reference, nats; 0 without the term
-	ClipFraction      float64 // share of rows whose gradient the clip removed
+	ClipFraction      float64 // share of rows whose gradient the clip removed; with cispo, bounded
+	DualClipFraction  float64 // share of rows whose gradient the dual clip removed
 	GradNorm          float64 // mean over minibatches, before clipping
 	LearningRate      float64 // of this update
+	KLCoefficient     float64 // of this update
+	EntropyWeight     float64 // of this update
 	AdvantageRMS      float64 // root of the mean square, before scaling
 	ExplainedVariance float64 // 1 − Var(G−v)/Var(G) of the values when the actions were taken; 0 without a critic
 }
@@ -31,41 +34,39 @@ type sums struct {
 	weight float64
 }
 
-func newSums(b *batch, rate float64) *sums {
-	s := &sums{result: Stats{Rows: len(b.rows), LearningRate: rate, AdvantageRMS: b.rms}}
+func newSums(b *batch, l *Learner, rate float64) *sums {
+	s := &sums{result: Stats{
+		Rows: len(b.rows), LearningRate: rate, AdvantageRMS: b.rms, KLCoefficient: l.klCoefficient, EntropyWeight: l.objective.Entropy,
+	}}
 	if b.policy.HasValue() {
 		s.result.ExplainedVariance = b.explainedVariance()
 	}
 	return s
 }
 
-func (s *sums) minibatch(norm float64) {
+func (s *sums) step(norm float64) {
 	s.result.Minibatches++
 	s.result.GradNorm += norm
 }
 
-// row adds row i of b, for which the graph found out at position j.
-func (s *sums) row(l *Learner, b *batch, i int, out *loss.Result, j int) {
-	r, w, row := &s.result, b.weight[i], b.rows[i]
+// row adds row i of b, for which the objective found out at position j.
+func (s *sums) row(b *batch, i int, out *loss.Result, j int) {
+	r, w, logProb := &s.result, b.weight[i], float64(out.LogProb[j])
 	s.weight += w
-	logRatio := float64(out.LogProb[j]) - b.samples.LogProb[row]
-	gain := math.Exp(logRatio) * b.advantage[i]
-	limit := loss.Cap(b.advantage[i], l.cfg.ClipLow, l.cfg.ClipHigh)
-	if gain > limit {
-		r.ClipFraction += w
-	}
-	r.PolicyLoss -= w * min(gain, limit)
+	r.Loss += w * out.Loss[j]
+	r.PolicyLoss += w * out.Policy[j]
+	r.ValueLoss += w * out.Value[j]
 	r.Entropy += w * float64(out.Entropy[j])
-	r.KL += w * k3(logRatio)
+	r.KL += w * k3(logProb-b.samples.LogProb[b.rows[i]])
 	if b.reference != nil {
-		r.ReferenceKL += w * k3(b.reference[i]-float64(out.LogProb[j]))
+		r.ReferenceKL += w * k3(b.reference[i]-logProb)
 	}
-	if l.policy.HasValue() {
-		miss := float64(out.Value[j]) - b.samples.Return[row]
-		floor := loss.Floor(b.samples.Return[row], b.samples.Value[row], l.cfg.ValueClip)
-		r.ValueLoss += w * max(miss*miss, floor) / 2
+	switch out.Cut[j] {
+	case loss.CutClip:
+		r.ClipFraction += w
+	case loss.CutDual:
+		r.DualClipFraction += w
 	}
-	r.Loss = r.PolicyLoss - l.cfg.Entropy*r.Entropy + l.cfg.KLCoefficient*r.ReferenceKL + l.cfg.ValueLoss*r.ValueLoss
 }
 
 // k3 is the estimator ratio − 1 − log ratio of a divergence (Schulman 2020).
@@ -74,7 +75,7 @@ func k3(logRatio float64) float64 { return math.Expm1(logRatio) - logRatio }
 func (s *sums) stats() Stats {
 	r := s.result
 	if s.weight > 0 {
-		for _, mean := range []*float64{&r.Loss, &r.PolicyLoss, &r.ValueLoss, &r.Entropy, &r.KL, &r.ReferenceKL, &r.ClipFraction} {
+		for _, mean := range []*float64{&r.Loss, &r.PolicyLoss, &r.ValueLoss, &r.Entropy, &r.KL, &r.ReferenceKL, &r.ClipFraction, &r.DualClipFraction} {
 			*mean /= s.weight
 		}
 		r.GradNorm /= float64(r.Minibatches)

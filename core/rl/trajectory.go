@@ -31,6 +31,9 @@ type Trajectory struct {
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 	Steps       []Step                     `json:"steps,omitempty"`
 	StopReason  StopReason                 `json:"stop_reason,omitempty"`
+	// Metrics are what the environment measured about the episode, by name, such
+	// as how much longer it was than the shortest. They are no part of a reward.
+	Metrics map[string]float64 `json:"env_metrics,omitempty"`
 	// Bootstrap is the critic's estimate of the final observation of a
 	// truncated episode, if there is a critic.
 	Bootstrap  *float64        `json:"bootstrap,omitempty"`

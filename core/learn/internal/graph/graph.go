@@ -1,12 +1,12 @@
-// Package graph is the door to gorgonia: it computes the gradient of the PPO
-// objective by automatic differentiation, over the parameter slice that
-// inference and optimiser use.
+// Package graph is the door to gorgonia: it computes the gradient of the
+// network's parameters by automatic differentiation, over the parameter slice
+// that inference and optimiser use. The objective is package loss's: its
+// derivative D by the network's outputs Y is an input, and the gradient of
+// Σ Y·D is that of the objective.
 //
 // What it takes care of: gorgonia adds to gradients instead of setting them,
-// its SoftMax and LogSoftMax look at the wrong row's maximum and merge with
-// each other, and a result that is not a number is no error to it. So the
-// objective is written with exp and log of shifted logits, gradients are
-// cleared after each run, and the caller checks what comes out.
+// so they are cleared after each run, and a result that is not a number is no
+// error to it, so the caller checks what comes out.
 package graph
 
 import (
@@ -16,30 +16,34 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/net"
 )
 
-// Graph computes the objective of a fixed number of rows. It is not safe for
+// Graph computes the gradient of a fixed number of rows. It is not safe for
 // concurrent use; graphs of their own over the same parameters are.
 type Graph struct {
-	Rows *loss.Rows // the caller fills them before Run
+	Input    []float32 // rows × inputs: the caller fills it before Run …
+	ByLogits []float32 // … and the derivative by the logits, rows × actions …
+	ByValues []float32 // … and by the values; empty without a critic
 
 	net     *net.Net
-	input   []float32 // what the first layer multiplies: Rows.Input, or the patches of it
+	input   []float32 // what the first layer multiplies: Input, or the patches of it
 	machine gorgonia.VM
 	weights gorgonia.Nodes // weights and biases in the order of the parameters
-	results [4]gorgonia.Value
 }
 
 // New builds the graph of n with parameters params for the given number of
 // rows. It keeps params: what is written to them is used by the next Run.
-func New(n *net.Net, params []float32, c loss.Coefficients, rows int) (*Graph, error) {
-	g := &Graph{Rows: loss.NewRows(rows, n.Inputs, n.Actions), net: n}
-	g.input = g.Rows.Input
+func New(n *net.Net, params []float32, rows int) (*Graph, error) {
+	g := &Graph{Input: make([]float32, rows*n.Inputs), ByLogits: make([]float32, rows*n.Actions), net: n}
+	g.input = g.Input
 	b := &builder{graph: gorgonia.NewGraph(), params: params, rows: rows}
 	logits, value := b.network(n, g)
-	total := b.objective(c, g, logits, value)
+	total := b.weighted(logits, b.matrix("by logits", g.ByLogits, n.Actions))
+	if value != nil {
+		g.ByValues = make([]float32, rows)
+		total = b.binary(gorgonia.Add, total, b.weighted(value, b.column("by values", g.ByValues)))
+	}
 	if b.err != nil {
 		return nil, fmt.Errorf("building the graph: %w", b.err)
 	}
@@ -50,36 +54,28 @@ func New(n *net.Net, params []float32, c loss.Coefficients, rows int) (*Graph, e
 	g.weights = b.weights
 	// Grad also makes gradients that nobody asked for, such as the input's,
 	// which costs a quarter of a run: keep what leads to the results.
-	needed := b.graph.SubgraphRoots(append(gradients, b.results...)...)
+	needed := b.graph.SubgraphRoots(gradients...)
 	g.machine = gorgonia.NewTapeMachine(needed, gorgonia.BindDualValues(b.weights...))
 	return g, nil
 }
 
-// Run computes the objective of Rows and writes all that was found into dst.
-// gorgonia uses its memory again in the next run, so dst is a copy.
-func (g *Graph) Run(dst *loss.Result) error {
+// Run writes the gradient, in the layout of the parameters, into dst.
+func (g *Graph) Run(dst []float32) error {
 	if first := g.net.Layers()[0]; first.Patches != nil {
-		net.Gather(first.Patches, g.input, g.Rows.Input, g.net.Inputs)
+		net.Gather(first.Patches, g.input, g.Input, g.net.Inputs)
 	}
 	g.machine.Reset()
 	if err := g.machine.RunAll(); err != nil {
 		return fmt.Errorf("running the graph: %w", err)
 	}
-	rest := dst.Gradient
 	for _, w := range g.weights {
 		grad, err := w.Grad()
 		if err != nil {
 			return fmt.Errorf("gradient of %s: %w", w.Name(), err)
 		}
 		values := grad.Data().([]float32)
-		rest = rest[copy(rest, values):]
+		dst = dst[copy(dst, values):]
 		clear(values)
-	}
-	dst.Loss = float64(g.results[0].Data().(float32))
-	copy(dst.LogProb, g.results[1].Data().([]float32))
-	copy(dst.Entropy, g.results[2].Data().([]float32))
-	if g.net.Critic != nil {
-		copy(dst.Value, g.results[3].Data().([]float32))
 	}
 	return nil
 }
@@ -93,7 +89,6 @@ type builder struct {
 	params  []float32
 	rows    int
 	weights gorgonia.Nodes
-	results gorgonia.Nodes
 	err     error
 }
 
@@ -163,6 +158,12 @@ func (b *builder) unary(f func(*gorgonia.Node) (*gorgonia.Node, error), x *gorgo
 
 func (b *builder) binary(f func(_, _ *gorgonia.Node) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
 	return b.op(func() (*gorgonia.Node, error) { return f(x, y) })
+}
+
+// weighted adds the sum of x·by.
+func (b *builder) weighted(x, by *gorgonia.Node) *gorgonia.Node {
+	product := b.binary(gorgonia.HadamardProd, x, by)
+	return b.op(func() (*gorgonia.Node, error) { return gorgonia.Sum(product) })
 }
 
 func (b *builder) reshape(x *gorgonia.Node, shape ...int) *gorgonia.Node {

@@ -1,6 +1,6 @@
 // Package losstest makes networks and rows on which gradients are compared:
-// every term, activation and kind of layer, masked actions, clipped ratios,
-// weights of 0. For tests only.
+// every surrogate, term, activation and kind of layer, masked actions, clipped
+// ratios, sequences, weights of 0. For tests only.
 package losstest
 
 import (
@@ -14,12 +14,11 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/net"
 )
 
-// Case is a network and the terms of its objective.
+// Case is a network and its objective.
 type Case struct {
-	Name         string
-	Shape        net.Shape
-	Coefficients loss.Coefficients
-	ValueClip    float64
+	Name      string
+	Shape     net.Shape
+	Objective loss.Objective
 }
 
 // Cases returns the cases that gradients must agree on.
@@ -33,23 +32,34 @@ func Cases() []Case {
 	image := net.Shape{Inputs: 2 * 4 * 3, Planes: [3]int{2, 4, 3}, Kernel: 3, Filters: []int{5, 3}, Hidden: []int{6}, Actions: 3, Activation: net.Tanh, Value: true}
 	bare := image
 	bare.Filters, bare.Hidden = []int{4}, nil
-	return []Case{
+	all := []Case{
 		{Name: "policy term", Shape: with(net.Tanh, false)},
-		{Name: "relu and entropy", Shape: with(net.ReLU, false), Coefficients: loss.Coefficients{Entropy: 0.1}},
-		{Name: "sigmoid and kl", Shape: with(net.Sigmoid, false), Coefficients: loss.Coefficients{KL: 0.3}},
-		{Name: "silu and critic", Shape: with(net.SiLU, true), Coefficients: loss.Coefficients{Value: 0.5}},
-		{Name: "clipped critic", Shape: with(net.Tanh, true), Coefficients: loss.Coefficients{Value: 0.5}, ValueClip: 0.2},
+		{Name: "relu and entropy", Shape: with(net.ReLU, false), Objective: loss.Objective{Entropy: 0.1}},
+		{Name: "sigmoid and kl", Shape: with(net.Sigmoid, false), Objective: loss.Objective{KL: 0.3}},
+		{Name: "silu and critic", Shape: with(net.SiLU, true), Objective: loss.Objective{Value: 0.5}},
+		{Name: "clipped critic", Shape: with(net.Tanh, true), Objective: loss.Objective{Value: 0.5, ValueClip: 0.2}},
 		{Name: "critic without weight", Shape: with(net.Tanh, true)},
-		{Name: "all terms", Shape: with(net.ReLU, true), Coefficients: loss.Coefficients{Entropy: 0.1, KL: 0.3, Value: 0.5}, ValueClip: 0.2},
-		{Name: "linear", Shape: net.Shape{Inputs: 5, Actions: 2}, Coefficients: loss.Coefficients{Entropy: 0.1}},
-		{Name: "one action", Shape: net.Shape{Inputs: 5, Hidden: []int{3}, Actions: 1, Value: true}, Coefficients: loss.Coefficients{Value: 1}},
-		{Name: "two convolutions", Shape: image, Coefficients: loss.Coefficients{Entropy: 0.1, KL: 0.3, Value: 0.5}},
-		{Name: "convolution without hidden layer", Shape: bare, Coefficients: loss.Coefficients{Entropy: 0.1, Value: 0.5}},
+		{Name: "all terms", Shape: with(net.ReLU, true), Objective: loss.Objective{Entropy: 0.1, KL: 0.3, Value: 0.5, ValueClip: 0.2}},
+		{Name: "k1", Shape: with(net.Tanh, false), Objective: loss.Objective{KL: 0.3, Estimator: loss.K1}},
+		{Name: "k2", Shape: with(net.Tanh, false), Objective: loss.Objective{KL: 0.3, Estimator: loss.K2}},
+		{Name: "dual clip", Shape: with(net.Tanh, true), Objective: loss.Objective{Dual: 1.4, Entropy: 0.1, Value: 0.5}},
+		{Name: "cispo", Shape: with(net.Tanh, false), Objective: loss.Objective{Surrogate: loss.CISPO, Entropy: 0.1}},
+		{Name: "gspo", Shape: with(net.Tanh, false), Objective: loss.Objective{Sequence: true, Entropy: 0.1, KL: 0.3}},
+		{Name: "gspo with dual clip", Shape: with(net.Tanh, true), Objective: loss.Objective{Sequence: true, Dual: 1.4, Value: 0.5}},
+		{Name: "cispo of sequences", Shape: with(net.SiLU, false), Objective: loss.Objective{Surrogate: loss.CISPO, Sequence: true}},
+		{Name: "linear", Shape: net.Shape{Inputs: 5, Actions: 2}, Objective: loss.Objective{Entropy: 0.1}},
+		{Name: "one action", Shape: net.Shape{Inputs: 5, Hidden: []int{3}, Actions: 1, Value: true}, Objective: loss.Objective{Value: 1}},
+		{Name: "two convolutions", Shape: image, Objective: loss.Objective{Entropy: 0.1, KL: 0.3, Value: 0.5}},
+		{Name: "convolution without hidden layer", Shape: bare, Objective: loss.Objective{Entropy: 0.1, Value: 0.5}},
 	}
+	for i := range all {
+		all[i].Objective.Low, all[i].Objective.High = 0.2, 0.3
+	}
+	return all
 }
 
-// Make returns the network of c with random parameters and n random rows, of
-// which the last is padding.
+// Make returns the network of c with random parameters and n random rows in
+// sequences of three, of which the last row has no weight.
 func (c Case) Make(t testing.TB, n int) (*net.Net, []float32, *loss.Rows) {
 	network, err := net.New(c.Shape)
 	require.NoError(t, err)
@@ -63,24 +73,21 @@ func (c Case) Make(t testing.TB, n int) (*net.Net, []float32, *loss.Rows) {
 	for i := range rows.Input {
 		rows.Input[i] = normal(1)
 	}
-	for i := range n - 1 {
+	for i := range n {
 		actions := c.Shape.Actions
 		taken := random.IntN(actions)
-		rows.Taken[i*actions+taken] = 1
+		rows.Action[i], rows.Sequence[i] = int32(taken), int32(i/3)
 		for a := range actions {
-			rows.Shift[i*actions+a] = -0.7
-			if a != taken && random.IntN(4) == 0 {
-				rows.Shift[i*actions+a] = loss.Masked
+			if a == taken || random.IntN(4) != 0 {
+				rows.Mask[i*actions+a] = 1
 			}
 		}
-		advantage, value, target := random.NormFloat64(), random.NormFloat64(), random.NormFloat64()
 		rows.Old[i] = float32(-math.Log(float64(actions)) + 0.3*random.NormFloat64())
 		rows.Reference[i] = rows.Old[i] + normal(0.3)
-		rows.Advantage[i] = float32(advantage)
-		rows.Cap[i] = float32(loss.Cap(advantage, 0.2, 0.3))
-		rows.Target[i] = float32(target)
-		rows.Floor[i] = float32(loss.Floor(target, value, c.ValueClip))
-		rows.Weight[i] = float32(1+i%3) / float32(n)
+		rows.Advantage[i], rows.Estimate[i], rows.Target[i] = normal(1), normal(1), normal(1)
+		if i < n-1 {
+			rows.Weight[i] = float32(1+i%3) / float32(n)
+		}
 	}
 	return network, params, rows
 }

@@ -3,6 +3,8 @@ package net
 import (
 	"fmt"
 	"math"
+
+	"github.com/merit-rl/merit/core/learn/internal/product"
 )
 
 // Activation is the function behind each hidden layer.
@@ -34,22 +36,31 @@ func ParseActivation(name string) (Activation, error) {
 	return 0, fmt.Errorf("%q is not an activation", name)
 }
 
-// apply replaces each x by a(x + bias), where bias repeats along x.
-func (a Activation) apply(x, bias []float32) {
-	for len(x) > 0 {
-		row := x[:len(bias)]
-		x = x[len(bias):]
-		for j, b := range bias {
-			row[j] += b
+// Apply writes a(x) of each x into dst, which may be x.
+func (a Activation) Apply(dst, x []float32) {
+	for i, v := range x[:len(dst)] {
+		dst[i] = float32(a.Value(float64(v)))
+	}
+}
+
+// Back multiplies each number of by, the gradient of a layer's results y, by
+// the slope of a at the sum that y came from. sums are those; only SiLU, whose
+// slope y does not tell, reads them.
+func (a Activation) Back(by, y, sums []float32) {
+	switch a {
+	case ReLU:
+		product.Gate(by, y)
+	case Tanh:
+		for i, v := range y[:len(by)] {
+			by[i] *= 1 - v*v
 		}
-		if a == ReLU {
-			for j, v := range row {
-				row[j] = max(v, 0)
-			}
-			continue
+	case Sigmoid:
+		for i, v := range y[:len(by)] {
+			by[i] *= v * (1 - v)
 		}
-		for j, v := range row {
-			row[j] = float32(a.Value(float64(v)))
+	case SiLU:
+		for i, s := range sums[:len(by)] {
+			by[i] *= float32(a.Slope(float64(s)))
 		}
 	}
 }

@@ -50,6 +50,7 @@ type Net struct {
 	Policy Layer   // logits
 	Critic *Layer  // value; nil without one
 	Params int     // length of the flat parameter slice
+	all    []*Layer
 }
 
 // New lays out a network. The caller has checked every number to be positive;
@@ -80,6 +81,13 @@ func New(s Shape) (*Net, error) {
 		critic := n.layer("critic", width, 1)
 		n.Critic = &critic
 	}
+	for i := range n.Torso {
+		n.all = append(n.all, &n.Torso[i])
+	}
+	n.all = append(n.all, &n.Policy)
+	if n.Critic != nil {
+		n.all = append(n.all, n.Critic)
+	}
 	return n, nil
 }
 
@@ -91,17 +99,7 @@ func (n *Net) layer(name string, in, out int) Layer {
 }
 
 // Layers returns all layers in the order of their parameters.
-func (n *Net) Layers() []*Layer {
-	var all []*Layer
-	for i := range n.Torso {
-		all = append(all, &n.Torso[i])
-	}
-	all = append(all, &n.Policy)
-	if n.Critic != nil {
-		all = append(all, n.Critic)
-	}
-	return all
-}
+func (n *Net) Layers() []*Layer { return n.all }
 
 // Init describes the initial parameters.
 type Init struct {

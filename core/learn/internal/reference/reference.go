@@ -1,11 +1,9 @@
-// Package reference computes the PPO objective and its gradient by hand, in
-// double precision and plain loops: the yardstick that the autodiff graph is
+// Package reference computes the objective of package loss and its gradient by
+// hand, in double precision and plain loops: the yardstick that fast paths are
 // tested against. Nothing but tests imports it.
 package reference
 
 import (
-	"math"
-
 	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/net"
 )
@@ -13,20 +11,33 @@ import (
 // Result is the objective, its gradient in the layout of the parameters, and
 // what was found of each row.
 type Result struct {
-	Loss                    float64
-	Gradient                []float64
-	LogProb, Entropy, Value []float64
+	Loss                           float64
+	Gradient                       []float64
+	LogProb, Entropy, Value, Ratio []float64
+	Logits, ByLogit, ByValue       []float64 // rows × actions, the same, rows
 }
 
 // Gradient computes the objective of rows and its gradient.
-func Gradient(n *net.Net, params []float64, c loss.Coefficients, r *loss.Rows) Result {
-	res := Result{Gradient: make([]float64, n.Params)}
-	for i := range r.Weight {
-		p := pass{net: n, params: params, gradient: res.Gradient}
-		p.forward(widen(r.Input[i*n.Inputs:][:n.Inputs]))
-		p.objective(c, r, i, &res)
+func Gradient(n *net.Net, params []float64, o loss.Objective, r *loss.Rows) Result {
+	res, passes := forward(n, params, o, r)
+	res.Gradient = make([]float64, n.Params)
+	for i, p := range passes {
+		p.gradient = res.Gradient
+		res.Loss += float64(r.Weight[i]) * term(o, r, i, &res, &res)
+		p.back(derivative(o, r, i, p, &res))
 	}
 	return res
+}
+
+// Loss computes the objective of rows. What it holds constant for the
+// derivative has the values that it has in stop; with stop nil nothing is
+// constant.
+func Loss(n *net.Net, params []float64, o loss.Objective, r *loss.Rows, stop *Result) (sum float64) {
+	res, _ := forward(n, params, o, r)
+	for i := range r.Weight {
+		sum += float64(r.Weight[i]) * term(o, r, i, &res, stop)
+	}
+	return sum
 }
 
 // pass is one row on its way through the network and back.
@@ -74,62 +85,6 @@ func (p *pass) multiply(l *net.Layer, x []float64) []float64 {
 		}
 	}
 	return y
-}
-
-// objective adds row i to res and sends its gradient back.
-func (p *pass) objective(c loss.Coefficients, r *loss.Rows, i int, res *Result) {
-	actions := p.net.Actions
-	z, taken, sum := make([]float64, actions), 0, 0.0
-	for a := range z {
-		z[a] = p.logits[a] + float64(r.Shift[i*actions+a])
-		sum += math.Exp(z[a])
-		if r.Taken[i*actions+a] == 1 {
-			taken = a
-		}
-	}
-	prob, entropy := make([]float64, actions), math.Log(sum)
-	for a := range z {
-		prob[a] = math.Exp(z[a]) / sum
-		entropy -= prob[a] * z[a]
-	}
-	logProb := z[taken] - math.Log(sum)
-	weight, advantage := float64(r.Weight[i]), float64(r.Advantage[i])
-	ratio := math.Exp(logProb - float64(r.Old[i]))
-
-	row := -min(ratio*advantage, float64(r.Cap[i])) - c.Entropy*entropy
-	var byLogProb float64
-	if ratio*advantage <= float64(r.Cap[i]) {
-		byLogProb = -ratio * advantage
-	}
-	if c.KL != 0 {
-		toReference := float64(r.Reference[i]) - logProb
-		row += c.KL * (math.Exp(toReference) - 1 - toReference)
-		byLogProb += c.KL * (1 - math.Exp(toReference))
-	}
-	byLogit := make([]float64, actions)
-	for a := range byLogit {
-		indicator := 0.0
-		if a == taken {
-			indicator = 1
-		}
-		byEntropy := -prob[a] * (z[a] - math.Log(sum) + entropy) // ∂H/∂z
-		byLogit[a] = weight * (byLogProb*(indicator-prob[a]) - c.Entropy*byEntropy)
-	}
-	back := p.backLayer(&p.net.Policy, p.last, byLogit)
-	if p.net.Critic != nil {
-		miss := p.value - float64(r.Target[i])
-		row += c.Value / 2 * max(miss*miss, float64(r.Floor[i]))
-		if miss*miss < float64(r.Floor[i]) {
-			miss = 0
-		}
-		for j, g := range p.backLayer(p.net.Critic, p.last, []float64{weight * c.Value * miss}) {
-			back[j] += g
-		}
-		res.Value = append(res.Value, p.value)
-	}
-	p.backTorso(back)
-	res.Loss += weight * row
-	res.LogProb, res.Entropy = append(res.LogProb, logProb), append(res.Entropy, entropy)
 }
 
 func (p *pass) backTorso(back []float64) {

@@ -1,0 +1,200 @@
+// Package loss is the objective of the PPO family and its derivative by the
+// network's outputs, row by row in double precision.
+//
+// The objective, a sum over rows with weight w:
+//
+//	L = Σ w·( policy − e·H + k·kl + v·½·value )
+//	r = π(a)/old(a), or the sequence's exp(mean log π(a)/old(a)) of its rows
+//
+// The surrogate (policy) is one of
+//
+//	clip   −min(r·A, clip(r)·A), clip(r) = r within [1−low, 1+high]  (Schulman et al. 2017, arXiv 1707.06347)
+//	dual   for A < 0: −max(min(r·A, clip(r)·A), c·A)                 (Ye et al. 2020, arXiv 1912.09729)
+//	cispo  −sg(clip(r))·A·log π(a)                                   (MiniMax 2025, arXiv 2506.13585)
+//
+// where sg is a constant for the derivative. With the ratio of the sequence
+// (Zheng et al. 2025, arXiv 2507.18071) a row's derivative by log π(a) is
+// −r·A: the paper's GSPO-token, which allows each row an advantage of its own
+// and is GSPO itself where a sequence has one.
+//
+// The estimate of the divergence (Schulman 2020, "Approximating KL
+// divergence") with d = log ref(a) − log π(a) is k1 = −d, k2 = ½d² or
+// k3 = exp(d) − 1 − d. The critic's value is max((V−G)², (clip(V)−G)²), where
+// clip keeps V within ValueClip of the estimate when the action was taken, or
+// (V−G)² without.
+package loss
+
+import "math"
+
+// Surrogate is the form of the policy term.
+type Surrogate byte
+
+// The surrogates.
+const (
+	Clip Surrogate = iota
+	CISPO
+)
+
+// Estimator is the form of the KL term.
+type Estimator byte
+
+// The estimators.
+const (
+	K3 Estimator = iota
+	K1
+	K2
+)
+
+// Objective is what a learner minimises. Its methods are pure: they may be
+// called for parts of a minibatch at the same time. A coefficient of 0 omits
+// its term.
+type Objective struct {
+	Surrogate Surrogate
+	Sequence  bool    // the ratio is that of the row's sequence
+	Low, High float64 // the ratio's bounds are 1−Low and 1+High
+	Dual      float64 // bound of r·A for A < 0 in units of A, above 1; 0 = none
+
+	Entropy, KL, Value float64 // coefficients
+	Estimator          Estimator
+	ValueClip          float64 // 0 = the critic's loss is not clipped
+}
+
+// LogProbs reads the logits (rows × actions) of the rows from ≤ i < to and
+// writes LogProb, Entropy and LogRatio.
+func (o *Objective) LogProbs(r *Rows, logits []float32, out *Result, from, to int) {
+	actions := len(r.Mask) / len(r.Action)
+	for i := from; i < to; i++ {
+		z, mask := logits[i*actions:][:actions], r.Mask[i*actions:][:actions]
+		top := math.Inf(-1)
+		for a, x := range z {
+			if mask[a] != 0 {
+				top = max(top, float64(x))
+			}
+		}
+		var sum, mean float64
+		for a, x := range z {
+			if mask[a] != 0 {
+				d := float64(x) - top
+				e := math.Exp(d)
+				sum, mean = sum+e, mean+e*d
+			}
+		}
+		logSum := math.Log(sum)
+		logProb := float64(z[r.Action[i]]) - top - logSum
+		out.logSum[i] = top + logSum
+		out.Entropy[i], out.LogProb[i] = float32(logSum-mean/sum), float32(logProb)
+		out.LogRatio[i] = logProb - float64(r.Old[i])
+	}
+}
+
+// Couple joins the first n rows, all of a minibatch, where the objective does:
+// LogRatio becomes the mean over the row's sequence. It is between LogProbs of
+// all rows and Derive of any.
+func (o *Objective) Couple(r *Rows, out *Result, n int) {
+	if !o.Sequence {
+		return
+	}
+	for from := 0; from < n; {
+		var sum float64
+		to := from
+		for ; to < n && r.Sequence[to] == r.Sequence[from]; to++ {
+			sum += out.LogRatio[to]
+		}
+		for mean := sum / float64(to-from); from < to; from++ {
+			out.LogRatio[from] = mean
+		}
+	}
+}
+
+// Derive writes the derivative of the objective by the logits and values of the
+// rows from ≤ i < to, with their weights, and the rest of what Result holds.
+// values and dvalues are nil without a critic.
+func (o *Objective) Derive(r *Rows, logits, values []float32, out *Result, dlogits, dvalues []float32, from, to int) {
+	actions := len(r.Mask) / len(r.Action)
+	for i := from; i < to; i++ {
+		w, logProb := float64(r.Weight[i]), float64(out.LogProb[i])
+		policy, slope, cut := o.surrogate(out.LogRatio[i], float64(r.Advantage[i]), logProb)
+		out.Policy[i], out.Cut[i], out.KL[i], out.Value[i] = policy, cut, 0, 0
+		if o.KL != 0 {
+			kl, by := o.Estimator.Of(float64(r.Reference[i]) - logProb)
+			out.KL[i], slope = kl, slope+o.KL*by
+		}
+		if values != nil {
+			value, by := o.Critic(float64(values[i]), float64(r.Target[i]), float64(r.Estimate[i]))
+			out.Value[i], dvalues[i] = value, float32(w*o.Value*by)
+		}
+		out.Loss[i] = policy - o.Entropy*float64(out.Entropy[i]) + o.KL*out.KL[i] + o.Value*out.Value[i]
+
+		mask, entropy, taken := r.Mask[i*actions:][:actions], float64(out.Entropy[i]), int(r.Action[i])
+		for a, x := range logits[i*actions:][:actions] {
+			d := &dlogits[i*actions+a]
+			if mask[a] == 0 {
+				*d = 0
+				continue
+			}
+			log := float64(x) - out.logSum[i]
+			p := math.Exp(log)
+			by := p * (o.Entropy*(log+entropy) - slope)
+			if a == taken {
+				by += slope
+			}
+			*d = float32(w * by)
+		}
+	}
+}
+
+// surrogate returns the policy term, its derivative by log π(a) and what cut it.
+func (o *Objective) surrogate(logRatio, advantage, logProb float64) (policy, slope float64, cut Cut) {
+	ratio := math.Exp(logRatio)
+	if o.Surrogate == CISPO {
+		weight := min(max(ratio, 1-o.Low), 1+o.High)
+		if weight != ratio {
+			cut = CutClip
+		}
+		return -weight * advantage * logProb, -weight * advantage, cut
+	}
+	gain, limit := ratio*advantage, Cap(advantage, o.Low, o.High)
+	switch {
+	case gain > limit:
+		return -limit, 0, CutClip
+	case o.Dual > 0 && advantage < 0 && ratio > o.Dual:
+		return -o.Dual * advantage, 0, CutDual
+	}
+	return -gain, -gain, CutNone
+}
+
+// Cap returns the largest gain r·A of an advantage within the ratio's bounds
+// 1−low and 1+high.
+func Cap(advantage, low, high float64) float64 {
+	if advantage >= 0 {
+		return advantage * (1 + high)
+	}
+	return advantage * (1 - low)
+}
+
+// Of returns the estimate for d = log ref(a) − log π(a) and its derivative by
+// log π(a).
+func (e Estimator) Of(d float64) (kl, slope float64) {
+	switch e {
+	case K1:
+		return -d, 1
+	case K2:
+		return d * d / 2, -d
+	}
+	return math.Expm1(d) - d, -math.Expm1(d)
+}
+
+// Critic returns the critic's term ½(V−G)², clipped around the old estimate if
+// ValueClip is not 0, and its derivative by V.
+func (o *Objective) Critic(value, target, estimate float64) (loss, slope float64) {
+	miss := value - target
+	if o.ValueClip > 0 {
+		// (clip(V)−G)² is the larger one exactly where (V−G)² is below the
+		// squared distance of G from the interval.
+		edge := max(0, target-estimate-o.ValueClip, estimate-o.ValueClip-target)
+		if miss*miss < edge*edge {
+			return edge * edge / 2, 0
+		}
+	}
+	return miss * miss / 2, miss
+}

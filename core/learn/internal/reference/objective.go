@@ -1,0 +1,144 @@
+package reference
+
+import (
+	"math"
+	"slices"
+
+	"github.com/merit-rl/merit/core/learn/internal/loss"
+	"github.com/merit-rl/merit/core/learn/internal/net"
+)
+
+// forward finds everything of a row that its term reads.
+func forward(n *net.Net, params []float64, o loss.Objective, r *loss.Rows) (Result, []*pass) {
+	res, passes := Result{}, []*pass{}
+	for i := range r.Weight {
+		p := &pass{net: n, params: params}
+		p.forward(widen(r.Input[i*n.Inputs:][:n.Inputs]))
+		passes = append(passes, p)
+		logs := p.logs(r, i)
+		entropy := 0.0
+		for _, log := range logs {
+			if !math.IsInf(log, 0) {
+				entropy -= math.Exp(log) * log
+			}
+		}
+		logProb := logs[r.Action[i]]
+		res.LogProb, res.Entropy = append(res.LogProb, logProb), append(res.Entropy, entropy)
+		res.Ratio = append(res.Ratio, math.Exp(logProb-float64(r.Old[i])))
+		if n.Critic != nil {
+			res.Value = append(res.Value, p.value)
+		}
+	}
+	if o.Sequence {
+		rows := slices.Clone(res.Ratio)
+		for i, s := range r.Sequence {
+			product, length := 1.0, 0.0
+			for j, t := range r.Sequence {
+				if s == t {
+					product, length = product*rows[j], length+1
+				}
+			}
+			res.Ratio[i] = math.Pow(product, 1/length)
+		}
+	}
+	return res, passes
+}
+
+// logs returns the log-probability of each action, −∞ where there is none.
+func (p *pass) logs(r *loss.Rows, i int) []float64 {
+	logs, sum := make([]float64, p.net.Actions), 0.0
+	for a := range logs {
+		if r.Mask[i*len(logs)+a] != 0 {
+			sum += math.Exp(p.logits[a])
+		}
+	}
+	for a := range logs {
+		logs[a] = p.logits[a] - math.Log(sum)
+		if r.Mask[i*len(logs)+a] == 0 {
+			logs[a] = math.Inf(-1)
+		}
+	}
+	return logs
+}
+
+// term is the objective of row i, as the papers write it. A ratio with a
+// constant in it is taken from stop.
+func term(o loss.Objective, r *loss.Rows, i int, now, stop *Result) float64 {
+	advantage, ratio := float64(r.Advantage[i]), now.Ratio[i]
+	if o.Sequence && stop != nil {
+		ratio = stop.Ratio[i] * math.Exp(now.LogProb[i]-stop.LogProb[i])
+	}
+	clipped := math.Max(1-o.Low, math.Min(1+o.High, ratio))
+	row := -math.Min(ratio*advantage, clipped*advantage)
+	if o.Dual > 0 && advantage < 0 {
+		row = -math.Max(-row, o.Dual*advantage)
+	}
+	if o.Surrogate == loss.CISPO {
+		weight := math.Max(1-o.Low, math.Min(1+o.High, stop.Ratio[i]))
+		row = -weight * advantage * now.LogProb[i]
+	}
+	row -= o.Entropy * now.Entropy[i]
+	if o.KL != 0 {
+		d := float64(r.Reference[i]) - now.LogProb[i]
+		row += o.KL * map[loss.Estimator]float64{loss.K1: -d, loss.K2: d * d / 2, loss.K3: math.Exp(d) - 1 - d}[o.Estimator]
+	}
+	if now.Value != nil {
+		value, target, old := now.Value[i], float64(r.Target[i]), float64(r.Estimate[i])
+		square := math.Pow(value-target, 2)
+		if o.ValueClip > 0 {
+			near := math.Max(old-o.ValueClip, math.Min(old+o.ValueClip, value))
+			square = math.Max(square, math.Pow(near-target, 2))
+		}
+		row += o.Value / 2 * square
+	}
+	return row
+}
+
+// derivative is that of row i's weighted term by its logits and its value.
+func derivative(o loss.Objective, r *loss.Rows, i int, p *pass, res *Result) (byLogit []float64, byValue float64) {
+	weight, advantage, ratio := float64(r.Weight[i]), float64(r.Advantage[i]), res.Ratio[i]
+	byLogProb := -ratio * advantage
+	switch high, low := ratio > 1+o.High, ratio < 1-o.Low; {
+	case o.Surrogate == loss.CISPO:
+		byLogProb = -math.Max(1-o.Low, math.Min(1+o.High, ratio)) * advantage
+	case advantage > 0 && high, advantage < 0 && low, advantage < 0 && o.Dual > 0 && ratio > o.Dual:
+		byLogProb = 0
+	}
+	if o.KL != 0 {
+		d := float64(r.Reference[i]) - res.LogProb[i]
+		byLogProb += o.KL * map[loss.Estimator]float64{loss.K1: 1, loss.K2: -d, loss.K3: 1 - math.Exp(d)}[o.Estimator]
+	}
+	byLogit = make([]float64, p.net.Actions)
+	for a, log := range p.logs(r, i) {
+		if math.IsInf(log, 0) {
+			continue
+		}
+		indicator := 0.0
+		if a == int(r.Action[i]) {
+			indicator = 1
+		}
+		prob := math.Exp(log)
+		byLogit[a] = weight * (byLogProb*(indicator-prob) + o.Entropy*prob*(log+res.Entropy[i]))
+	}
+	if res.Value != nil {
+		value, target, old := res.Value[i], float64(r.Target[i]), float64(r.Estimate[i])
+		byValue = weight * o.Value * (value - target)
+		near := math.Max(old-o.ValueClip, math.Min(old+o.ValueClip, value))
+		if o.ValueClip > 0 && math.Abs(near-target) > math.Abs(value-target) {
+			byValue = 0
+		}
+	}
+	res.Logits, res.ByLogit, res.ByValue = append(res.Logits, p.logits...), append(res.ByLogit, byLogit...), append(res.ByValue, byValue)
+	return byLogit, byValue
+}
+
+// back sends the derivative by the outputs back to the parameters.
+func (p *pass) back(byLogit []float64, byValue float64) {
+	down := p.backLayer(&p.net.Policy, p.last, byLogit)
+	if p.net.Critic != nil {
+		for j, g := range p.backLayer(p.net.Critic, p.last, []float64{byValue}) {
+			down[j] += g
+		}
+	}
+	p.backTorso(down)
+}
