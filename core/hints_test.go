@@ -15,7 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/testneeds"
 )
 
-var meritCommand = regexp.MustCompile(`\bmerit (train|eval|advantages|rollout|validate|schema|view|compare|reward|judge|plugins|engine|version|python|js)\b`)
+var meritCommand = regexp.MustCompile(`\bmerit (train|eval|advantages|explain|rollout|validate|schema|view|compare|reward|judge|plugins?|engine|version|python|js)\b`)
 
 // Promise: what a Go program may show names no command of merit: those stand in
 // the command, which adds them to hints.

@@ -55,6 +55,9 @@ func (p *Parser) checkCall(c *rl.ToolCall) string {
 	if c.Type != "function" || !utf8.ValidString(f.Name) || !utf8.ValidString(f.Arguments) {
 		return "A tool call must call a function by its name, in UTF-8."
 	}
+	if p.cfg.Parse == Chat { // the environment says what else is wrong
+		return empty(f.Name)
+	}
 	d := decode(f.Arguments, maxJSON)
 	if d.err != nil {
 		return fmt.Sprintf("The arguments of %s are broken JSON: %v.", quote(f.Name), d.err)
@@ -77,6 +80,13 @@ func (p *Parser) checkCall(c *rl.ToolCall) string {
 		return noArguments(f.Name)
 	}
 	return ""
+}
+
+func empty(name string) string {
+	if name != "" {
+		return ""
+	}
+	return "A tool call has no name: call a function by its name."
 }
 
 func noTool(name, allowed string) string {

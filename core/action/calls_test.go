@@ -90,6 +90,30 @@ func TestCallsOfTheAPI(t *testing.T) {
 	require.Contains(t, problem, "more than 64")
 }
 
+// Promise: chat takes calls as they are written, for the environment to judge,
+// and an answer without one as it is; what is no call at all is asked again.
+func TestChat(t *testing.T) {
+	chat := func(c *action.Config) { c.Parse = action.Chat }
+	p := parser(t, nil, tools, chat)
+	for name, answer := range map[string]func() (rl.Action, string){
+		"in the text": func() (rl.Action, string) { return p.Parse("I go. "+write("move", `{"to":"W"}`), nil) },
+		"of the API":  func() (rl.Action, string) { return p.Parse("I go.", []rl.ToolCall{call("", "move", `{"to":"W"}`)}) },
+	} {
+		a, problem := answer()
+		require.Empty(t, problem, name)
+		require.Equal(t, rl.FunctionCall{Name: "move", Arguments: `{"to":"W"}`}, a.ToolCalls[0].Function, name)
+		require.Len(t, a.ToolCalls[0].ID, 9, name)
+	}
+	a, problem := p.Parse("", []rl.ToolCall{call("7", "fly", `{"n":`)})
+	require.Empty(t, problem)
+	require.Equal(t, []rl.ToolCall{call("7", "fly", `{"n":`)}, a.ToolCalls)
+	says(t, p, map[string]string{"All done.": "=All done.", "": "=", "<tool_call>look</tool_call>": "A tool call must be <tool_call>"})
+	_, problem = p.Parse("", []rl.ToolCall{call("7", "", "{}")})
+	require.Contains(t, problem, "has no name")
+	_, err := action.New(config(chat), moves, nil)
+	require.ErrorContains(t, err, "parse: chat takes free text")
+}
+
 // Promise: where actions have names, one call without arguments names one.
 func TestCallsOfNamedActions(t *testing.T) {
 	p := parser(t, moves, "", useTools)

@@ -23,6 +23,7 @@ const (
 	Regex      Kind = "regex"       // an expression captures the action
 	JSONSchema Kind = "json_schema" // the answer contains JSON of a given schema
 	ToolCalls  Kind = "tool_calls"  // the answer calls tools
+	Chat       Kind = "chat"        // the answer calls tools, or is the action as a whole; the environment checks both
 )
 
 // Take says which finding in an answer counts.
@@ -41,7 +42,9 @@ type Config struct {
 	// of one of the environment's actions, regex for what an expression
 	// captures, json_schema for JSON, tool_calls for calls of the API or, in
 	// the text, for <tool_call>{"name": …, "arguments": {…}}</tool_call>. Where
-	// the environment names its actions, what is found must be a name.
+	// the environment names its actions, what is found must be a name. chat
+	// takes calls if there are any, and else the whole answer, as the last word
+	// of an agent; the environment hears what is wrong with a call and answers it.
 	Parse Kind `yaml:"parse" json:"parse"`
 	// After is an RE2 expression such as </think>: only what follows its last
 	// match is read, without white space around it, and an answer without a
@@ -84,7 +87,7 @@ func DefaultConfig() Config {
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	var p fault.Problems
-	p.OneOf("parse", string(c.Parse), string(None), string(Choice), string(Regex), string(JSONSchema), string(ToolCalls))
+	p.OneOf("parse", string(c.Parse), string(None), string(Choice), string(Regex), string(JSONSchema), string(ToolCalls), string(Chat))
 	p.OneOf("take", string(c.Take), string(Only), string(First), string(Last))
 	p.AtLeast("ask_again", c.AskAgain, 0)
 	if e, ok := expression(&p, "after", c.After); ok && c.After != "" && e.MatchString("") {

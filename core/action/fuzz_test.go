@@ -23,6 +23,7 @@ func ways(t testing.TB) []*action.Parser {
 		parser(t, moves, "", func(c *action.Config) { c.Parse, c.WholeWords, c.After = action.Choice, false, "</?think>" }),
 		parser(t, nil, "", func(c *action.Config) { c.Parse, c.Pattern = action.Regex, `(?i)go (\w+)|<(.*?)>` }),
 		parser(t, moves, "", func(*action.Config) {}),
+		parser(t, nil, tools, func(c *action.Config) { c.Parse = action.Chat }),
 	}
 }
 

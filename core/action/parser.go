@@ -38,6 +38,9 @@ func New(cfg Config, actions []string, definitions json.RawMessage) (*Parser, er
 		problems.Invalid("parse", "choice needs actions that have names, and those of the environment are free text",
 			"use regex, json_schema or tool_calls, or none to take the whole answer")
 	}
+	if cfg.Parse == Chat && len(actions) > 0 {
+		problems.Invalid("parse", "chat takes free text, and the actions of the environment have names", "use choice, or tool_calls with a tool for each name")
+	}
 	p := &Parser{cfg: cfg, allowed: list(actions)}
 	if len(actions) > 0 {
 		var same string
@@ -85,7 +88,7 @@ func (p *Parser) parse(raw string, calls []rl.ToolCall) (rl.Action, string) {
 		return rl.Action{}, fmt.Sprintf("The answer has %d bytes: at most %d are allowed.", len(raw), maxAnswer)
 	case !utf8.ValidString(raw):
 		return rl.Action{}, "The answer is not valid UTF-8: answer with text."
-	case p.cfg.Parse == ToolCalls && len(calls) > 0:
+	case (p.cfg.Parse == ToolCalls || p.cfg.Parse == Chat) && len(calls) > 0:
 		return p.call(calls)
 	}
 	text, problem := p.answer(raw)
@@ -99,6 +102,11 @@ func (p *Parser) parse(raw string, calls []rl.ToolCall) (rl.Action, string) {
 		text, problem = p.capture(text)
 	case JSONSchema:
 		text, problem = p.value(text)
+	case Chat:
+		if !strings.Contains(text, openCall) {
+			return rl.Action{Kind: rl.ActionText, Text: text}, ""
+		}
+		fallthrough
 	case ToolCalls:
 		if calls, problem = spoken(text); problem == "" {
 			return p.call(calls)

@@ -8,6 +8,7 @@ type Estimator struct {
 	Summary string // one line: what it compares
 	Anchors bool   // needs Rows.Anchor
 	Values  bool   // needs Rows.Value
+	Whitens bool   // compares over the whole batch, not inside groups; see EstimatePart
 
 	// estimate fills Episode, Step and Advantage (and Weight if it is not the
 	// usual one) of a result that is otherwise prepared.
@@ -17,14 +18,14 @@ type Estimator struct {
 // Estimators returns the registry: every estimator there is.
 func Estimators() []Estimator {
 	return []Estimator{
-		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, gigpo},
-		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, grpo},
-		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, rloo},
-		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, reinforcePP},
-		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, gae},
-		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, flowGRPO},
-		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, lightning},
-		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, hgpo},
+		{"gigpo", "group-relative episode advantage plus step advantage inside anchor groups (arXiv 2505.10978)", true, false, false, gigpo},
+		{"grpo", "group-relative episode advantage; mean_std_norm is GRPO (arXiv 2402.03300), mean_norm Dr. GRPO (arXiv 2503.20783)", false, false, false, grpo},
+		{"rloo", "episode score against the mean of the other members (arXiv 2402.14740)", false, false, false, rloo},
+		{"reinforce_pp", "return to go, whitened over the whole batch: mean 0, deviation 1 (REINFORCE++, arXiv 2501.03262)", false, false, true, reinforcePP},
+		{"gae", "generalized advantage estimation with a critic, bootstrap on truncation only (arXiv 1506.02438)", false, true, false, gae},
+		{"flow_grpo", "one group-normalized outcome advantage for every turn, turns of a trajectory averaged (AgentFlow, arXiv 2510.05592)", false, false, false, flowGRPO},
+		{"lightning", "one trajectory advantage for every call (Agent Lightning, arXiv 2508.03680)", false, false, false, lightning},
+		{"hgpo", "advantages inside nested groups by the last observations, averaged (arXiv 2602.22817)", true, false, false, hgpo},
 	}
 }
 
@@ -83,6 +84,7 @@ func reinforcePP(cfg Config, _ *Rows, d *Result) {
 	s := &d.scratch
 	whiten(d.Step, d.Return, s.member, cfg.Epsilon, s.level[0], &s.moments)
 	copy(d.Advantage, d.Step)
+	d.Moments = s.whitened()
 }
 
 // gae subtracts the invalid-action penalty from the row's advantage, as from

@@ -10,6 +10,7 @@ type Result struct {
 	Weight      []float64 // of the row in the loss: 0 if it has no score, else 1 (flow_grpo: see there)
 	AnchorGroup []int32   // cluster, numbered over the batch by first appearance; −1 without score or anchors
 	Stats       Stats
+	Moments     Moments // of the returns, if the estimator whitens
 
 	scratch scratch
 }
@@ -34,6 +35,7 @@ func (d *Result) resize(n int) {
 	d.Advantage = zeroed(d.Advantage, n)
 	d.Weight = resized(d.Weight, n)
 	d.AnchorGroup = resized(d.AnchorGroup, n)
+	d.Moments = Moments{}
 	s := &d.scratch
 	s.member = resized(s.member, n)
 	s.score = resized(s.score, n)

@@ -44,7 +44,8 @@ func group(members ...*rl.Trajectory) []*rl.Group {
 
 // Promise: step outputs land on the steps that they name by the manifest's
 // rule, also behind a prompt with assistant messages; steps without one have
-// the default; without any, the score counts at the last step.
+// the default; without any, the score counts at the last step. Their sum can be
+// found from what is kept.
 func TestBaseRewards(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -71,6 +72,14 @@ func TestBaseRewards(t *testing.T) {
 			require.Equal(t, []bool{true, true, true}, b.Rows.Scored)
 			require.Equal(t, "scored", tr.Outcome)
 			require.Equal(t, &c.e.Result, tr.Evaluation)
+
+			total := 0.0
+			for _, r := range c.rewards {
+				total += r
+			}
+			score, sum := c.cfg.Totals(tr)
+			require.InDelta(t, c.score, score, 1e-12)
+			require.InDelta(t, total, sum, 1e-12)
 		})
 	}
 }

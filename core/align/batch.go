@@ -196,3 +196,22 @@ func (b *Batch) fillRewards(cfg Config, from int, t *rl.Trajectory, result rl.Ev
 	}
 	return ""
 }
+
+// Totals returns the episode score of a scored trajectory and the sum of its base
+// rewards, as Join finds them, from what a file keeps of it.
+func (c Config) Totals(t *rl.Trajectory) (score, sum float64) {
+	outputs := t.Evaluation.StepOutputs
+	score = t.Evaluation.Score
+	for _, o := range outputs {
+		sum += o.BaseReward
+	}
+	sum += c.DefaultStepReward * float64(len(t.Steps)-len(outputs))
+	if len(outputs) == 0 && len(t.Steps) > 0 {
+		sum += score
+	}
+	for i := range t.Steps {
+		own := c.EnvRewardWeight * t.Steps[i].EnvReward
+		score, sum = score+own, sum+own
+	}
+	return score, sum
+}

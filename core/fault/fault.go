@@ -46,6 +46,7 @@ const (
 	Numeric     Kind = "numeric"     // a number is not finite
 	Interrupted Kind = "interrupted" // the user stopped it
 	Unscored    Kind = "unscored"    // too many evaluations have no score
+	Differs     Kind = "differs"     // two things that were compared are not equal
 	Internal    Kind = "internal"    // a bug of ours
 )
 

@@ -225,6 +225,7 @@ func TestToolCalls(t *testing.T) {
 			r.Events = append(r.Events, env.Event{Slot: i, Kind: env.EventToolResult, Name: "look", Message: text})
 		}
 		r.Events = append(r.Events,
+			env.Event{Slot: i, Kind: env.EventMetric, Name: "gap", Message: "0.5"},
 			env.Event{Slot: i, Kind: env.EventInfo, Name: "pushes", Message: "3"},
 			env.Event{Slot: i, Kind: env.EventInfo, Name: "note", Message: "not JSON"})
 	}}
@@ -241,6 +242,7 @@ func TestToolCalls(t *testing.T) {
 	require.Equal(t, "south", tr.Messages[3].Content.Text())
 	require.Equal(t, calls, tr.Messages[1].ToolCalls)
 	require.Equal(t, map[string]json.RawMessage{"pushes": json.RawMessage("3"), "note": json.RawMessage(`"not JSON"`)}, tr.Steps[1].Info)
+	require.Equal(t, map[string]float64{"gap": 0.5}, tr.Metrics)
 	require.Equal(t, 5, tr.Steps[1].MessageCount)
 }
 

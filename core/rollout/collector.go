@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -73,7 +74,7 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 		parallel = processors.Count()
 	}
 	for i := range parallel {
-		c.workers = append(c.workers, &worker{collector: c, id: i, open: open})
+		c.workers = append(c.workers, &worker{collector: c, id: i, open: open, budget: restart.Budget{Config: cfg.Restarts}})
 	}
 	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/restart"
 )
 
 // AnchorSource names what identifies a state for step groups.
@@ -50,6 +51,9 @@ type Config struct {
 	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline"`
 	// Retries is how often an episode that a fault destroyed is begun again.
 	Retries int `yaml:"retries" json:"retries"`
+	// Restarts says how often an environment that dies is started again while no
+	// episode in it comes to its end.
+	Restarts restart.Config `yaml:"restarts" json:"restarts"`
 	// Action says how the answer of a language model becomes an action. An
 	// answer that names none is an invalid action: the environment is not asked,
 	// and what the policy saw before stands.
@@ -73,6 +77,7 @@ func DefaultConfig() Config {
 		StepDeadline:    2 * time.Minute,
 		EpisodeDeadline: 30 * time.Minute,
 		Retries:         2,
+		Restarts:        restart.Default(),
 		Action:          action.DefaultConfig(),
 		Anchor:          AnchorObservation,
 	}
@@ -100,6 +105,7 @@ func (c Config) Validate() []error {
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
 		p.Invalid("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
 	}
+	p = append(p, under("restarts", c.Restarts.Validate())...)
 	return append(p, under("action", c.Action.Validate())...)
 }
 

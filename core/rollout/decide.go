@@ -47,6 +47,7 @@ func (w *worker) observation(s *slot) policy.Observation {
 		Mask:     s.mask,
 		Actions:  w.spec.Actions,
 		Tools:    w.spec.Tools,
+		Start:    s.t.Seed,
 		Seed:     w.queue.decision(s.job, len(s.t.Steps)),
 		Greedy:   w.queue.plan.Greedy,
 		Tokens:   s.tokens[:len(s.tokens):len(s.tokens)],

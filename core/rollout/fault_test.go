@@ -250,7 +250,7 @@ func TestConfigProblems(t *testing.T) {
 		keys = append(keys, f.Where)
 	}
 	require.Equal(t, []string{
-		"groups", "members", "max_steps", "parallel", "retries", "step_deadline", "episode_deadline", "stop_pattern", "anchor_pattern", "anchor", "action.parse", "action.take",
+		"groups", "members", "max_steps", "parallel", "retries", "step_deadline", "episode_deadline", "stop_pattern", "anchor_pattern", "anchor", "restarts.within", "action.parse", "action.take",
 	}, keys)
 	cfg = DefaultConfig()
 	cfg.Anchor, cfg.AnchorPattern = AnchorMessages, "x"

@@ -14,13 +14,6 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 )
 
-// backOff is how long to wait before each restart; when all of them were
-// needed within crashWindow and no episode was finished, the environment is
-// given up.
-var backOff = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1600 * time.Millisecond}
-
-const crashWindow = time.Minute
-
 // maxChunk caps the steps for which a trajectory allocates at once.
 const maxChunk = 32
 
@@ -35,26 +28,21 @@ func (w *worker) start(ctx context.Context) error {
 		return errors.Join(err, e.Close())
 	}
 	w.env, w.spec, w.reply = e, spec, env.Reply{}
+	w.budget.Started(time.Now())
 	w.batch = env.NewBatch(spec)
 	return nil
 }
 
-// first opens the environment for the first time. What fails then is wrong with
-// the environment and is said at once, unless another worker has it running:
-// then it is a crash like any other.
+// first opens the environment for the first time. What is wrong with it is said
+// at once; an environment that died, or was too slow, may do better the next time.
 func (w *worker) first(ctx context.Context, q *queue) error {
 	err := w.start(ctx)
-	if err == nil || ctx.Err() != nil || errors.Is(err, fault.Of(fault.Plugin, fault.Protocol)) {
+	died := errors.Is(err, fault.Of(fault.Plugin, fault.Crashed)) || errors.Is(err, fault.Of(fault.Plugin, fault.Timeout))
+	if !died || ctx.Err() != nil {
 		return err
 	}
-	w.collector.specMu.Lock()
-	spec := w.collector.spec
-	w.collector.specMu.Unlock()
-	if spec == nil {
-		return err
-	}
-	w.queue, w.spec = q, *spec
-	return w.restart(ctx, err)
+	w.queue, w.spec.Name = q, fault.As(err).Where
+	return w.restart(ctx, err, 0)
 }
 
 // prepare makes w ready for a collection.
@@ -71,7 +59,7 @@ func (w *worker) prepare(ctx context.Context, q *queue, share int) error {
 	w.queue, w.slots, w.busy, w.alone, w.apart = q, make([]slot, n), 0, false, false
 	w.limit, w.version = cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), c.policy.Version()
 	w.chunk = min(w.limit, maxChunk)
-	w.crashes = w.crashes[:0]
+	w.budget.Progressed()
 	w.debug = c.debugs(ctx)
 	w.decisions = make([]policy.Decision, n)
 	clear(w.batch.Ops)
@@ -83,20 +71,16 @@ func (w *worker) forget() {
 	w.queue, w.slots, w.observations, w.decisions = nil, nil, nil, nil
 }
 
-// restart opens the environment again after a fault.
-func (w *worker) restart(ctx context.Context, cause error) error {
+// restart opens the environment again after a fault that interrupted so many
+// episodes.
+func (w *worker) restart(ctx context.Context, cause error, episodes int) error {
 	for {
 		w.close()
-		now := time.Now()
-		for len(w.crashes) > 0 && now.Sub(w.crashes[0]) > crashWindow {
-			w.crashes = w.crashes[1:]
-		}
-		if len(w.crashes) == len(backOff) {
+		pause, again := w.budget.Died(time.Now())
+		if !again {
 			return w.giveUp(cause)
 		}
-		pause := backOff[len(w.crashes)]
-		w.crashes = append(w.crashes, now)
-		w.collector.log.WarnContext(ctx, "environment restarts", "worker", w.id, "environment", w.spec.Name, "after", pause, "cause", cause)
+		w.collector.log.WarnContext(ctx, "environment restarts", "worker", w.id, "environment", w.spec.Name, "episodes", episodes, "after", pause, "cause", cause)
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -109,10 +93,8 @@ func (w *worker) restart(ctx context.Context, cause error) error {
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, fault.Of(fault.Plugin, fault.Protocol)):
-			return err
 		}
-		cause = err
+		cause, episodes = err, 0
 	}
 }
 
@@ -120,7 +102,7 @@ func (w *worker) restart(ctx context.Context, cause error) error {
 func (w *worker) giveUp(cause error) error {
 	e := &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
-		What: fmt.Sprintf("the environment failed %d times within %v without finishing an episode", len(backOff)+1, crashWindow),
+		What: fmt.Sprintf("the environment failed %d times in a row without finishing an episode", w.budget.Deaths()),
 		Hint: "run the environment alone and look at its output", Err: cause,
 	}
 	if own := fault.As(cause); own != nil {

@@ -135,6 +135,8 @@ func (s *slot) hear(e *env.Event) error {
 			return fmt.Errorf("the task of slot %d cannot be played: %w", e.Slot, err)
 		}
 		s.task = *task
+	case env.EventMetric:
+		return s.measure(e)
 	case env.EventToolResult:
 		s.t.Messages = append(s.t.Messages, rl.Message{
 			Role: rl.RoleTool, Name: e.Name, Content: rl.Text(e.Message), ToolCallID: s.unanswered(e.Name),
@@ -148,6 +150,24 @@ func (s *slot) hear(e *env.Event) error {
 			s.info = make(map[string]json.RawMessage)
 		}
 		s.info[e.Name] = value
+	}
+	return nil
+}
+
+// maxMetrics bounds the names that an episode may bring to every evaluation.
+const maxMetrics = 64
+
+// measure takes a number about the episode.
+func (s *slot) measure(e *env.Event) error {
+	var value float64
+	if err := json.Unmarshal([]byte(e.Message), &value); err != nil || e.Name == "" { // JSON has no numbers that are not finite
+		return fmt.Errorf("the metric %q of slot %d is no number with a name", e.Name, e.Slot)
+	}
+	if s.t.Metrics == nil {
+		s.t.Metrics = make(map[string]float64)
+	}
+	if s.t.Metrics[e.Name] = value; len(s.t.Metrics) > maxMetrics {
+		return fmt.Errorf("slot %d has more than %d metrics", e.Slot, maxMetrics)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -21,11 +22,11 @@ type worker struct {
 	id        int
 	open      Open
 
-	env     env.Env // nil before the first use and after a fault
-	spec    env.Spec
-	batch   *env.Batch
-	reply   env.Reply
-	crashes []time.Time // since the last finished episode
+	env    env.Env // nil before the first use and after a fault
+	spec   env.Spec
+	batch  *env.Batch
+	reply  env.Reply
+	budget restart.Budget // of starts that come to no finished episode
 
 	// Of the collection under way:
 	queue   *queue
@@ -83,8 +84,9 @@ func (w *worker) turn(ctx context.Context) error {
 		w.close()
 		return context.Cause(ctx)
 	}
+	lost := w.busy
 	w.loseAll(err)
-	return w.restart(ctx, err)
+	return w.restart(ctx, err, lost)
 }
 
 // fill begins waiting episodes in idle slots.
@@ -105,7 +107,7 @@ func (w *worker) fill() {
 		w.busy++
 		w.alone = alone
 		if alone && !w.apart {
-			w.crashes = w.crashes[:0] // now that they are apart, healthy episodes can make progress
+			w.budget.Progressed() // now that they are apart, healthy episodes can make progress
 		}
 		w.apart = alone
 	}
@@ -236,7 +238,7 @@ func (w *worker) see(s *slot, i int) {
 // finish files the episode of s, which was played to its end.
 func (w *worker) finish(s *slot, reason rl.StopReason) {
 	s.t.StopReason = reason
-	w.crashes = w.crashes[:0]
+	w.budget.Progressed()
 	w.leave(s)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 type Checkpoint struct {
 	Cursor   Cursor
 	Sections []Section
+	Digest   string // sha256:… of what the file holds, once it was read
 }
 
 // Cursor says where a run stood. All randomness is reached by a path from the
@@ -30,8 +32,9 @@ type Cursor struct {
 	Best        Standing       `json:"best"`
 	Unimproved  int            `json:"unimproved"` // validations since the best one
 	Stop        StopReason     `json:"stop,omitempty"`
-	MetricLines int            `json:"metric_lines"` // lines of metrics.jsonl behind the checkpoint
-	SavedBytes  int64          `json:"saved_bytes"`  // bytes of trajectories/train.jsonl.zst behind the checkpoint
+	Caution     *Caution       `json:"caution,omitempty"` // of the learner, once an alarm asked for it
+	MetricLines int            `json:"metric_lines"`      // lines of metrics.jsonl behind the checkpoint
+	SavedBytes  int64          `json:"saved_bytes"`       // bytes of trajectories/train.jsonl.zst behind the checkpoint
 }
 
 // Standing is the best validation so far.
@@ -121,7 +124,7 @@ func decodeCheckpoint(data []byte) (*Checkpoint, error) {
 		return nil, err
 	}
 	rest = rest[size:]
-	c := &Checkpoint{Cursor: h.Cursor}
+	c := &Checkpoint{Cursor: h.Cursor, Digest: "sha256:" + hex.EncodeToString(sum)}
 	for _, s := range h.Sections {
 		if s.Size < 0 || s.Size > len(rest) {
 			return nil, errShort

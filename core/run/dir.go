@@ -56,6 +56,8 @@ type Dir struct {
 	metrics  *growing // nil until the run begins
 	starts   *growing
 	episodes *growing
+	saved    *Frame            // episodes since the last line of metrics; nil = none
+	written  map[string]string // digests of evaluations
 }
 
 // Path returns the directory.
@@ -64,8 +66,8 @@ func (d *Dir) Path() string { return d.path }
 // Manifest returns what the run began with.
 func (d *Dir) Manifest() Manifest { return d.manifest }
 
-// Record appends an iteration to metrics.jsonl. A summary from before a run
-// went on is not true any more, and goes.
+// Record appends an iteration to metrics.jsonl, with what SaveEpisodes kept of
+// it. A summary from before a run went on is not true any more, and goes.
 func (d *Dir) Record(it Iteration) error {
 	if err := d.begin(); err != nil {
 		return err
@@ -75,6 +77,7 @@ func (d *Dir) Record(it Iteration) error {
 			_ = os.Remove(d.file(outdated)) // usually there is none
 		}
 	}
+	it.Saved, d.saved = d.saved, nil
 	line, err := json.Marshal(it)
 	if err != nil {
 		return &fault.Error{
@@ -85,11 +88,13 @@ func (d *Dir) Record(it Iteration) error {
 	return d.metrics.append(append(line, '\n'))
 }
 
-// WriteSummary writes summary.json.
+// WriteSummary writes summary.json, with the digests of the evaluations that
+// were written before it.
 func (d *Dir) WriteSummary(s *Summary) error {
 	if err := d.begin(); err != nil {
 		return err
 	}
+	s.Digests = d.written
 	return d.writeJSON(SummaryFile, s)
 }
 

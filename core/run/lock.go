@@ -41,6 +41,20 @@ func acquire(path string) (f *os.File, made bool, err error) {
 	return nil, false, storageError(path, "cannot be locked", err)
 }
 
+// Lock takes the advisory lock of any other folder that processes share, by the
+// file at path, and returns how to release it. The error of a lock that another
+// process holds is of the kind Refused and says what, with a hint.
+func Lock(path, what, hint string) (release func() error, err error) {
+	f, _, err := acquire(path)
+	if held := fault.As(err); held != nil && held.Kind == fault.Refused {
+		held.What, held.Hint = what, hint
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.Close, nil
+}
+
 func same(f *os.File, other os.FileInfo) bool {
 	info, err := f.Stat()
 	return err == nil && os.SameFile(info, other)

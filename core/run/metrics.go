@@ -10,9 +10,62 @@ type Iteration struct {
 	Outcomes   map[string]int `json:"outcomes,omitempty"` // reward.Outcome → trajectories
 	Advantage  *Advantage     `json:"advantage,omitempty"`
 	Update     *Update        `json:"update,omitempty"`
+	Outputs    *Outputs       `json:"outputs,omitempty"`
 	Validation *Score         `json:"validation,omitempty"`
-	Best       bool           `json:"best,omitempty"` // the best validation so far
+	Best       bool           `json:"best,omitempty"`    // the best validation so far
+	Alarms     []Alarm        `json:"alarms,omitempty"`  // what core/monitor saw
+	Adapted    *Caution       `json:"adapted,omitempty"` // from the next iteration on, if an alarm changed it
+	Saved      *Frame         `json:"saved,omitempty"`
 	Time       Time           `json:"time"`
+}
+
+// Level says how urgent an alarm is.
+type Level string
+
+// The levels: to be looked at, and to be acted on.
+const (
+	Warn  Level = "warn"
+	Alert Level = "alarm"
+)
+
+// Alarm is a red flag that core/monitor raised at an iteration.
+type Alarm struct {
+	Name      string  `json:"name"`
+	Level     Level   `json:"level"`
+	Value     float64 `json:"value"`     // what was measured
+	Threshold float64 `json:"threshold"` // that it crossed
+	Iteration int     `json:"iteration"`
+	Evidence  string  `json:"evidence"` // the measurement in words
+	Advice    string  `json:"advice"`
+	// Trajectories are the ids of those to read first, the most suspicious one
+	// first; they are kept with the run.
+	Trajectories []string `json:"trajectories,omitempty"`
+}
+
+// Caution is how far alarms have slowed a learner down: factors of its learning
+// rate and of the width of its clip.
+type Caution struct {
+	Rate float64 `json:"rate"`
+	Clip float64 `json:"clip"`
+}
+
+// Outputs describes what scored episodes of an iteration did and said, beside
+// their reward: what a monitor compares the reward with.
+type Outputs struct {
+	Groups     int     `json:"groups"`      // with a scored episode
+	Score      float64 `json:"score"`       // mean
+	ScoreStd   float64 `json:"score_std"`   // over episodes
+	ScoreError float64 `json:"score_error"` // standard error of Score, groups being the units
+	Top        float64 `json:"top"`         // share of episodes with the highest score
+	EnvReward  float64 `json:"env_reward"`  // mean sum of the environment's own rewards
+	Revisits   float64 `json:"revisits"`    // share of steps in a state that the episode had been in
+
+	// Of policies that write; 0 where they choose.
+	Words     float64 `json:"words,omitempty"`     // mean of an episode
+	Distinct  float64 `json:"distinct,omitempty"`  // of an episode's pairs of words in a row, the share of different ones; mean
+	Different float64 `json:"different,omitempty"` // of a group's episodes, the share of different ones; mean
+
+	Metrics map[string]float64 `json:"metrics,omitempty"` // means of what the environment measured
 }
 
 // Rollout describes the episodes an iteration learned from; unscored ones
@@ -38,6 +91,16 @@ type Advantage struct {
 	SingletonShare   float64 `json:"singleton_share"`    // of steps, alone in their anchor group
 	StepShare        float64 `json:"step_share"`         // of steps whose A_S is not 0
 	ZeroVarianceRate float64 `json:"zero_variance_rate"` // of groups whose members all score the same
+	// Moments are those of the batch by which an estimator whitened; nil = the
+	// advantages of a group depend on that group alone.
+	Moments *Moments `json:"moments,omitempty"`
+}
+
+// Moments describe the values of a batch, to the last bit.
+type Moments struct {
+	N         int     `json:"n"`
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"` // divisor n−1
 }
 
 // Update describes the learner's pass over the iteration's samples.
@@ -50,6 +113,15 @@ type Update struct {
 	ValueLoss    float64 `json:"value_loss,omitempty"`
 	LearningRate float64 `json:"learning_rate"` // of the last minibatch
 	Minibatches  int     `json:"minibatches"`
+
+	// Of the embedded network.
+	PolicyLoss        float64 `json:"policy_loss,omitempty"`
+	ReferenceKL       float64 `json:"kl_reference,omitempty"` // k3 estimate against the KL term's reference, nats
+	KLCoefficient     float64 `json:"kl_coefficient,omitempty"`
+	EntropyWeight     float64 `json:"entropy_coefficient,omitempty"`
+	DualClipFraction  float64 `json:"dual_clip_fraction,omitempty"`
+	ExplainedVariance float64 `json:"explained_variance,omitempty"` // of the critic, before the update
+	AdvantageRMS      float64 `json:"advantage_rms,omitempty"`      // before advantage_scale
 
 	// Of a language model; the last three compare the probabilities of the
 	// learner with those of the sampler before the update.
@@ -71,20 +143,4 @@ type Time struct {
 	Record         float64 `json:"record"`
 	Validate       float64 `json:"validate"`
 	StepsPerSecond float64 `json:"steps_per_second"` // environment steps over Collect
-}
-
-// Interval is a 95 % confidence interval: low, high.
-type Interval [2]float64
-
-// Score is what an evaluation measured, over the scored episodes.
-type Score struct {
-	Success         float64  `json:"success"` // share of episodes
-	SuccessInterval Interval `json:"success_interval"`
-	Return          float64  `json:"return"` // mean sum of base rewards
-	ReturnInterval  Interval `json:"return_interval"`
-	Length          float64  `json:"length"` // mean steps
-	LengthInterval  Interval `json:"length_interval"`
-	Episodes        int      `json:"episodes"` // scored
-	Unscored        int      `json:"unscored"`
-	DistinctStarts  int      `json:"distinct_starts"`
 }

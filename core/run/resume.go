@@ -15,6 +15,7 @@ func (d *Dir) Resume() (*Checkpoint, error) {
 	if !d.Begun() {
 		return nil, nil
 	}
+	d.saved = nil
 	c, err := ReadCheckpoint(d.path, Last)
 	if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
 		return nil, errors.Join(d.metrics.cut(0), d.starts.cut(0), d.episodes.cut(0), d.goOn(0))

@@ -2,8 +2,10 @@ package run_test
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -373,10 +375,45 @@ func TestEpisodesAreDeterministic(t *testing.T) {
 	require.Equal(t, files[0], files[1])
 }
 
+// Promise: a line of metrics has the digest of what was kept of its iteration,
+// the summary that of each evaluation, and neither that of anything else.
+func TestDigestsOfEpisodes(t *testing.T) {
+	path := t.TempDir()
+	d := start(t, path, options())
+	require.NoError(t, d.Record(run.Iteration{}))
+	require.NoError(t, d.SaveEpisodes([]*rl.Trajectory{episode("a"), episode("b")}))
+	require.NoError(t, d.Record(run.Iteration{Iteration: 1}))
+	require.NoError(t, d.Record(run.Iteration{Iteration: 2}))
+	require.NoError(t, d.SaveEpisodes([]*rl.Trajectory{episode("c")}))
+	_, err := d.Resume() // what was kept since the last line is cut
+	require.NoError(t, err)
+	require.NoError(t, d.Record(run.Iteration{}))
+	require.NoError(t, d.SaveEpisodes([]*rl.Trajectory{episode("a")}))
+	require.NoError(t, d.Record(run.Iteration{Iteration: 1}))
+	require.NoError(t, d.WriteEpisodes("test", []*rl.Trajectory{episode("d")}))
+	require.NoError(t, d.WriteSummary(new(run.Summary)))
+
+	sum := func(name string) (string, int) {
+		data, err := os.ReadFile(filepath.Join(path, run.Trajectories, name))
+		require.NoError(t, err)
+		return fmt.Sprintf("sha256:%x", sha256.Sum256(data)), len(data)
+	}
+	metrics, err := run.ReadMetrics(path)
+	require.NoError(t, err)
+	require.Len(t, metrics, 2)
+	require.Nil(t, metrics[0].Saved)
+	digest, size := sum(run.TrainTrajectories)
+	require.Equal(t, &run.Frame{Episodes: 1, Bytes: size, Digest: digest}, metrics[1].Saved)
+	summary, err := run.ReadSummary(path)
+	require.NoError(t, err)
+	digest, _ = sum("test.jsonl.zst")
+	require.Equal(t, map[string]string{"test": digest}, summary.Digests)
+}
+
 // Promise: the configuration's rules for saving are checked.
 func TestSaveConfig(t *testing.T) {
 	require.Empty(t, run.DefaultSaveConfig().Validate())
-	require.Len(t, run.SaveConfig{Every: -1, Best: -1, Worst: -1}.Validate(), 3)
+	require.Len(t, run.SaveConfig{Every: -1, Best: -1, Worst: -1, Groups: -1}.Validate(), 4)
 	require.Error(t, errors.Join(run.SaveConfig{Worst: -2}.Validate()...))
 }
 

@@ -18,7 +18,9 @@ type Summary struct {
 	Starts   Starts         `json:"starts"`
 	Outcomes map[string]int `json:"outcomes"` // of all training episodes
 	Rewards  []Module       `json:"rewards"`
-	Time     Elapsed        `json:"time"`
+	// Digests are those of the evaluations in trajectories/, sha256:… by name.
+	Digests map[string]string `json:"trajectories,omitempty"`
+	Time    Elapsed           `json:"time"`
 }
 
 // Result is a policy's score when it samples, and when it takes its likeliest
@@ -42,4 +44,6 @@ const (
 	StopTarget     StopReason = "target"     // validation reached the target
 	StopPlateau    StopReason = "plateau"    // validation stopped improving
 	StopIterations StopReason = "iterations" // all iterations are done
+	StopSteps      StopReason = "env_steps"  // the budget of environment steps is used up
+	StopAlarm      StopReason = "alarm"      // a monitor's red flag, where monitor.on_alarm is stop
 )

@@ -2,14 +2,24 @@ package run
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 )
+
+// Frame is what trajectories/train.jsonl.zst holds of an iteration: a frame of
+// its own, behind those of the iterations before.
+type Frame struct {
+	Episodes int    `json:"episodes"`
+	Bytes    int    `json:"bytes"`
+	Digest   string `json:"digest"` // sha256:… of the frame
+}
 
 // SaveEpisodes appends training episodes, one zstd frame for all of them, to
 // trajectories/train.jsonl.zst. Equal episodes give equal bytes.
@@ -21,15 +31,26 @@ func (d *Dir) SaveEpisodes(episodes []*rl.Trajectory) error {
 	if err := errors.Join(err, d.begin()); err != nil {
 		return err
 	}
-	return d.episodes.append(frame)
+	if err := d.episodes.append(frame); err != nil {
+		return err
+	}
+	d.saved = &Frame{Episodes: len(episodes), Bytes: len(frame), Digest: digest(frame)}
+	return nil
 }
 
-// WriteEpisodes writes trajectories/<name>.jsonl.zst whole.
+func digest(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(data)) }
+
+// WriteEpisodes writes trajectories/<name>.jsonl.zst whole. The summary will
+// have its digest.
 func (d *Dir) WriteEpisodes(name string, episodes []*rl.Trajectory) error {
 	frame, err := pack(episodes)
 	if err := errors.Join(err, d.begin()); err != nil {
 		return err
 	}
+	if d.written == nil {
+		d.written = map[string]string{}
+	}
+	d.written[name] = digest(frame)
 	return writeFile(d.file(Trajectories, name+".jsonl.zst"), frame)
 }
 
@@ -67,11 +88,15 @@ type SaveConfig struct {
 	// Best and Worst keep that many episodes of each iteration by score.
 	Best  int `yaml:"best" json:"best"`
 	Worst int `yaml:"worst" json:"worst"`
+	// Groups keeps that many whole groups of each iteration, those with the
+	// largest advantages first. Only of a whole group can it be shown, and
+	// computed again, how a step came by its advantage.
+	Groups int `yaml:"groups" json:"groups"`
 }
 
 // DefaultSaveConfig keeps what explains a run without filling a disk.
 func DefaultSaveConfig() SaveConfig {
-	return SaveConfig{Every: 500, Failed: true, Best: 1, Worst: 1}
+	return SaveConfig{Every: 500, Failed: true, Best: 1, Worst: 1, Groups: 1}
 }
 
 // Validate returns every problem of c, with key paths relative to the stage.
@@ -81,5 +106,6 @@ func (c SaveConfig) Validate() []error {
 	p.Check(c.Every >= 0, "every", c.Every, off)
 	p.Check(c.Best >= 0, "best", c.Best, off)
 	p.Check(c.Worst >= 0, "worst", c.Worst, off)
+	p.Check(c.Groups >= 0, "groups", c.Groups, off)
 	return p
 }

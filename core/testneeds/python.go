@@ -30,6 +30,17 @@ func DataPython(t testing.TB) string {
 	return pythonOf(t, DataVariable, []string{"pyarrow", "pandas", "datasets"})
 }
 
+// OpenEnvVariable is the environment variable that names the Python with the
+// package openenv and what its client and server import.
+const OpenEnvVariable = "MERIT_OPENENV_PYTHON"
+
+// OpenEnvPython returns a Python with the package openenv: the one of
+// OpenEnvVariable, else python3.
+func OpenEnvPython(t testing.TB) string {
+	t.Helper()
+	return pythonOf(t, OpenEnvVariable, []string{"openenv", "fastapi", "uvicorn", "websockets", "fastmcp", "requests"})
+}
+
 func pythonOf(t testing.TB, variable string, modules []string) string {
 	t.Helper()
 	python := cmp.Or(os.Getenv(variable), "python3")
@@ -39,4 +50,15 @@ func pythonOf(t testing.TB, variable string, modules []string) string {
 		Aside(t, python+" does not have "+strings.Join(modules, " and ")+"; set "+variable+" to a Python that does")
 	}
 	return python
+}
+
+// PluginVariable is the environment variable that names the Python with which
+// plug-ins are run: it has grpcio, protobuf and what their environments need.
+const PluginVariable = "MERIT_PLUGIN_PYTHON"
+
+// PluginPython returns a Python that can import modules: the one of
+// PluginVariable, else python3.
+func PluginPython(t testing.TB, modules ...string) string {
+	t.Helper()
+	return pythonOf(t, PluginVariable, modules)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
 )
 
@@ -47,11 +48,17 @@ func (l *loop) restore(ctx context.Context, c *run.Checkpoint) error {
 	if err := l.load(ctx, c); err != nil {
 		return err
 	}
+	var err error
+	if l.history, err = run.ReadMetrics(l.dir.Path()); err != nil {
+		return err
+	}
 	l.cursor = c.Cursor
 	if l.cursor.Outcomes == nil {
 		l.cursor.Outcomes = map[string]int{}
 	}
 	switch reached := l.cursor.Iteration >= l.s.Train.Iterations; {
+	case !reached && l.cursor.Stop == run.StopAlarm && l.s.Monitor.OnAlarm != monitor.OnAlarmStop:
+		l.cursor.Stop = "" // the user has seen the alarm and goes on
 	case !reached && l.cursor.Stop == run.StopIterations:
 		l.cursor.Stop = "" // the user asks for more iterations than before
 	case reached && l.cursor.Stop == "":

@@ -1,11 +1,23 @@
 package train
 
-import "github.com/merit-rl/merit/core/fault"
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
 
 // Config is the train section: how long, how it is judged, when it stops.
 type Config struct {
 	// Iterations is the most that the run does.
 	Iterations int `yaml:"iterations" json:"iterations"`
+	// EnvSteps ends the run with the iteration that brings training to that many
+	// steps of the environment; 0 = never. It is how runs are compared whose
+	// episodes are not equally long.
+	EnvSteps int `yaml:"env_steps" json:"env_steps"`
 	// EvaluateEvery is how many iterations lie between two validations.
 	EvaluateEvery int `yaml:"evaluate_every" json:"evaluate_every"`
 	// ValidationEpisodes are played, by sampling, in each validation; it
@@ -22,6 +34,9 @@ type Config struct {
 	// SuccessScore: an episode that the environment terminated with a score
 	// above it is a success.
 	SuccessScore float64 `yaml:"success_score" json:"success_score"`
+	// Expect says, by the name of a metric (or success, return, length), between
+	// which two numbers a baseline should lie: what a measurement holds them to.
+	Expect map[string]any `yaml:"expect" json:"expect"`
 	// CheckpointEvery is how many iterations lie between two checkpoints.
 	CheckpointEvery int `yaml:"checkpoint_every" json:"checkpoint_every"`
 	// Resample is how often an iteration replaces groups whose members all
@@ -51,15 +66,37 @@ func DefaultConfig() Config {
 func (c Config) Validate() []error {
 	var p fault.Problems
 	p.Check(c.Iterations >= 0, "iterations", c.Iterations, "use 0 (evaluate only) or more")
+	p.Check(c.EnvSteps >= 0, "env_steps", c.EnvSteps, "use 0 (off) or a number of steps")
 	p.AtLeast("evaluate_every", c.EvaluateEvery, 1)
 	p.Check(c.ValidationEpisodes >= 1, "validation_episodes", c.ValidationEpisodes, "use 1 or more; 500 gives ±4 points")
 	p.Check(c.TestEpisodes >= 1, "test_episodes", c.TestEpisodes, "use 1 or more; 1000 gives ±3 points")
 	p.Check(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", c.TargetSuccess, "use a share from 0 (off) to 1")
 	p.Check(c.Patience >= 0, "patience", c.Patience, "use 0 (off) or a number of validations")
 	p.Check(c.SuccessScore-c.SuccessScore == 0, "success_score", c.SuccessScore, "use a finite number")
+	for _, name := range slices.Sorted(maps.Keys(c.Expect)) {
+		_, err := c.Expected(name)
+		p.Check(err == nil, "expect."+name, c.Expect[name], "use two numbers, the lower one first, such as [0.7, 0.85]")
+	}
 	p.AtLeast("checkpoint_every", c.CheckpointEvery, 1)
 	p.Check(c.Resample >= 0 && c.Resample <= 100, "resample", c.Resample, "use 0 (off) to 100")
 	p.Check(c.MaxStaleness >= 0, "max_staleness", c.MaxStaleness, "use 0 (only the newest weights) or more")
 	p.Whole("restarts", c.Restarts, 0, 100)
 	return p
+}
+
+// Expected returns the range of Expect for a name, and nil if there is none.
+func (c Config) Expected(name string) (*run.Interval, error) {
+	value, ok := c.Expect[name]
+	if !ok {
+		return nil, nil
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var two []float64
+	if err := json.Unmarshal(text, &two); err != nil || len(two) != 2 || two[0] > two[1] {
+		return nil, errors.New("is not two numbers in order")
+	}
+	return &run.Interval{two[0], two[1]}, nil
 }

@@ -2,6 +2,8 @@ package train
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 
 	"github.com/merit-rl/merit/core/credit"
@@ -18,6 +20,7 @@ type episode struct {
 	success bool
 	sum     float64 // of base rewards
 	length  int
+	metrics map[string]float64 // of the environment
 }
 
 // episodes returns one episode for each trajectory of a batch. A success is an
@@ -26,7 +29,7 @@ func episodes(b *credit.Batch, threshold float64) []episode {
 	out := make([]episode, len(b.Trajectories))
 	for i, t := range b.Trajectories {
 		from, to := b.First[i], b.First[i+1]
-		e := episode{start: startOf(t), length: to - from}
+		e := episode{start: startOf(t), length: to - from, metrics: t.Metrics}
 		if from < to && b.Rows.Scored[from] {
 			e.scored = true
 			e.success = t.StopReason == rl.StopTerminated && b.Rows.Score[from] > threshold
@@ -56,7 +59,28 @@ func score(all []episode) run.Score {
 	s.Success, s.SuccessInterval[0], s.SuccessInterval[1] = c.Share(successes)
 	s.Return, s.ReturnInterval[0], s.ReturnInterval[1] = c.Mean(sums)
 	s.Length, s.LengthInterval[0], s.LengthInterval[1] = c.Mean(lengths)
+	s.Metrics = metrics(all)
 	return s
+}
+
+// metrics summarises what the environment measured.
+func metrics(all []episode) []run.Metric {
+	values, keys := map[string][]float64{}, map[string][]string{}
+	for _, e := range all {
+		if !e.scored {
+			continue
+		}
+		for name, v := range e.metrics {
+			values[name], keys[name] = append(values[name], v), append(keys[name], e.start)
+		}
+	}
+	var out []run.Metric
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		m := run.Metric{Name: name, Episodes: len(values[name])}
+		m.Mean, m.Interval[0], m.Interval[1] = stats.ClusterBy(keys[name]).Mean(values[name])
+		out = append(out, m)
+	}
+	return out
 }
 
 // compare tests whether two policies that played the same starts, in the same
@@ -98,6 +122,11 @@ func selectEpisodes(c run.SaveConfig, before uint64, all []*rl.Trajectory) []*rl
 	for _, i := range scored[max(0, len(scored)-c.Worst):] {
 		keep[i] = true
 	}
+	for _, g := range mostCredited(all, c.Groups) {
+		for i := g.from; i < g.to; i++ {
+			keep[i] = true
+		}
+	}
 	var out []*rl.Trajectory
 	for i, t := range all {
 		if keep[i] {
@@ -105,4 +134,30 @@ func selectEpisodes(c run.SaveConfig, before uint64, all []*rl.Trajectory) []*rl
 		}
 	}
 	return out
+}
+
+// span is the positions of the members of a group in a batch.
+type span struct {
+	from, to int
+	most     float64 // largest |advantage| of a step
+}
+
+// mostCredited returns n groups of all, which is group-major: those with the
+// largest advantages, earlier ones first where they are equal.
+func mostCredited(all []*rl.Trajectory, n int) []span {
+	var groups []span
+	for i, t := range all {
+		if i == 0 || t.Group != all[i-1].Group {
+			groups = append(groups, span{from: i})
+		}
+		g := &groups[len(groups)-1]
+		g.to = i + 1
+		for k := range t.Steps {
+			if c := t.Steps[k].Credit; c != nil {
+				g.most = max(g.most, math.Abs(c.Advantage))
+			}
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b span) int { return cmp.Compare(b.most, a.most) })
+	return groups[:min(n, len(groups))]
 }

@@ -1,41 +1,37 @@
 package train
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Promise: the rules for saving add up, keep the order, keep nothing twice, and
-// count episodes over the whole run.
-func TestSelectEpisodes(t *testing.T) {
-	var all []*rl.Trajectory
-	for i, score := range []float64{1, 3, 2, 5, 4} {
-		all = append(all, &rl.Trajectory{ID: fmt.Sprint(i), Outcome: "scored", Evaluation: &rl.EvaluateResult{Score: score}})
-	}
-	all[2].Outcome, all[2].Evaluation = "trap", nil
-	for _, c := range []struct {
-		config run.SaveConfig
-		before uint64
-		want   string
-	}{
-		{run.SaveConfig{}, 0, ""},
-		{run.SaveConfig{Every: 2}, 0, "024"},
-		{run.SaveConfig{Every: 2}, 7, "13"},
-		{run.SaveConfig{Failed: true}, 0, "2"},
-		{run.SaveConfig{Best: 2}, 0, "34"},
-		{run.SaveConfig{Worst: 2}, 0, "01"},
-		{run.SaveConfig{Every: 3, Failed: true, Best: 1, Worst: 1}, 0, "023"},
-		{run.SaveConfig{Best: 9, Worst: 9}, 0, "0134"},
-	} {
-		got := ""
-		for _, e := range selectEpisodes(c.config, c.before, all) {
-			got += e.ID
-		}
-		require.Equal(t, c.want, got, "%+v", c.config)
-	}
+// Promise: what environments measure is averaged over the scored episodes that
+// have it, by name.
+func TestMetrics(t *testing.T) {
+	s := score([]episode{
+		{start: "a", scored: true, length: 1, metrics: map[string]float64{"gap": 1, "depth": 2}},
+		{start: "b", scored: true, length: 1, metrics: map[string]float64{"depth": 4}},
+		{start: "c", length: 1, metrics: map[string]float64{"depth": 100}},
+	})
+	require.Len(t, s.Metrics, 2)
+	require.Equal(t, "depth", s.Metrics[0].Name)
+	require.Equal(t, 2, s.Metrics[0].Episodes)
+	require.Equal(t, 3.0, s.Metrics[0].Mean)
+	gap, ok := s.Metric("gap")
+	require.True(t, ok)
+	require.Equal(t, run.Metric{Name: "gap", Mean: 1, Interval: run.Interval{1, 1}, Episodes: 1}, gap)
+	_, ok = s.Metric("absent")
+	require.False(t, ok)
+}
+
+// Promise: a validation in which no episode has a score is not one of success 0
+// and return 0: it is no better than a return below 0, and reaches no target.
+func TestNoScoreIsNotTheBest(t *testing.T) {
+	it := newIteration(3, run.Cursor{Best: run.Standing{Iteration: 1, Return: -5}})
+	require.False(t, it.best(Config{}, run.Score{Unscored: 4}))
+	require.Equal(t, run.Standing{Iteration: 1, Return: -5}, it.cursor.Best)
+	require.True(t, it.best(Config{}, run.Score{Episodes: 4, Return: -4}))
 }

@@ -64,11 +64,23 @@ func (l *loop) validate(ctx context.Context, it *iteration) error {
 	return nil
 }
 
+// exhausted says which budget of c is used up at a cursor; none is empty.
+func (c Config) exhausted(at run.Cursor) run.StopReason {
+	switch {
+	case at.Iteration >= c.Iterations:
+		return run.StopIterations
+	case c.EnvSteps > 0 && at.EnvSteps >= uint64(c.EnvSteps):
+		return run.StopSteps
+	}
+	return ""
+}
+
 // best counts towards the early stop and reports whether s is the best
-// validation so far: more success, or as much with a higher return.
+// validation so far: more success, or as much with a higher return. One without
+// a score says nothing, and is the best only while there is no other.
 func (it *iteration) best(t Config, s run.Score) bool {
 	c := &it.cursor
-	better := c.Iteration == 0 || s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return
+	better := c.Iteration == 0 || s.Episodes > 0 && (s.Success > c.Best.Success || s.Success == c.Best.Success && s.Return > c.Best.Return)
 	c.Unimproved++
 	if better {
 		c.Best = run.Standing{Iteration: c.Iteration, Success: s.Success, Return: s.Return}

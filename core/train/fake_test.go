@@ -121,7 +121,7 @@ func settings() train.Settings {
 func network(change func(*learn.PPOConfig)) func(context.Context, env.Spec, int) (policy.Learner, error) {
 	cfg, ppo := learn.DefaultPolicyConfig(), learn.DefaultPPOConfig()
 	cfg.Hidden, cfg.InitFanIn = []int{16}, 2
-	ppo.Minibatch, ppo.LearningRate, ppo.Entropy = 64, 0.01, 0.03
+	ppo.Minibatch, ppo.LearningRate, ppo.Entropy, ppo.AdvantageScale = 64, 0.01, 0.03, learn.ScaleRMS
 	if change != nil {
 		change(&ppo)
 	}

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
@@ -58,10 +59,12 @@ func (it *iteration) learned(b *credit.Batch, played int, success float64, u *po
 		it.line.Outcomes[string(c.Outcome)] = c.N
 		it.cursor.Outcomes[string(c.Outcome)] += c.N
 	}
-	it.line.Advantage = advantageMetrics(b)
+	it.line.Advantage, it.line.Outputs = advantageMetrics(b), monitor.Measure(b.Trajectories)
 	it.line.Update = &run.Update{
 		Loss: u.Loss, KL: u.KL, Entropy: u.Entropy, ClipFraction: u.ClipFraction, GradNorm: u.GradNorm,
 		ValueLoss: u.ValueLoss, LearningRate: u.LearningRate, Minibatches: u.Minibatches,
+		PolicyLoss: u.PolicyLoss, ReferenceKL: u.ReferenceKL, KLCoefficient: u.KLCoefficient, EntropyWeight: u.EntropyWeight,
+		DualClipFraction: u.DualClipFraction, ExplainedVariance: u.ExplainedVariance, AdvantageRMS: u.AdvantageRMS,
 		Sequences: u.Sequences, Tokens: u.Tokens, Ratio: u.Ratio, Drift: u.Drift, DriftMax: u.DriftMax,
 	}
 }
@@ -98,6 +101,9 @@ func advantageMetrics(b *credit.Batch) *run.Advantage {
 	m := &run.Advantage{
 		AnchorGroups: st.AnchorGroups, AnchorSize: st.MeanAnchorGroup, SingletonShare: st.SingletonShare,
 		StepShare: st.StepAdvantageShare, ZeroVarianceRate: st.ZeroVarianceShare,
+	}
+	if w := b.Credit.Moments; w.N > 0 {
+		m.Moments = &run.Moments{N: w.N, Mean: w.Mean, Deviation: w.Deviation}
 	}
 	if len(scored) > 1 {
 		m.Mean, m.Std = stat.MeanStdDev(scored, nil)

@@ -10,9 +10,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 )
+
+// adapting are settings under which alarms slow the learner down, again and
+// again: a resumed run must come to the same alarms.
+func adapting() train.Settings {
+	s := settings()
+	s.Monitor = monitor.Default()
+	s.Monitor.OnAlarm, s.Monitor.Repeat, s.Monitor.Window = monitor.OnAlarmAdapt, 2, 2
+	s.Monitor.Thresholds.KLAlarm, s.Monitor.Thresholds.PerfectScores = 1e-6, 0.01
+	return s
+}
 
 // childVariable makes this test binary a trainer: it names a run directory.
 const childVariable = "MERIT_TEST_TRAIN"
@@ -31,7 +42,7 @@ func child(path string) int {
 	}
 	d := deps()
 	d.Progress = stdoutEvents{}
-	if _, err := train.Run(context.Background(), settings(), d, dir); err != nil {
+	if _, err := train.Run(context.Background(), adapting(), d, dir); err != nil {
 		return 1
 	}
 	return 0
@@ -42,7 +53,7 @@ func child(path string) int {
 // time after a different number of events, until it gets through.
 func TestKilledRunsEndWithTheSameBytes(t *testing.T) {
 	whole := t.TempDir()
-	_, err := trainIn(t.Context(), t, whole, settings(), deps(), false)
+	_, err := trainIn(t.Context(), t, whole, adapting(), deps(), false)
 	require.NoError(t, err)
 	path := t.TempDir()
 	kills := 0
@@ -93,7 +104,7 @@ func (e stdoutEvents) Iterated(run.Iteration, int) { e.event() }
 // directory is taken at every event of a run, and every third is resumed.
 func TestEveryMomentCanBeResumed(t *testing.T) {
 	whole := t.TempDir()
-	_, err := trainIn(t.Context(), t, whole, settings(), deps(), false)
+	_, err := trainIn(t.Context(), t, whole, adapting(), deps(), false)
 	require.NoError(t, err)
 	want := bytesOf(t, whole)
 
@@ -101,7 +112,7 @@ func TestEveryMomentCanBeResumed(t *testing.T) {
 	d := deps()
 	snapshots := &copier{t: t, from: path, to: copies, every: 3}
 	d.Progress = snapshots
-	_, err = trainIn(t.Context(), t, path, settings(), d, false)
+	_, err = trainIn(t.Context(), t, path, adapting(), d, false)
 	require.NoError(t, err)
 	require.Greater(t, len(snapshots.taken), 10)
 	for i, moment := range snapshots.taken {
@@ -109,7 +120,7 @@ func TestEveryMomentCanBeResumed(t *testing.T) {
 			appendTo(t, filepath.Join(moment, run.MetricsFile), `{"iteration":99,"env_st`)
 			appendTo(t, filepath.Join(moment, run.Trajectories, run.TrainTrajectories), "\x28\xb5\x2f\xfd\x04\x58")
 		}
-		_, err := trainIn(t.Context(), t, moment, settings(), deps(), true)
+		_, err := trainIn(t.Context(), t, moment, adapting(), deps(), true)
 		require.NoError(t, err)
 		requireSame(t, want, bytesOf(t, moment))
 	}

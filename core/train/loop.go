@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -28,7 +29,8 @@ type loop struct {
 	credit    credit.Pipeline    // of training
 	scoring   credit.Pipeline    // of evaluations, which only score
 
-	cursor run.Cursor // where the run stands: behind the last recorded iteration
+	cursor  run.Cursor      // where the run stands: behind the last recorded iteration
+	history []run.Iteration // all that is recorded
 }
 
 func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, error) {
@@ -37,6 +39,11 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	l.credit = l.scoring
 	l.credit.Advantage = &l.s.Advantage
 	l.cursor = run.Cursor{Seed: s.Seed, Outcomes: map[string]int{}}
+	for _, e := range advantage.Estimators() {
+		if e.Name == s.Advantage.Estimator {
+			l.s.Monitor = s.Monitor.For(e.Anchors, !e.Values && !e.Whitens)
+		}
+	}
 	spec, err := l.spec(ctx)
 	if err != nil {
 		return nil, err

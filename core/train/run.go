@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
@@ -82,14 +83,26 @@ func (l *loop) begin(ctx context.Context) error {
 		return err
 	}
 	if checkpoint != nil {
-		return l.restore(ctx, checkpoint)
+		if err := l.restore(ctx, checkpoint); err != nil {
+			return err
+		}
+		l.began()
+		return nil
 	}
+	l.began()
 	it := newIteration(0, l.cursor)
 	if err := l.validate(ctx, it); err != nil {
 		return err
 	}
 	it.lap(&it.line.Time.Validate)
 	return l.record(ctx, it)
+}
+
+// began tells the reporter what is behind the run.
+func (l *loop) began() {
+	if b, ok := l.deps.Progress.(Beginner); ok {
+		b.Began(slices.Clone(l.history), l.s.Train.Iterations)
+	}
 }
 
 // record ends an iteration: its episodes and its line are written, the run
@@ -102,8 +115,8 @@ func (l *loop) record(ctx context.Context, it *iteration) error {
 	}
 	it.lap(&line.Time.Record)
 	line.EnvSteps, line.Episodes = c.EnvSteps, c.Episodes
-	if c.Stop == "" && c.Iteration >= l.s.Train.Iterations {
-		c.Stop = run.StopIterations
+	if c.Stop == "" {
+		c.Stop = l.s.Train.exhausted(*c)
 	}
 	line.Time.Total = it.last.Sub(it.begin).Seconds()
 	if line.Time.Collect > 0 && line.Rollout != nil {
@@ -113,6 +126,7 @@ func (l *loop) record(ctx context.Context, it *iteration) error {
 		return err
 	}
 	c.MetricLines++
+	l.history = append(l.history, *line)
 	l.cursor = *c
 	l.deps.Progress.Iterated(*line, l.s.Train.Iterations)
 	if line.Best || c.Stop != "" || c.Iteration%l.s.Train.CheckpointEvery == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rollout"
@@ -22,6 +23,7 @@ type Settings struct {
 	Advantage advantage.Config
 	Train     Config
 	Save      run.SaveConfig
+	Monitor   monitor.Config
 }
 
 // Deps are what a run needs of the world.
@@ -61,6 +63,14 @@ type Reporter interface {
 	Evaluated(what string, score run.Score)
 	// Iterated: an iteration of at most total is finished.
 	Iterated(it run.Iteration, total int)
+}
+
+// Beginner is a Reporter that wants to know where a run takes up: with the
+// iterations that it has behind it, none for a new one, and at most how many it
+// will have. It is told again when the run goes on from its last checkpoint
+// because a policy was lost; what it heard since then did not happen.
+type Beginner interface {
+	Began(history []run.Iteration, total int)
 }
 
 // Quiet is a Reporter that says nothing.

@@ -47,7 +47,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	t.Advantage -= t.Align
 
 	stale := dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
-	stats, err := l.learner.Learn(ctx, batch.Experience(), l.seed.Path(credit.SeedUpdate, uint64(n)))
+	stats, err := l.learner.Learn(ctx, l.experience(batch), l.seed.Path(credit.SeedUpdate, uint64(n)))
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +62,14 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record)
 
-	if n%l.s.Train.EvaluateEvery == 0 || n == l.s.Train.Iterations {
+	if n%l.s.Train.EvaluateEvery == 0 || l.s.Train.exhausted(it.cursor) != "" {
 		if err := l.validate(ctx, it); err != nil {
 			return nil, err
 		}
 		it.lap(&t.Validate)
 	}
+	l.watch(it, batch)
+	it.lap(&t.Record)
 	return it, nil
 }
 

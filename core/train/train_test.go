@@ -151,6 +151,23 @@ func TestEarlyStop(t *testing.T) {
 	require.Equal(t, 0, summary.Best)
 }
 
+// Promise: a budget of environment steps ends a run with the iteration that
+// reaches it, which is validated whatever evaluate_every says.
+func TestStepBudget(t *testing.T) {
+	s := settings()
+	s.Train.EvaluateEvery, s.Train.EnvSteps = 100, 300
+	path := t.TempDir()
+	summary, err := trainIn(t.Context(), t, path, s, deps(), false)
+	require.NoError(t, err)
+	require.Equal(t, run.StopSteps, summary.Stop)
+	metrics, err := run.ReadMetrics(path)
+	require.NoError(t, err)
+	last := metrics[len(metrics)-1]
+	require.GreaterOrEqual(t, last.EnvSteps, uint64(300))
+	require.Less(t, metrics[len(metrics)-2].EnvSteps, uint64(300))
+	require.NotNil(t, last.Validation)
+}
+
 // Promise: zero iterations measure the untrained policy against itself.
 func TestNoIterations(t *testing.T) {
 	s := settings()
@@ -215,7 +232,8 @@ func TestResample(t *testing.T) {
 }
 
 // Promise: Ctrl-C at any moment ends the run soon with one error that says how
-// to go on, and going on ends with the same bytes.
+// to go on, and going on ends with the same bytes; a reporter then hears of
+// every iteration once, those before it took up as what is behind the run.
 func TestInterruptAndResume(t *testing.T) {
 	whole := t.TempDir()
 	_, err := trainIn(t.Context(), t, whole, settings(), deps(), false)
@@ -223,16 +241,37 @@ func TestInterruptAndResume(t *testing.T) {
 	for _, after := range []int{0, 1, 30, 90, 150, 260, 330, 420} {
 		path := t.TempDir()
 		ctx, cancel := context.WithCancel(t.Context())
-		d := deps()
-		d.Progress = &countdown{left: after, then: cancel}
-		_, err := trainIn(ctx, t, path, settings(), d, false)
+		stopped := deps()
+		stopped.Progress = &countdown{left: after, then: cancel}
+		_, err := trainIn(ctx, t, path, settings(), stopped, false)
 		require.ErrorIs(t, err, fault.Of("", fault.Interrupted), "after %d", after)
 		require.Contains(t, fault.As(err).Hint, "--resume")
-		_, err = trainIn(t.Context(), t, path, settings(), deps(), true)
+		d, f := deps(), &follower{}
+		d.Progress = f
+		_, err = trainIn(t.Context(), t, path, settings(), d, true)
 		require.NoError(t, err)
 		requireSame(t, bytesOf(t, whole), bytesOf(t, path))
+		for i, n := range f.heard {
+			require.Equal(t, i, n, "after %d", after)
+		}
+		require.Len(t, f.heard, settings().Train.Iterations+1)
 	}
 }
+
+// follower notes the iterations of a run.
+type follower struct {
+	train.Quiet
+	heard []int
+}
+
+func (f *follower) Began(history []run.Iteration, _ int) {
+	f.heard = nil
+	for _, it := range history {
+		f.heard = append(f.heard, it.Iteration)
+	}
+}
+
+func (f *follower) Iterated(it run.Iteration, _ int) { f.heard = append(f.heard, it.Iteration) }
 
 // countdown calls then at the nth event.
 type countdown struct {

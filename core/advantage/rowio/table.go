@@ -61,3 +61,10 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// Place returns what the file calls a row's group and trajectory, and the
+// 1-based line that the row is from.
+func (t *Table) Place(row int) (group, trajectory string, line int) {
+	x := t.trajectories[t.Rows.Trajectory[row]]
+	return x.group, x.name, t.lines[row].number
+}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"errors"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +49,7 @@ type frame struct {
 	Action string
 	Wrong  bool // the action was invalid
 	Credit *rl.Credit
+	Why    *why // what the credit is made of; nil if that is not known
 }
 
 // cell is one square of a board.
@@ -91,23 +91,6 @@ func pairs(dir string) ([]pair, error) {
 	}
 	solved = slices.Concat(solved, short, better)
 	return append(solved[:min(len(solved), solvedPairs)], failed...), nil
-}
-
-// lastEpisodes returns the saved episodes of the last iteration that has any.
-func lastEpisodes(dir string) ([]episode, error) {
-	all, err := read(dir, "train", math.MaxInt)
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	iteration := func(t *rl.Trajectory) string { i, _, _ := strings.Cut(t.ID, "-g"); return i }
-	last := iteration(all[len(all)-1])
-	var out []episode
-	for _, t := range all {
-		if iteration(t) == last && len(out) < 4 {
-			out = append(out, newEpisode(t, "training"))
-		}
-	}
-	return out, nil
 }
 
 // read returns the first trajectories of a file, none if it is missing. What stands

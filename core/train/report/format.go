@@ -5,10 +5,31 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+
+	"github.com/merit-rl/merit/core/explain"
+	"github.com/merit-rl/merit/core/run"
 )
 
 var functions = template.FuncMap{
 	"percent": percent, "number": number, "p": pValue, "seconds": seconds, "count": count, "width": width,
+	"metrics": func(a, b run.Score) []string { return run.MetricNames(a, b) },
+	"metric":  metricOf,
+	"exact":   explain.Number, "signed": explain.Signed,
+	"place": func(episode, step int, text string) jump { return jump{episode, step, text} },
+}
+
+// jump is a step on the page, under the text that leads there.
+type jump struct {
+	Episode, Step int
+	Text          string
+}
+
+// metricOf returns the metric of a name, nil if s does not have it.
+func metricOf(s run.Score, name string) *run.Metric {
+	if m, ok := s.Metric(name); ok {
+		return &m
+	}
+	return nil
 }
 
 // percent shows a share with the digits that matter.

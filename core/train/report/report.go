@@ -42,6 +42,8 @@ type page struct {
 	Summary  *run.Summary // nil if the run is not finished
 	Config   string
 	Last     run.Iteration
+	Alarms   []*flagged
+	Adapted  []run.Iteration // at which the learner was slowed down
 
 	Wide, Narrow chart // the learning curve for a screen and for a phone
 	Figures      []section
@@ -49,6 +51,7 @@ type page struct {
 	Stages       []share
 	Pairs        []pair
 	Episodes     []episode
+	Group        *group // that of Episodes; nil if they are of several
 }
 
 // section is a heading with small charts below it.
@@ -96,12 +99,13 @@ func load(dir string) (*page, error) {
 	if len(metrics) > 0 {
 		p.Last = metrics[len(metrics)-1]
 	}
+	p.Alarms, p.Adapted = alarms(metrics), adaptations(metrics)
 	p.Wide, p.Narrow = learningCurve(metrics, 860, 320), learningCurve(metrics, 400, 280)
 	p.Figures = figures(metrics)
 	p.Outcomes, p.Stages = outcomes(metrics), stages(metrics)
 	if p.Pairs, err = pairs(dir); err != nil {
 		return nil, err
 	}
-	p.Episodes, err = lastEpisodes(dir)
+	p.Episodes, p.Group, err = credited(dir, metrics)
 	return p, err
 }

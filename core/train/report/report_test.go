@@ -142,3 +142,80 @@ func TestReportOfReplies(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"before2", "after2"}, regexp.MustCompile(`(before|after)\d`).FindAllString(string(html), -1))
 }
+
+// Promise: of a whole group that was kept, each step leads to what its advantage
+// is made of, to every step that saw the same state and to the members; what
+// the run says does not escape, and where numbers differ the page says so.
+func TestReportOfAWholeGroup(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Config: []byte("rollout: {members: 3}\nadvantage: {gamma: 0.5}"), Manifest: run.NewManifest("test", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, d.Record(run.Iteration{}))
+	var members []*rl.Trajectory
+	for i, score := range []float64{1, 0} {
+		e := &rl.Trajectory{
+			ID: "train-3-g1-m" + strconv.Itoa(i), Group: "train-3-g1", Outcome: "scored", StopReason: rl.StopTerminated,
+			Evaluation: &rl.EvaluateResult{Score: score, IsScoreValid: true},
+			Messages:   []rl.Message{{Role: rl.RoleUser, Content: rl.Text("hall")}, {Role: rl.RoleAssistant}, {Role: rl.RoleUser, Content: rl.Text("door")}},
+			Steps:      []rl.Step{{MessageCount: 1, Anchor: hostile, ActionValid: true, Action: rl.Action{Text: hostile}}},
+		}
+		e.Steps[0].Credit = &rl.Credit{BaseReward: score, Return: score, EpisodeAdvantage: score - 0.5, StepAdvantage: score - 0.5, Advantage: 2*score - 1}
+		members = append(members, e)
+	}
+	lost := &rl.Trajectory{ID: "train-3-g1-m2", Group: "train-3-g1", Outcome: "trap", StopReason: rl.StopError, Error: hostile}
+	require.NoError(t, d.SaveEpisodes(append(members, lost)))
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	page := string(html)
+	for _, want := range []string{
+		"A_E &#43; ω A_S = 0.5 &#43; 1 × 0.5", "= 1 &#43; 0.5 × 0 = 1", `<template id="why-0-0">`, `<template id="why-1-0">`, `data-jump="1-0"`, `<tr data-at="0-0">`,
+		"the same to the last bit as what was learned from, for all 2 steps", "<td>trap</td>", "State 0: 2 steps that saw it", "1 of 3 members have no score",
+	} {
+		require.Contains(t, page, want)
+	}
+	require.Equal(t, 1, strings.Count(page, `<template id="anchor-`))
+	require.NotContains(t, page, hostile)
+	require.NotContains(t, page, "ZgotmplZ")
+
+	// A later iteration whose group is not whole, and whose numbers are not those.
+	for _, e := range members {
+		e.ID, e.Group = strings.Replace(e.ID, "3", "4", 1), "train-4-g1"
+		e.Steps[0].Credit.Advantage = 9
+	}
+	require.NoError(t, d.SaveEpisodes(members))
+	html, err = report.Make(path)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "1 more were not kept")
+	lost.ID, lost.Group = "train-4-g1-m2", "train-4-g1"
+	require.NoError(t, d.SaveEpisodes([]*rl.Trajectory{lost}))
+	html, err = report.Make(path)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "0 of 2 steps agree")
+	require.Contains(t, string(html), "advantage: the run holds 9, computed")
+}
+
+// Promise: each red flag stands in the report once, at its highest level, with
+// the iterations it was raised at, what to read and what became of the
+// learner; what it says is escaped.
+func TestRedFlags(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Config: []byte("seed: 1\n"), Manifest: run.NewManifest("test", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	for i := 1; i <= 3; i++ {
+		it := run.Iteration{Iteration: i, Rollout: &run.Rollout{}, Advantage: &run.Advantage{}, Update: &run.Update{}}
+		it.Alarms = []run.Alarm{{Name: "kl", Level: []run.Level{run.Warn, run.Alert, run.Warn}[i-1], Iteration: i, Evidence: hostile, Advice: "halve the rate", Trajectories: []string{"train-3-g0-m0"}}}
+		if i == 2 {
+			it.Adapted = &run.Caution{Rate: 0.5, Clip: 0.5}
+		}
+		require.NoError(t, d.Record(it))
+	}
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	page := string(html)
+	require.Contains(t, page, `<b class="flag alarm">alarm</b> kl</td><td>1 – 3, 3 times</td>`)
+	require.Contains(t, page, `Read first: <span class="mono">train-3-g0-m0</span>`)
+	require.Contains(t, page, "After iteration 2 the learning rate was 50 % and the clip 50 %")
+	require.NotContains(t, page, hostile)
+}

@@ -138,19 +138,28 @@ func (c Clusters) Paired(a, b []bool) float64 {
 			difference[id]++
 		}
 	}
-	sum, most := 0, 0
+	sum := 0
 	for _, d := range difference {
 		sum += d
-		most += abs(d)
 	}
+	return signFlips(difference, sum)
+}
+
+// signFlips returns the chance that whole numbers with random signs sum up to
+// at least |sum| in size: the distribution is computed, not sampled.
+func signFlips(sizes []int, sum int) float64 {
 	if sum == 0 {
 		return 1
 	}
-	// chance[s] is that the positive differences sum up to s.
+	most := 0
+	for _, d := range sizes {
+		most += abs(d)
+	}
+	// chance[s] is that the positive ones sum up to s.
 	chance := make([]float64, most+1)
 	chance[0] = 1
 	reached := 0
-	for _, d := range difference {
+	for _, d := range sizes {
 		d = abs(d)
 		if d == 0 {
 			continue

@@ -1,6 +1,7 @@
 // Package stats holds the statistics of the final table: intervals for shares
-// and means, and the paired test of one policy against another, each also for
-// observations that are not independent.
+// and means, tests of one policy against another and of one set of runs against
+// another, and the sizes of effects; intervals also for observations that are
+// not independent.
 package stats
 
 import (

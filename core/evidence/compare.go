@@ -1,0 +1,123 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// Comparison is what two evaluations say of each other.
+type Comparison struct {
+	// Paired says that both played the same starts, and each episode is held
+	// against that from the same start.
+	Paired bool `json:"paired"`
+	// Before and After are how many episodes count: those with a score; in pairs,
+	// those that both have a score of.
+	Before int `json:"episodes_before"`
+	After  int `json:"episodes_after"`
+	// Unscored is the share of all episodes that do not count.
+	Unscored float64 `json:"unscored"`
+	// Metrics are success, return and length, and then the environment's by name.
+	Metrics []Difference `json:"metrics"`
+	Verdict Verdict      `json:"verdict"`
+	// Notes say what else the two evaluations differ in.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Metric returns the difference in a metric, and whether there is one.
+func (c Comparison) Metric(name string) (Difference, bool) {
+	for _, d := range c.Metrics {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return Difference{}, false
+}
+
+// Compare compares after with before and judges by c. Both must have played one
+// environment and split. If they played the same starts in the same order, they
+// are compared in pairs.
+func Compare(before, after *run.Evaluation, c Config) (Comparison, error) {
+	switch {
+	case before.Environment != after.Environment:
+		return Comparison{}, differ("the environment", fmt.Sprint(before.Environment), fmt.Sprint(after.Environment))
+	case before.Split != after.Split:
+		return Comparison{}, differ("the split", before.Split, after.Split)
+	}
+	b, a := before.Episodes, after.Episodes
+	all := len(b) + len(a)
+	paired := Unpaired(before, after) == nil
+	if paired {
+		b, a = bothScored(b, a)
+	} else {
+		b, a = scored(b), scored(a)
+	}
+	result := Comparison{Paired: paired, Before: len(b), After: len(a), Notes: notes(before, after)}
+	if all > 0 {
+		result.Unscored = 1 - float64(len(b)+len(a))/float64(all)
+	}
+	if len(b) == 0 || len(a) == 0 {
+		return result, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, What: "no episode has a score in both evaluations",
+			Hint: "look at why the reward gives none",
+		}
+	}
+	result.Metrics = differences(b, a, paired)
+	var err error
+	result.Verdict, err = c.judge(result)
+	return result, err
+}
+
+// Unpaired says in what two evaluations did not play the same episodes, so that
+// they cannot be compared in pairs; nil if they did.
+func Unpaired(a, b *run.Evaluation) error {
+	if len(a.Episodes) != len(b.Episodes) {
+		return differ("the number of episodes", fmt.Sprint(len(a.Episodes)), fmt.Sprint(len(b.Episodes)))
+	}
+	for i := range a.Episodes {
+		x, y := a.Episodes[i].Start, b.Episodes[i].Start
+		if x != y && x != "" && y != "" {
+			return differ(fmt.Sprintf("the start of episode %d", i), x, y)
+		}
+	}
+	return nil
+}
+
+func differ(what, x, y string) error {
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf("the evaluations differ in %s: %s and %s", what, x, y),
+		Hint: "measure both with the same configuration of environment, seed, split and number of episodes",
+	}
+}
+
+func bothScored(before, after []run.Played) (b, a []run.Played) {
+	for i, x := range before {
+		if y := after[i]; x.Scored && y.Scored {
+			b, a = append(b, x), append(a, y)
+		}
+	}
+	return b, a
+}
+
+func scored(all []run.Played) (out []run.Played) {
+	for _, e := range all {
+		if e.Scored {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// notes say what makes numbers of two evaluations mean other things.
+func notes(before, after *run.Evaluation) (list []string) {
+	same := func(a, b run.Module) bool { return a.Name == b.Name && a.Digest == b.Digest && a.Weight == b.Weight }
+	if !slices.EqualFunc(before.Rewards, after.Rewards, same) {
+		list = append(list, "they were scored by other rewards: success and return do not mean the same in both")
+	}
+	if before.Greedy != after.Greedy {
+		list = append(list, "one took the likeliest action, the other one sampled")
+	}
+	return list
+}

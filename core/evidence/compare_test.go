@@ -1,0 +1,178 @@
+package evidence_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// played is an evaluation of n starts, of which each is played as often as
+// copies says; the policy succeeds where it is told.
+func played(n, copies int, prefix string, success func(i int) bool) *run.Evaluation {
+	e := &run.Evaluation{Split: "test", Environment: run.Plugin{Name: "game"}}
+	for i := range n {
+		for range copies {
+			p := run.Played{Start: fmt.Sprint(prefix, i), Scored: true, Success: success(i), Length: 10 + i%3, Metrics: map[string]float64{"cost": float64(20 + i%5)}}
+			if p.Success {
+				p.Return, p.Metrics["cost"] = 1, p.Metrics["cost"]-4
+			}
+			e.Episodes = append(e.Episodes, p)
+		}
+	}
+	return e
+}
+
+func upTo(k int) func(int) bool { return func(i int) bool { return i < k } }
+
+// Promise: episodes of one start, however many and however good, do not show that
+// a policy is better; those of several do.
+func TestOneStartShowsNothing(t *testing.T) {
+	for _, c := range []struct {
+		n, copies int
+		decision  evidence.Decision
+	}{{1, 1, evidence.Iterate}, {1, 8, evidence.Iterate}, {8, 1, evidence.Promote}} {
+		got, err := evidence.Compare(played(c.n, c.copies, "s", upTo(0)), played(c.n, c.copies, "s", upTo(c.n)), evidence.Default())
+		require.NoError(t, err)
+		require.Equal(t, c.decision, got.Verdict.Decision, c)
+	}
+}
+
+// Promise: a verdict follows the thresholds: enough and no chance promotes; too
+// little, or maybe chance, iterates; the rest falls back; each with one sentence.
+func TestVerdict(t *testing.T) {
+	plain := evidence.Default()
+	cost := plain
+	cost.Metric, cost.Lower = "cost", true
+	strict := plain
+	strict.Promote = 0.5
+	for _, c := range []struct {
+		name          string
+		before, after int // of 200
+		config        evidence.Config
+		decision      evidence.Decision
+		sentence      string
+	}{
+		{"enough", 100, 140, plain, evidence.Promote, "promote: success is 40 % better (50 % → 70 %, +20.0 points [+15.0, +26.0], p = 1.8e-12), and 15 % and p < 0.05 are asked for"},
+		{"too little", 150, 165, plain, evidence.Iterate, "iterate: success is 10 % better (75 % → 82.5 %, +7.5 points [+4.5, +12.0], p = 6.1e-05), which is more than chance, but 15 % and p < 0.05 are asked for"},
+		{"no room", 180, 200, plain, evidence.Iterate, "from 90 % success cannot rise by 15 %: set evidence.promote or evidence.metric"},
+		{"asked for more", 100, 140, strict, evidence.Iterate, "but 50 % and p < 0.05 are asked for"},
+		{"maybe chance", 20, 24, plain, evidence.Iterate, "may be chance"},
+		{"hardly", 150, 151, plain, evidence.FallBack, "less than the 5 % that more work is worth"},
+		{"the same", 150, 150, plain, evidence.FallBack, "fall back: return is the same"},
+		{"worse", 140, 100, plain, evidence.FallBack, "success is 28.6 % worse (70 % → 50 %, -20.0 points"},
+		{"from nothing", 0, 40, plain, evidence.Promote, "success is better than nothing (0 % → 20 %"},
+		{"cheaper", 0, 200, cost, evidence.Promote, "promote: cost is 18.2 % better (22 → 18, -4 [-4, -4]"},
+		{"dearer", 200, 0, cost, evidence.FallBack, "cost is 22.2 % worse"},
+	} {
+		got, err := evidence.Compare(played(200, 1, "s", upTo(c.before)), played(200, 1, "s", upTo(c.after)), c.config)
+		require.NoError(t, err)
+		require.Equal(t, c.decision, got.Verdict.Decision, c.name)
+		require.Contains(t, got.Verdict.Sentence, c.sentence, c.name)
+		_, err = json.Marshal(got)
+		require.NoError(t, err, c.name)
+	}
+}
+
+// Promise: each metric has its means, difference, interval, effect and a test
+// that fits: McNemar and signed ranks in pairs, sums over starts where starts are
+// played more than once, Welch or rank sums where the starts are others.
+func TestTests(t *testing.T) {
+	success, cost := evidence.Success, "cost"
+	for _, c := range []struct {
+		name     string
+		n, of    int
+		after    string
+		paired   bool
+		success  string
+		cost     string
+		episodes int
+	}{
+		{"pairs", 60, 1, "s", true, "exact McNemar", "Wilcoxon signed ranks", 60},
+		{"copies", 60, 3, "s", true, "exact sign-flip", "Wilcoxon signed ranks", 180},
+		{"other starts", 60, 1, "t", false, "Welch", "Welch", 60},
+		{"few other starts", 12, 2, "t", false, "Wilcoxon rank sums", "Wilcoxon rank sums", 24},
+	} {
+		got, err := evidence.Compare(played(c.n, c.of, "s", upTo(c.n/4)), played(c.n, c.of, c.after, upTo(c.n)), evidence.Default())
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.paired, got.Paired, c.name)
+		require.Equal(t, [2]int{c.episodes, c.episodes}, [2]int{got.Before, got.After}, c.name)
+		s, _ := got.Metric(success)
+		require.Contains(t, s.Test, c.success, c.name)
+		require.InDelta(t, 0.75, s.Difference, 1e-12)
+		require.InDelta(t, 3, *s.Relative, 1e-12)
+		require.InDelta(t, 2.0943951, *s.Effect, 1e-6, "h of 0.25 and 1")
+		require.Less(t, s.PValue, 0.01, c.name)
+		require.Less(t, s.Interval[0], 0.75)
+		d, ok := got.Metric(cost)
+		require.True(t, ok)
+		require.Contains(t, d.Test, c.cost, c.name)
+		require.InDelta(t, -3, d.Difference, 1e-12, c.name)
+		require.Less(t, d.Interval[1], 0.0, c.name)
+	}
+}
+
+// Promise: what cannot be compared is refused, and episodes without a score count
+// for nobody.
+func TestNotComparable(t *testing.T) {
+	a, b := played(10, 1, "s", upTo(5)), played(10, 1, "s", upTo(5))
+	b.Environment.Version = "2"
+	_, err := evidence.Compare(a, b, evidence.Default())
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
+	require.ErrorContains(t, err, "differ in the environment")
+	b.Environment, b.Split = a.Environment, "train"
+	_, err = evidence.Compare(a, b, evidence.Default())
+	require.ErrorContains(t, err, "differ in the split")
+	b.Split = a.Split
+	require.NoError(t, evidence.Unpaired(a, b))
+	b.Episodes[3].Scored, a.Episodes[4].Scored = false, false
+	got, err := evidence.Compare(a, b, evidence.Default())
+	require.NoError(t, err)
+	require.Equal(t, 8, got.Before)
+	for i := range b.Episodes {
+		b.Episodes[i].Scored = false
+	}
+	_, err = evidence.Compare(a, b, evidence.Default())
+	require.ErrorContains(t, err, "no episode has a score in both")
+	b.Episodes[0].Scored = true
+	c := evidence.Default()
+	c.Metric = "csot"
+	_, err = evidence.Compare(a, b, c)
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Missing))
+	require.ErrorContains(t, err, "csot")
+	require.ErrorContains(t, evidence.Unpaired(a, played(9, 1, "s", upTo(0))), "the number of episodes")
+}
+
+// Promise: thresholds that contradict each other are refused with their keys.
+func TestConfig(t *testing.T) {
+	require.Empty(t, evidence.Default().Validate())
+	problems := evidence.Config{Lower: true, Promote: 0.1, Iterate: 0.2, Significance: 1}.Validate()
+	var keys []string
+	for _, p := range problems {
+		keys = append(keys, fault.As(p).Where)
+	}
+	require.Equal(t, []string{"metric", "iterate", "significance"}, keys)
+	require.Len(t, evidence.Config{Metric: evidence.Auto, Lower: true, Significance: 0.05}.Validate(), 1)
+}
+
+// Promise: a policy is not promoted for episodes that failed to be scored: above
+// max_unscored the verdict says that nothing is known of them.
+func TestEpisodesWithoutAScore(t *testing.T) {
+	before, after := played(200, 1, "s", upTo(50)), played(200, 1, "s", upTo(100))
+	got, err := evidence.Compare(before, after, evidence.Default())
+	require.NoError(t, err)
+	require.Equal(t, evidence.Promote, got.Verdict.Decision)
+	for i := range 10 { // where it failed
+		after.Episodes[190+i].Scored = false
+	}
+	got, err = evidence.Compare(before, after, evidence.Default())
+	require.NoError(t, err)
+	require.InDelta(t, 0.05, got.Unscored, 1e-12)
+	require.Equal(t, evidence.Iterate, got.Verdict.Decision)
+	require.Contains(t, got.Verdict.Sentence, "5 % of the episodes have no score, and nothing is known of them")
+}

@@ -1,0 +1,130 @@
+package evidence
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train/stats"
+)
+
+// Difference is by how much two policies differ in one metric, over the
+// episodes that have it.
+type Difference struct {
+	Name       string  `json:"name"`
+	Before     float64 `json:"before"` // means
+	After      float64 `json:"after"`
+	Difference float64 `json:"difference"` // after − before
+	// Interval is the bootstrap's, at 95 %.
+	Interval run.Interval `json:"interval"`
+	// Relative is the difference over |before|; nil where that is 0.
+	Relative *float64 `json:"relative,omitempty"`
+	// Effect is Cohen's h of shares (metrics that are 0 or 1) and Hedges' g of all else; nil where nothing
+	// varies.
+	Effect *float64 `json:"effect,omitempty"`
+	// PValue is two-sided, by Test.
+	PValue float64 `json:"p_value"`
+	Test   string  `json:"p_value_test"`
+}
+
+// The metrics that every evaluation has.
+const (
+	Success = "success"
+	Return  = "return"
+	Length  = "length"
+)
+
+// seed is that of all resampling: a comparison is a function of its files.
+const seed = 1
+
+// column is a metric of the episodes that have it, with their starts.
+type column struct {
+	x      []float64
+	starts []string
+}
+
+// read gives a metric of an episode, if it has it.
+type read func(run.Played) (float64, bool)
+
+func (read read) of(all []run.Played) (c column) {
+	for _, e := range all {
+		if v, ok := read(e); ok {
+			c.x, c.starts = append(c.x, v), append(c.starts, e.Start)
+		}
+	}
+	return c
+}
+
+// differences compares every metric that both have.
+func differences(before, after []run.Played, paired bool) []Difference {
+	names := map[string]bool{}
+	for _, e := range slices.Concat(before, after) {
+		for name := range e.Metrics {
+			names[name] = true
+		}
+	}
+	list := []Difference{
+		difference(Success, before, after, paired, func(e run.Played) (float64, bool) { return number(e.Success), true }),
+		difference(Return, before, after, paired, func(e run.Played) (float64, bool) { return e.Return, true }),
+		difference(Length, before, after, paired, func(e run.Played) (float64, bool) { return float64(e.Length), true }),
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		of := func(e run.Played) (float64, bool) { v, ok := e.Metrics[name]; return v, ok }
+		b, a := before, after
+		if paired {
+			b, a = both(before, after, of)
+		}
+		if len(read(of).of(b).x) > 0 && len(read(of).of(a).x) > 0 {
+			list = append(list, difference(name, b, a, paired, of))
+		}
+	}
+	return list
+}
+
+// both are the pairs that both have a metric.
+func both(before, after []run.Played, of read) (b, a []run.Played) {
+	for i := range before {
+		_, one := of(before[i])
+		_, other := of(after[i])
+		if one && other {
+			b, a = append(b, before[i]), append(a, after[i])
+		}
+	}
+	return b, a
+}
+
+func difference(name string, before, after []run.Played, paired bool, of read) Difference {
+	b, a := of.of(before), of.of(after)
+	d := Difference{Name: name}
+	d.Before, _, _ = stats.Mean(b.x)
+	d.After, _, _ = stats.Mean(a.x)
+	d.Difference = d.After - d.Before
+	if d.Before != 0 {
+		relative := d.Difference / max(d.Before, -d.Before)
+		d.Relative = &relative
+	}
+	if shares(b.x, a.x) {
+		h := stats.EffectOfShares(d.Before, d.After)
+		d.Effect = &h
+	} else if g, ok := stats.Effect(b.x, a.x); ok {
+		d.Effect = &g
+	}
+	if paired {
+		d.inPairs(b, a)
+	} else {
+		d.apart(b, a)
+	}
+	return d
+}
+
+// shares reports whether all of x are 0 or 1, as successes are.
+func shares(x ...[]float64) bool {
+	return !slices.ContainsFunc(slices.Concat(x...), func(v float64) bool { return v != 0 && v != 1 })
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

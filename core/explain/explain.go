@@ -1,0 +1,200 @@
+package explain
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Explain is the way to the advantage of a row, within the row's group.
+func (b *Batch) Explain(row int) *Explanation {
+	if len(b.Groups) > 1 {
+		return b.narrow(&row).explain(row)
+	}
+	return b.explain(row)
+}
+
+func (b *Batch) explain(row int) *Explanation {
+	t := b.Rows.Trajectory[row]
+	e := &Explanation{
+		Group: b.Groups[0], Trajectory: b.members[t].Trajectory, Step: int(b.Rows.Step[row]), Steps: b.members[t].Steps,
+		Action: b.actions[row], Scored: b.member(row) >= 0, Config: b.Config, Members: b.explainMembers(), Missing: b.Missing,
+		Saved: b.saved[row],
+	}
+	e.Iteration = iterationOf(e.Trajectory)
+	if b.origin != nil {
+		e.Messages = around(b.origin[t], e.Step)
+	}
+	if e.Scored {
+		r := &b.Result
+		e.EpisodeAdvantage, e.StepAdvantage, e.Advantage = r.Episode[row], r.Step[row], r.Advantage[row]
+		e.Return = b.returnOf(row)
+		e.Episode, e.StepTerm = b.episodeTerm(row), b.stepTerm(row)
+		e.Levels, e.Deltas = b.levels(row, e.Episode), b.deltas(row)
+		e.Anchor = b.anchor(row)
+		e.Others = b.elsewise(row)
+		e.Differences = b.differences(row)
+	}
+	for i := range b.saved {
+		if b.saved[i] != nil && b.member(i) >= 0 {
+			e.Checked++
+			if len(b.differences(i)) == 0 {
+				e.Agree++
+			}
+		}
+	}
+	e.Notes = notes(e)
+	return e
+}
+
+// explainMembers are the members with what they scored.
+func (b *Batch) explainMembers() []Member {
+	all := make([]Member, len(b.members))
+	copy(all, b.members)
+	for i, t := range b.Rows.Trajectory {
+		if b.Rows.Step[i] == 0 && b.member(i) >= 0 {
+			score := b.Rows.Score[i]
+			all[t].Score = &score
+			if b.episodeTerm(i) != nil {
+				a := b.Result.Episode[i]
+				all[t].Advantage = &a
+			}
+		}
+	}
+	return all
+}
+
+// anchor is the state of the row, nil if it has none.
+func (b *Batch) anchor(row int) *Anchor {
+	r := &b.Result
+	if b.Rows.Anchor == nil || r.AnchorGroup[row] < 0 {
+		return nil
+	}
+	a := &Anchor{Key: b.Rows.Anchor[row], Number: int(r.AnchorGroup[row]), Similarity: b.Config.Similarity}
+	if c := b.saved[row]; c != nil && b.origin != nil {
+		a.Number = c.AnchorGroup // of the whole batch
+	}
+	for i, group := range r.AnchorGroup {
+		if group != r.AnchorGroup[row] {
+			continue
+		}
+		p := Peer{
+			Trajectory: b.members[b.Rows.Trajectory[i]].Trajectory, Step: int(b.Rows.Step[i]), Action: b.actions[i],
+			Return: r.Return[i], Value: r.Step[i], Advantage: r.Advantage[i], Self: i == row,
+		}
+		if b.Rows.Anchor[i] != a.Key {
+			p.Key = b.Rows.Anchor[i]
+		}
+		a.Steps = append(a.Steps, p)
+	}
+	return a
+}
+
+// differences are the numbers of the row that the file holds otherwise. The
+// numbers of anchor groups are names, and left out.
+func (b *Batch) differences(row int) (all []Difference) {
+	c, r := b.saved[row], &b.Result
+	if c == nil {
+		return nil
+	}
+	for _, x := range []Difference{
+		{"return", c.Return, r.Return[row]},
+		{"episode_advantage", c.EpisodeAdvantage, r.Episode[row]},
+		{"step_advantage", c.StepAdvantage, r.Step[row]},
+		{"advantage", c.Advantage, r.Advantage[row]},
+	} {
+		if x.Saved != x.Computed {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// narrow is the group of the row alone, of which row becomes the number there.
+// Groups are independent of each other, but for whitening, whose moments it
+// keeps.
+func (b *Batch) narrow(row *int) *Batch {
+	in := &b.Rows
+	g := in.Group[*row]
+	out := &Batch{Config: b.Config, Groups: b.Groups[g : g+1], Missing: b.Missing, Moments: b.Moments}
+	if out.Moments == nil {
+		out.Moments = &b.Result.Moments
+	}
+	number := map[int32]int32{}
+	var rows []int
+	for i := range in.Group {
+		if in.Group[i] != g {
+			continue
+		}
+		if i == *row {
+			defer func(n int) { *row = n }(len(rows))
+		}
+		rows = append(rows, i)
+		t, ok := number[in.Trajectory[i]]
+		if !ok {
+			t = int32(len(number))
+			number[in.Trajectory[i]] = t
+			out.members = append(out.members, b.members[in.Trajectory[i]])
+			if b.origin != nil {
+				out.origin = append(out.origin, b.origin[in.Trajectory[i]])
+			}
+		}
+		out.Rows.Trajectory = append(out.Rows.Trajectory, t)
+	}
+	out.Rows.Group = make([]int32, len(rows))
+	out.Rows.Step = pick(in.Step, rows)
+	out.Rows.Reward, out.Rows.Score = pick(in.Reward, rows), pick(in.Score, rows)
+	out.Rows.Anchor, out.Rows.Scored, out.Rows.Valid = pick(in.Anchor, rows), pick(in.Scored, rows), pick(in.Valid, rows)
+	out.Rows.Value, out.Rows.Bootstrap = pick(in.Value, rows), pick(in.Bootstrap, rows)
+	out.Rows.Terminated, out.Rows.Truncated = pick(in.Terminated, rows), pick(in.Truncated, rows)
+	out.actions, out.saved = pick(b.actions, rows), pick(b.saved, rows)
+	_ = out.estimate("") // what the batch took, its part takes
+	return out
+}
+
+// pick returns the elements of a column at rows, nil of a column that is not
+// there.
+func pick[T any](column []T, rows []int) []T {
+	if column == nil {
+		return nil
+	}
+	out := make([]T, len(rows))
+	for k, i := range rows {
+		out[k] = column[i]
+	}
+	return out
+}
+
+// iterationOf reads the iteration from an id as training gives it; 0 if it is
+// another.
+func iterationOf(id string) int {
+	rest, ok := strings.CutPrefix(id, "train-")
+	number, _, cut := strings.Cut(rest, "-g")
+	n, err := strconv.Atoi(number)
+	if !ok || !cut || err != nil {
+		return 0
+	}
+	return n
+}
+
+// before is how many messages are shown ahead of a step's own.
+const before = 2
+
+// around are the messages about step i: the last that the policy saw, its own,
+// and what came of it.
+func around(t *rl.Trajectory, i int) []rl.Message {
+	own := t.Steps[i].MessageCount
+	end := len(t.Messages)
+	if i+1 < len(t.Steps) {
+		end = min(end, t.Steps[i+1].MessageCount)
+	}
+	from := max(0, own-before)
+	if i > 0 {
+		from = max(from, min(t.Steps[i-1].MessageCount+1, own)) // what is new since the last step
+	}
+	if from > end {
+		return nil
+	}
+	return t.Messages[from:end]
+}

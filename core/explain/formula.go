@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/advantage"
+)
+
+// Sum is how the parts make the advantage, without the number itself.
+func (e *Explanation) Sum() string {
+	c := e.Config
+	switch {
+	case !e.Scored:
+		return "0: the trajectory has no score"
+	case c.Estimator == "gigpo" && c.Combine == advantage.CombineConvex:
+		return fmt.Sprintf("ω A_E + (1−ω) A_S = %g × %s + %s × %s", c.Omega, Number(e.EpisodeAdvantage), Number(1-c.Omega), Number(e.StepAdvantage))
+	case c.Estimator == "gigpo":
+		return fmt.Sprintf("A_E + ω A_S = %s + %g × %s", Number(e.EpisodeAdvantage), c.Omega, Number(e.StepAdvantage))
+	case c.Estimator == "gae":
+		return "the sum of (γλ)^k (r + γ V' − V) over the steps from here"
+	case c.Estimator == "hgpo":
+		return "the weighted mean of the levels"
+	case c.Estimator == whitening:
+		return "(G − mean) / deviation of the batch"
+	}
+	return "A_E of the trajectory, the same for all its steps"
+}
+
+// Formula is the return with its numbers: what G' is says NextIs.
+func (r Return) Formula(gamma float64) string {
+	penalty := ""
+	if r.Penalty != 0 {
+		penalty = fmt.Sprintf(" − %s for an invalid action", Number(r.Penalty))
+	}
+	return fmt.Sprintf("G = r + γ G' = %s + %g × %s%s = %s", Number(r.Reward), gamma, Number(r.Next), penalty, Number(r.Value))
+}
+
+// NextIs says what G' of the return is.
+func (e *Explanation) NextIs() string {
+	switch {
+	case e.Return.Bootstrap:
+		return "G' is the critic's estimate of what follows"
+	case e.Step == e.Steps-1:
+		return "G' is 0: the trajectory ends here"
+	}
+	return "G' is what the next steps are worth"
+}
+
+// Formula is the comparison with its numbers, for a person to check. Name is
+// A_E or A_S, of is what is compared: R or G.
+func (t *Term) Formula(name, of string) string {
+	return fmt.Sprintf("%s = (%s − mean) / F = (%s − %s) / %s = %s", name, of, Number(t.Of), Number(t.Mean), Number(t.Divisor), Signed(t.Value))
+}
+
+// Number shows six significant digits: enough to check a sum by hand.
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// Signed is Number with a plus before what is above 0.
+func Signed(x float64) string {
+	if x > 0 {
+		return "+" + Number(x)
+	}
+	return Number(x)
+}

@@ -1,0 +1,53 @@
+package explain
+
+import (
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// Settings are what advantages are a function of, beside the trajectories.
+type Settings struct {
+	Advantage advantage.Config
+	Align     align.Config
+	// Members is how many trajectories a whole group has; 0 = as many as the
+	// file holds.
+	Members int
+	// Moments are those of the batch, for estimators that whiten; nil = the
+	// file holds the whole batch.
+	Moments *advantage.Moments
+}
+
+// DefaultSettings are those of files that come without a configuration.
+func DefaultSettings() Settings {
+	return Settings{Advantage: advantage.Default(), Align: align.DefaultConfig()}
+}
+
+// ReadSettings reads the settings of the run in dir from its resolved
+// configuration, of which it reads no other part.
+func ReadSettings(dir string) (Settings, error) {
+	text, err := run.ReadConfig(dir)
+	if err != nil {
+		return Settings{}, err
+	}
+	s := DefaultSettings()
+	c := struct {
+		Advantage advantage.Config `yaml:"advantage"`
+		Align     align.Config     `yaml:"align"`
+		Rollout   struct {
+			Members int `yaml:"members"`
+		} `yaml:"rollout"`
+	}{Advantage: s.Advantage, Align: s.Align} // what a run from before a key does not say stays
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		return s, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ConfigFile), What: "is not the configuration of a run", Err: err,
+			Hint: "restore the file",
+		}
+	}
+	return Settings{Advantage: c.Advantage, Align: c.Align, Members: c.Rollout.Members}, nil
+}

@@ -1,0 +1,152 @@
+package monitor
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// Action is what a run does about an alarm.
+type Action string
+
+// The actions: say it; end the run with its best checkpoint; slow the learner
+// down where that helps. Warnings are only said.
+const (
+	OnAlarmWarn  Action = "warn"
+	OnAlarmStop  Action = "stop"
+	OnAlarmAdapt Action = "adapt"
+)
+
+// Config is the monitor section: what is watched, and what is done about it.
+type Config struct {
+	// OnAlarm is what an alarm does: warn says it, stop ends the run with its
+	// best checkpoint, adapt halves the learning rate and the width of the clip
+	// where training is unstable. Warnings are said and do nothing.
+	OnAlarm Action `yaml:"on_alarm" json:"on_alarm"`
+	// Off lists red flags that are not wanted, by name; all turns monitoring off.
+	Off []string `yaml:"off" json:"off"`
+	// Watch lists what must not fall while the score rises: env_reward, words,
+	// distinct, different, success (of validations), or a metric of the
+	// environment. A minus in front says that less is better: -side_effects.
+	Watch []string `yaml:"watch" json:"watch"`
+	// Window is how many iterations a trend is a mean over.
+	Window int `yaml:"window" json:"window"`
+	// Repeat is after how many iterations an alarm that lasts is said again.
+	Repeat int `yaml:"repeat" json:"repeat"`
+	// Solved is the success from which a run is not asked to improve further.
+	Solved float64 `yaml:"solved" json:"solved"`
+	// Thresholds say from where on something is a red flag.
+	Thresholds Thresholds `yaml:"thresholds" json:"thresholds"`
+}
+
+// Thresholds say from where on a measurement is a red flag.
+type Thresholds struct {
+	// RewardFlat is after how many iterations the score must have moved.
+	RewardFlat int `yaml:"reward_flat" json:"reward_flat"`
+	// Plateau is for how many iterations the score may stay without a better mean.
+	Plateau int `yaml:"plateau" json:"plateau"`
+	// Oscillation is a swing of the score, as a share of all that the run has covered.
+	Oscillation float64 `yaml:"oscillation" json:"oscillation"`
+	// KLWarn and KLAlarm are of the divergence of one update, in nats.
+	KLWarn  float64 `yaml:"kl_warn" json:"kl_warn"`
+	KLAlarm float64 `yaml:"kl_alarm" json:"kl_alarm"`
+	// EntropyCollapse is the entropy as a share of that of the first iterations.
+	EntropyCollapse float64 `yaml:"entropy_collapse" json:"entropy_collapse"`
+	// ValueLoss is the critic's loss, relative to the scores, over its lowest so far.
+	ValueLoss float64 `yaml:"value_loss" json:"value_loss"`
+	// GradientExplosion is the gradient's norm over the median of those before it.
+	GradientExplosion float64 `yaml:"gradient_explosion" json:"gradient_explosion"`
+	// NoVariance is the share of groups whose members all score the same.
+	NoVariance float64 `yaml:"no_variance" json:"no_variance"`
+	// SingletonAnchors is the share of steps that are alone in their anchor group.
+	SingletonAnchors float64 `yaml:"singleton_anchors" json:"singleton_anchors"`
+	// HeldOutGap is how far the success of validations lies below that of training.
+	HeldOutGap float64 `yaml:"held_out_gap" json:"held_out_gap"`
+	// UnscoredWarn and UnscoredAlarm are shares of episodes without a score.
+	UnscoredWarn  float64 `yaml:"unscored_warn" json:"unscored_warn"`
+	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm"`
+	// RewardJump is a rise of the score within three iterations, in standard
+	// deviations of the scores of episodes.
+	RewardJump float64 `yaml:"reward_jump" json:"reward_jump"`
+	// PerfectScores is the share of episodes with the highest score.
+	PerfectScores float64 `yaml:"perfect_scores" json:"perfect_scores"`
+	// Repetition is the rise of the share of pairs of words that an output repeats.
+	Repetition float64 `yaml:"repetition" json:"repetition"`
+	// LostDiversity is what is left of the share of outputs in a group that differ.
+	LostDiversity float64 `yaml:"lost_diversity" json:"lost_diversity"`
+	// Length is the factor by which outputs grow or shrink while the score rises.
+	Length float64 `yaml:"length" json:"length"`
+	// Divergence is how far something in Watch falls, as a share of its best.
+	Divergence float64 `yaml:"divergence" json:"divergence"`
+}
+
+// Default returns the thresholds that ten healthy runs of the examples stay
+// below (testdata/README.md).
+func Default() Config {
+	return Config{
+		OnAlarm: OnAlarmWarn, Watch: []string{"env_reward", "success", "solved"}, Window: 10, Repeat: 20, Solved: 0.8,
+		Thresholds: Thresholds{
+			RewardFlat: 30, Plateau: 100, Oscillation: 0.3, KLWarn: 0.1, KLAlarm: 0.5, EntropyCollapse: 0.1, ValueLoss: 3,
+			GradientExplosion: 10, NoVariance: 0.98, SingletonAnchors: 0.95, HeldOutGap: 0.15, UnscoredWarn: 0.05, UnscoredAlarm: 0.25,
+			RewardJump: 1, PerfectScores: 0.98, Repetition: 0.3, LostDiversity: 0.3, Length: 3, Divergence: 0.3,
+		},
+	}
+}
+
+// all in Config.Off turns every flag off.
+const all = "all"
+
+// Validate returns every problem of c.
+func (c Config) Validate() []error {
+	var p fault.Problems
+	p.OneOf("on_alarm", string(c.OnAlarm), string(OnAlarmWarn), string(OnAlarmStop), string(OnAlarmAdapt))
+	for _, name := range c.Off {
+		p.OneOf("off", name, append(Names(), all)...)
+	}
+	for _, name := range c.Watch {
+		p.Check(strings.TrimPrefix(name, "-") != "", "watch", name, "write the name of a metric, with a minus if less is better")
+	}
+	p.Whole("window", c.Window, 2, 1000)
+	p.AtLeast("repeat", c.Repeat, 1)
+	p.Within("solved", c.Solved, 0, 1)
+	c.Thresholds.validate(&p)
+	return p
+}
+
+func (t Thresholds) validate(p *fault.Problems) {
+	p.AtLeast("thresholds.reward_flat", t.RewardFlat, 2)
+	p.AtLeast("thresholds.plateau", t.Plateau, 2)
+	for key, got := range map[string]float64{
+		"oscillation": t.Oscillation, "kl_warn": t.KLWarn, "kl_alarm": t.KLAlarm, "entropy_collapse": t.EntropyCollapse, "value_loss": t.ValueLoss,
+		"gradient_explosion": t.GradientExplosion, "no_variance": t.NoVariance, "singleton_anchors": t.SingletonAnchors,
+		"held_out_gap": t.HeldOutGap, "unscored_warn": t.UnscoredWarn, "unscored_alarm": t.UnscoredAlarm, "reward_jump": t.RewardJump,
+		"perfect_scores": t.PerfectScores, "repetition": t.Repetition, "lost_diversity": t.LostDiversity, "length": t.Length, "divergence": t.Divergence,
+	} {
+		p.Check(got > 0 && got <= 1e6, "thresholds."+key, got, "use a number above 0, or name the flag in monitor.off")
+	}
+	slices.SortStableFunc(*p, func(a, b error) int { return strings.Compare(fault.As(a).Where, fault.As(b).Where) })
+}
+
+// For returns c without the flags that say nothing of how credit is assigned:
+// where steps of one state are not compared, or the members of a group.
+func (c Config) For(anchors, groups bool) Config {
+	c.Off = slices.Clone(c.Off)
+	if !anchors {
+		c.Off = append(c.Off, "singleton_anchors")
+	}
+	if !groups {
+		c.Off = append(c.Off, "no_variance")
+	}
+	return c
+}
+
+// adapted is the caution that follows another alarm of an unstable training:
+// half the learning rate, down to a sixteenth; half the clip, once.
+func adapted(c run.Caution) run.Caution {
+	if c == (run.Caution{}) {
+		c = run.Caution{Rate: 1, Clip: 1}
+	}
+	return run.Caution{Rate: max(c.Rate/2, 1.0/16), Clip: max(c.Clip/2, 0.5)}
+}

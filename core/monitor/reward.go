@@ -1,0 +1,100 @@
+package monitor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/run"
+)
+
+// rewardFlags say that the score does not go where it should.
+var rewardFlags = []flag{
+	{
+		name: "reward_flat", look: rewardFlat,
+		advice: "look at the scores of some episodes: if all are equal the reward tells nothing apart, so make the task easier, give steps of their own a reward, or use larger groups; if they differ, raise the learning rate",
+	},
+	{
+		name: "plateau", look: plateau,
+		advice: "read the episodes that fail; more entropy, larger groups or a curriculum help where exploration has ended, a larger network where the task is too much for it; else stop here",
+	},
+	{
+		name: "oscillation", look: oscillation, unstable: true,
+		advice: "halve the learning rate, tighten the clip (0.2 to 0.1) or collect more episodes in an iteration",
+	},
+}
+
+// rewardFlat: no window of the run has a mean apart from the others.
+func rewardFlat(v *view) *finding {
+	n := v.c.Thresholds.RewardFlat
+	if len(v.lines) < n || !v.windows(2) || v.solved() {
+		return nil
+	}
+	means := v.means(v.score)
+	span := slices.Max(means) - slices.Min(means)
+	noise := 4*v.noise(v.score) + 1e-9
+	if span > noise {
+		return nil
+	}
+	return &finding{run.Warn, span, noise, fmt.Sprintf(
+		"over %d iterations the mean score stayed within %.3g of %.3g, no more than it varies by chance", len(v.lines), span, v.tail(v.score))}
+}
+
+// plateau: the best mean of a window lies far back, in a run that had risen.
+// Two in a hundred more are progress.
+func plateau(v *view) *finding {
+	n := v.c.Thresholds.Plateau
+	if len(v.lines) < n+v.c.Window || v.solved() || !v.rose(v.score) {
+		return nil
+	}
+	means := v.means(v.score)
+	before, since := slices.Max(means[:len(means)-n]), slices.Max(last(means, n))
+	if since > before+min(3*v.noise(v.score), 0.02*abs(before)) {
+		return nil
+	}
+	return &finding{run.Warn, float64(n), float64(n), fmt.Sprintf(
+		"the best mean score of the last %d iterations is %.3g; before it was %.3g", n, since, before)}
+}
+
+// oscillation counts turns of the score after which it goes further than a
+// share of all that the run covered, and than chance.
+func oscillation(v *view) *finding {
+	const few, many = 4, 8
+	if !v.windows(2) {
+		return nil
+	}
+	var errors []float64
+	for _, it := range last(v.lines, 3*v.c.Window) {
+		errors = append(errors, it.Outputs.ScoreError)
+	}
+	span := slices.Max(v.score) - slices.Min(v.score)
+	least := max(v.c.Thresholds.Oscillation*span, 5*median(errors), 1e-9)
+	n := turns(last(v.score, 3*v.c.Window), least)
+	if n < few {
+		return nil
+	}
+	level := run.Warn
+	if n >= many {
+		level = run.Alert
+	}
+	return &finding{level, float64(n), few, fmt.Sprintf(
+		"in the last %d iterations the score turned %d times by more than %.3g, of %.3g that the run has covered", min(len(v.score), 3*v.c.Window), n, least, span)}
+}
+
+// turns counts how often x turns and then goes at least by least the other way.
+func turns(x []float64, least float64) int {
+	low, high, way, legs := x[0], x[0], 0, 0
+	for _, y := range x[1:] {
+		low, high = min(low, y), max(high, y)
+		switch {
+		case way >= 0 && high-y >= least:
+			way = -1
+		case way <= 0 && y-low >= least:
+			way = 1
+		default:
+			continue
+		}
+		legs++
+		low, high = y, y
+	}
+	return max(0, legs-1)
+}

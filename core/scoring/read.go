@@ -1,0 +1,49 @@
+package scoring
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/reward"
+)
+
+// ReadResults reads what a Run has written, all of it into memory. The error is
+// a *fault.Error that names the line.
+func ReadResults(in *jsonl.Reader) (all []Result, err error) {
+	for {
+		l, err := in.Line()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		text, err := in.Row(l)
+		if err != nil {
+			return nil, err
+		}
+		var r Result
+		err = json.Unmarshal(text, &r)
+		if what := r.problem(); err != nil || what != "" {
+			return nil, &fault.Error{
+				Boundary: fault.Data, Kind: fault.Invalid, Where: in.At(l.Number), What: "is no result: " + what, Err: err,
+				Hint: "give a file of results as an evaluation writes it",
+			}
+		}
+		all = append(all, r)
+	}
+}
+
+// problem says what keeps r from being a result, or "".
+func (r *Result) problem() string {
+	switch {
+	case r.ID == "" || r.Outcome == "":
+		return "it has no id or no outcome"
+	case (r.Outcome == reward.Scored) != (r.Score != nil):
+		return "it has a score without the outcome scored, or the other way round"
+	}
+	return ""
+}
