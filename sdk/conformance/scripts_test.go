@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -50,7 +51,8 @@ func copyFile(t testing.TB, from, to string) {
 // Promise: rewards in Python and JavaScript see every field, of one rollout and
 // of groups.
 func TestScriptsConform(t *testing.T) {
-	r := newRuntime(t, func(c *sandbox.Config) { c.Fuel *= 20 }) // digests of 1 MB, byte by byte
+	// Digests of 1 MB, byte by byte, beside whatever else is tested.
+	r := newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = 20*c.Fuel, 5*time.Minute })
 	for _, ext := range scripted(t) {
 		for _, program := range programs[3:] {
 			m := script(t, r, ext, program)

@@ -26,11 +26,12 @@ func (c *Config) problems(environment, reward bool) []error {
 	} else {
 		p = under(p, "environment", h.Validate())
 	}
+	p = under(p, "plugins", c.Plugins.Validate())
 	if environment && c.Environment.Plugin == "" {
 		p.Missing("environment.plugin", "the environment has no plug-in", "give the name of a plug-in, or a path")
 	}
 	if reward && len(c.Rewards) == 0 {
-		p.Missing("rewards", "there is no reward", "add at least one: rewards: [{module: reward.wasm}]")
+		p.Missing("rewards", "there is no reward", "add at least one: rewards: [{module: reward.wasm}], or [{environment: true}] for that of the environment")
 	}
 	p = rewardProblems(p, c.Rewards)
 	p = under(p, "sandbox", c.Sandbox.Validate())
@@ -40,9 +41,14 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "policy", c.Policy.Validate())
 	p = under(p, "ppo", c.PPO.Validate())
 	p = under(p, "train", c.Train.Validate())
+	p = under(p, "monitor", c.Monitor.Validate())
+	p = under(p, "evidence", c.Evidence.Validate())
 	p = under(p, "save", c.Save.Validate())
 	if c.Advantage.Estimator == "gae" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
 		p.Invalid("advantage.estimator", "gae needs a critic, and the policy has none", "set policy.value_head: true")
+	}
+	if c.PPO.KLIn == learn.KLInReward && c.Train.SkipZero {
+		p.Invalid("train.skip_zero", "leaves out steps whose divergence ppo.kl_in: reward counts", "remove one of the two")
 	}
 	if c.Policy.Plugin != "" && c.PPO != learn.DefaultPPOConfig() {
 		p.Invalid("ppo", "is for the embedded network, and policy.plugin names another policy", "remove it; how a plug-in learns stands in policy.options")
@@ -54,12 +60,16 @@ func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)
 		ref, err := r.Reference()
-		if r.Judge != nil {
+		if r.Environment {
+			p.Check(r.Module == "", at+".module", r.Module, "a reward is a module or the environment's own: make two of it")
+			p.Check(r.Judge == nil, at+".judge", "a judge beside environment: true", "a reward is a judge or the environment's own: make two of it")
+			p.Check(len(r.With) == 0, at+".with", "parameters for the environment's reward", "they are for scripts: what an environment rewards stands in environment.options")
+		} else if r.Judge != nil {
 			p = under(p, at+".judge", r.Judge.Validate())
 			p.Check(r.Module == "", at+".module", r.Module, "a reward is a module or a judge: make two of it")
 			p.Check(len(r.With) == 0, at+".with", "parameters for a judge", "they are for scripts: what a judge is told stands in judge")
 		} else if r.Module == "" {
-			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py, or a judge in its place")
+			p.Missing(at+".module", "the reward has no module", "give the path of a .wasm file or of a reward.py, or a judge or environment: true in its place")
 		} else if err != nil {
 			f := fault.As(err)
 			p.Invalid(at+".module", f.Error(), f.Hint)

@@ -2,17 +2,21 @@ package merit
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -23,6 +27,8 @@ type Config struct {
 	Seed uint64 `yaml:"seed" json:"seed"`
 	// Environment is what is played.
 	Environment Environment `yaml:"environment" json:"environment"`
+	// Plugins says which plug-ins may run at all.
+	Plugins Plugins `yaml:"plugins" json:"plugins"`
 	// Rewards are the parts of the reward; their weighted scores add up.
 	Rewards []Reward `yaml:"rewards" json:"rewards"`
 	// Sandbox bounds what a reward may use.
@@ -40,11 +46,41 @@ type Config struct {
 	PPO learn.PPOConfig `yaml:"ppo" json:"ppo"`
 	// Train says how long a run is, how it is judged and when it stops.
 	Train train.Config `yaml:"train" json:"train"`
+	// Evidence says what a policy must show before it takes another's place.
+	Evidence evidence.Config `yaml:"evidence" json:"evidence"`
 	// Save says which trajectories a run keeps.
 	Save run.SaveConfig `yaml:"save" json:"save"`
+	// Monitor says which red flags are raised over a run, and what they do.
+	Monitor monitor.Config `yaml:"monitor" json:"monitor"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
+}
+
+// Plugins says which plug-ins may run.
+type Plugins struct {
+	// Allow lists the digests, as sha256:…, of the plug-ins that may be started;
+	// empty allows all. A list that holds for every run of a machine is the
+	// file that $MERIT_PLUGINS_ALLOWED names.
+	Allow []string `yaml:"allow" json:"allow"`
+}
+
+// Validate returns every entry that is no digest.
+func (p Plugins) Validate() (problems fault.Problems) {
+	for i, digest := range p.Allow {
+		if err := disk.CheckDigest(digest); err != nil {
+			problems.Invalid(fmt.Sprintf("allow[%d]", i), err.Error(), "write sha256: and 64 hexadecimal digits")
+		}
+	}
+	return problems
+}
+
+// allowed is the list as plug-ins are held to it.
+func (p Plugins) allowed() []string {
+	if len(p.Allow) == 0 {
+		return nil
+	}
+	return p.Allow
 }
 
 // Environment names the plug-in that plays and how it is run.
@@ -52,12 +88,15 @@ type Environment struct {
 	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
 	// configuration file.
 	Plugin string `yaml:"plugin" json:"plugin"`
-	// Args are the arguments of the plug-in's binary.
+	// Args are arguments behind those of the plug-in's own command.
 	Args []string `yaml:"args" json:"args"`
-	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
+	// Digest, if set, is the SHA-256 that the plug-in must have.
 	Digest string `yaml:"digest" json:"digest"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
 	Env []string `yaml:"env" json:"env"`
+	// PassEnv names variables of Merit's own environment that the plug-in gets
+	// too. Their values are taken out of what it prints and of its errors.
+	PassEnv []string `yaml:"pass_env" json:"pass_env"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -74,7 +113,7 @@ type Environment struct {
 	Limits host.Limits `yaml:"limits" json:"limits"`
 }
 
-// Reward is one part of the reward: a module or a judge.
+// Reward is one part of the reward: a module, a judge or the environment.
 type Reward struct {
 	// Module is the path of a WASM file, of a script, or of a script's folder,
 	// relative to the configuration file. Of a script with several rewards it
@@ -85,6 +124,9 @@ type Reward struct {
 	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
 	// Judge is a language model that scores in the place of a module.
 	Judge *judging.Config `yaml:"judge,omitempty" json:"judge,omitempty"`
+	// Environment takes the environment's own reward in the place of a module's:
+	// the sum over the steps is the score.
+	Environment bool `yaml:"environment,omitempty" json:"environment,omitempty"`
 	// Weight multiplies the score and step rewards.
 	Weight float64 `yaml:"weight" json:"weight"`
 	// Name stands in metrics and reasons; empty means the module's own.
@@ -126,7 +168,9 @@ func DefaultConfig() *Config {
 		Policy:    defaultPolicy(),
 		PPO:       learn.DefaultPPOConfig(),
 		Train:     train.DefaultConfig(),
+		Evidence:  evidence.Default(),
 		Save:      run.DefaultSaveConfig(),
+		Monitor:   monitor.Default(),
 	}
 }
 
@@ -135,7 +179,7 @@ func DefaultConfig() *Config {
 func (e Environment) Host(split string) (host.Config, error) {
 	text, err := optionsJSON(e.Options)
 	return host.Config{
-		Path: e.Plugin, Args: e.Args, Digest: e.Digest, Env: e.Env, Options: text, Split: split, Slots: e.Slots,
+		Path: e.Plugin, Args: e.Args, Digest: e.Digest, Env: e.Env, PassEnv: e.PassEnv, Options: text, Split: split, Slots: e.Slots,
 		StartTimeout: e.StartTimeout, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline, Limits: e.Limits,
 	}, err
 }
@@ -151,7 +195,7 @@ func optionsJSON(options map[string]any) (json.RawMessage, error) {
 // Settings returns what the training loop needs of c.
 func (c *Config) Settings() train.Settings {
 	return train.Settings{
-		Seed: c.Seed, Rollout: c.rollout(), Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save,
+		Seed: c.Seed, Rollout: c.rollout(), Align: c.Align, Advantage: c.Advantage, Train: c.Train, Save: c.Save, Monitor: c.Monitor,
 	}
 }
 

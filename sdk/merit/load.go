@@ -58,3 +58,9 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 	c.Places = d.Places()
 	return c, d.Err()
 }
+
+// PlayConfig is a configuration without a file, as overrides of the form
+// key.path=value make it, for a program that only plays.
+func PlayConfig(overrides ...string) (*Config, error) {
+	return parse("", nil, "", overrides, func(c *Config) []error { return c.problems(false, false) })
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sdk/engine"
 )
 
@@ -105,7 +106,7 @@ const (
 
 // PluginFolders returns where plug-ins are searched, in this order: the folders
 // of $MERIT_PLUGINS, the folder plugins beside the running binary, bin/plugins
-// in the working directory, the plug-ins that came with an engine.
+// in the working directory, those that were installed, those that came with an engine.
 func PluginFolders(getenv func(string) string) []string {
 	var folders []string
 	seen := map[string]bool{}
@@ -124,6 +125,7 @@ func PluginFolders(getenv func(string) string) []string {
 		add(filepath.Join(filepath.Dir(self), "plugins"))
 	}
 	add(filepath.Join("bin", "plugins"))
+	add(disk.Home(getenv))
 	if engines := engine.Folder(getenv); engines != "" {
 		add(engine.SkyRL().Plugins(engines))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
@@ -24,9 +25,9 @@ type Policy struct {
 	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
 	// configuration file. Empty is the embedded network.
 	Plugin string `yaml:"plugin" json:"plugin"`
-	// Args are the arguments of the plug-in's binary.
+	// Args are arguments behind those of the plug-in's own command.
 	Args []string `yaml:"args" json:"args"`
-	// Digest, if set, is the SHA-256 that the plug-in's binary must have.
+	// Digest, if set, is the SHA-256 that the plug-in must have.
 	Digest string `yaml:"digest" json:"digest"`
 	// Env is added to the few variables that a plug-in gets, as KEY=value.
 	Env []string `yaml:"env" json:"env"`
@@ -46,6 +47,9 @@ type Policy struct {
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout"`
 	// Limits bound the process; they are enforced on Linux.
 	Limits host.Limits `yaml:"limits" json:"limits"`
+	// Restarts says how often a process that dies is started again while it
+	// answers nothing.
+	Restarts restart.Config `yaml:"restarts" json:"restarts"`
 
 	learn.PolicyConfig `yaml:",inline"`
 }
@@ -53,7 +57,7 @@ type Policy struct {
 func defaultPolicy() Policy {
 	h := host.DefaultPolicyConfig()
 	return Policy{
-		StartTimeout: h.StartTimeout, ConfigureTimeout: h.ConfigureTimeout, LearnTimeout: h.LearnTimeout, Limits: h.Limits,
+		StartTimeout: h.StartTimeout, ConfigureTimeout: h.ConfigureTimeout, LearnTimeout: h.LearnTimeout, Limits: h.Limits, Restarts: h.Restarts,
 		PolicyConfig: learn.DefaultPolicyConfig(),
 	}
 }
@@ -64,7 +68,7 @@ func (p Policy) Host() (host.PolicyConfig, error) {
 	options, err := optionsJSON(p.Options)
 	return host.PolicyConfig{
 		Path: p.Plugin, Args: p.Args, Digest: p.Digest, Env: p.Env, PassEnv: p.PassEnv, Options: options,
-		StartTimeout: p.StartTimeout, ConfigureTimeout: p.ConfigureTimeout, LearnTimeout: p.LearnTimeout, Limits: p.Limits,
+		StartTimeout: p.StartTimeout, ConfigureTimeout: p.ConfigureTimeout, LearnTimeout: p.LearnTimeout, Limits: p.Limits, Restarts: p.Restarts,
 	}, err
 }
 
@@ -112,6 +116,7 @@ func (c *Config) hostPolicy(o *options, spec env.Spec, updates int) (host.Policy
 	if err != nil {
 		return h, err
 	}
+	h.Allow = c.Plugins.allowed()
 	h.Log, h.Getenv, h.Seed = o.log, o.getenv, rl.Seed(c.Seed).Child(credit.SeedPolicy)
 	h.Actions, h.FeatureShape, h.Tools = spec.Actions, spec.FeatureShape, spec.Tools
 	h.Learn, h.Updates = updates >= 0, max(updates, 0)
@@ -175,30 +180,25 @@ func (c *Config) openNetwork(_ context.Context, spec env.Spec, updates int) (pol
 		return learn.NewAgent(c.Policy.PolicyConfig, nil, in, seed)
 	}
 	ppo := c.PPO
-	if ppo.Schedule.Updates == 0 {
-		ppo.Schedule.Updates = max(updates, ppo.Schedule.WarmUp+1)
-	}
+	ppo.Schedule, ppo.EntropySchedule = ppo.Schedule.Over(updates), ppo.EntropySchedule.Over(updates)
 	return learn.NewAgent(c.Policy.PolicyConfig, &ppo, in, seed)
 }
 
-// player makes the policy that a rollout asks for: untrained, or as a
-// checkpoint has it.
-func (s *Session) player(ctx context.Context, checkpoint string) (policy.Learner, error) {
+// OpenPlayer makes the policy that cfg lays out, for the environment of s: as
+// checkpoint has it, or untrained where that is nil. It only acts; close it. A
+// nil cfg is the session's.
+func (s *Session) OpenPlayer(ctx context.Context, cfg *Config, checkpoint *run.Checkpoint) (policy.Learner, error) {
 	var state []byte
-	if checkpoint != "" {
-		dir, name, err := SplitCheckpoint(checkpoint)
-		if err != nil {
-			return nil, err
-		}
-		c, err := run.ReadCheckpoint(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		if state, err = train.LearnerState(c); err != nil {
+	if checkpoint != nil {
+		var err error
+		if state, err = train.LearnerState(checkpoint); err != nil {
 			return nil, err
 		}
 	}
-	p, err := s.Config.openPolicy(&s.options)(ctx, s.spec(), -1)
+	if cfg == nil {
+		cfg = s.Config
+	}
+	p, err := cfg.openPolicy(&s.options)(ctx, s.spec(), -1)
 	if err != nil || state == nil {
 		return p, err
 	}
@@ -206,4 +206,21 @@ func (s *Session) player(ctx context.Context, checkpoint string) (policy.Learner
 		return nil, errors.Join(err, p.Close())
 	}
 	return p, nil
+}
+
+// player makes the policy that a rollout asks for: untrained, or as a
+// checkpoint has it.
+func (s *Session) player(ctx context.Context, checkpoint string) (policy.Learner, error) {
+	if checkpoint == "" {
+		return s.OpenPlayer(ctx, nil, nil)
+	}
+	dir, name, err := SplitCheckpoint(checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	c, err := run.ReadCheckpoint(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return s.OpenPlayer(ctx, nil, c)
 }

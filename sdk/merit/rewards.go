@@ -67,7 +67,7 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 		cfg.CacheDir = CacheFolder(r.options.getenv)
 	}
 	cfg.Logger = r.options.log
-	if slices.ContainsFunc(list, func(part Reward) bool { return part.Judge == nil }) {
+	if slices.ContainsFunc(list, func(part Reward) bool { return part.Module != "" }) {
 		if r.runtime, err = sandbox.New(ctx, cfg); err != nil {
 			return err
 		}
@@ -75,9 +75,12 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 	var problems []error
 	for i, part := range list {
 		var scorer reward.Scorer
-		if part.Judge != nil {
+		switch {
+		case part.Environment:
+			scorer, err = reward.Environment{}, nil
+		case part.Judge != nil:
 			scorer, err = r.openJudge(fmt.Sprintf("rewards[%d].judge", i), *part.Judge)
-		} else {
+		default:
 			scorer, err = r.loadModule(ctx, part)
 		}
 		if err != nil {

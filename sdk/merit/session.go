@@ -31,6 +31,7 @@ package merit
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
@@ -84,13 +85,13 @@ func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...str
 	if err != nil {
 		return err
 	}
-	cfg.Log = o.log
+	cfg.Log, cfg.Getenv, cfg.Allow = o.log, o.getenv, s.Config.Plugins.allowed()
 	if cfg.Path, err = find(s.Config, "environment.plugin", cfg.Path, o.getenv); err != nil {
 		return err
 	}
 	o.open = func(ctx context.Context, split string, _ int) (env.Env, error) {
 		cfg := cfg
-		cfg.Split = split
+		cfg.Split, cfg.Digest = split, s.Plugin.Digest // what was asked is what plays
 		return host.Open(ctx, cfg)
 	}
 	var problems []error
@@ -135,6 +136,26 @@ func (s *Session) describe(ctx context.Context, open OpenEnv, splits []string) e
 // spec is what a policy needs to know of the environment.
 func (s *Session) spec() env.Spec {
 	return env.Spec{FeatureShape: s.Plugin.FeatureShape, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}
+}
+
+// FindEnvironment finds the environment of cfg, or takes that of the options,
+// and asks it who it is when it plays split: for programs that only play. Rewards
+// and policy are not looked at. Found is as in Session.Plugin.
+func FindEnvironment(ctx context.Context, cfg *Config, split string, opts ...Option) (OpenEnv, host.Found, error) {
+	o := newOptions(opts)
+	o.places = cfg.Places
+	problems := cfg.problems(o.open == nil, false)
+	if !slices.Contains(train.Splits(), split) {
+		problems = append(problems, misuse(split+" is not a split", "use train, validation or test"))
+	}
+	if len(problems) > 0 {
+		return nil, host.Found{}, cfg.Places.Explain("", errors.Join(problems...))
+	}
+	s := &Session{Config: cfg}
+	if err := s.openEnvironment(ctx, &o, split); err != nil {
+		return nil, host.Found{}, err
+	}
+	return o.open, s.Plugin, nil
 }
 
 // OpenEnv starts the environment for a split and a worker.

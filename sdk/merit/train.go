@@ -53,7 +53,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		if cfg, err = cfg.reaching(o.Dir); err != nil {
 			return nil, err
 		}
-		if options.Changes, err = cfg.resumed(o.Dir); err != nil {
+		if options.Changes, err = cfg.CheckRun(o.Dir); err != nil {
 			return nil, err
 		}
 	}
@@ -74,9 +74,11 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 	}, dir)
 }
 
-// resumed holds c to the run in dir and returns what it changes of its
-// configuration. A run that was stopped before it began does so with c.
-func (c *Config) resumed(dir string) (changes []run.Change, err error) {
+// CheckRun holds c to the run in dir and returns what it changes of its
+// configuration, or an error for every key that keeps it from going on with that
+// run. A directory without a run, or with one that was stopped before it began,
+// has nothing against c.
+func (c *Config) CheckRun(dir string) (changes []run.Change, err error) {
 	if _, err := run.ReadManifest(dir); errors.Is(err, fault.Of("", fault.Missing)) {
 		return nil, nil
 	}
@@ -84,10 +86,24 @@ func (c *Config) resumed(dir string) (changes []run.Change, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range config.Differences(began, c) {
+	now, err := c.within(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range config.Differences(began, now) {
 		changes = append(changes, run.Change{Key: d.Key, Before: fmt.Sprint(d.A), Now: fmt.Sprint(d.B)})
 	}
-	return changes, began.CheckResume(c)
+	return changes, began.CheckResume(now)
+}
+
+// within returns c as LoadRun would read it back from dir: with equal paths for
+// equal files, wherever the process stands.
+func (c *Config) within(dir string) (*Config, error) {
+	text, err := c.Marshal(dir)
+	if err != nil {
+		return nil, err
+	}
+	return parse(dir, text, dir, nil, func(*Config) []error { return nil })
 }
 
 // reaching returns c with as many iterations as the run in dir has done, if it
@@ -125,12 +141,17 @@ func (c *Config) Differences(other *Config) (keys []string) {
 }
 
 // free are the keys that may change when a run goes on: none of them changes
-// the bytes of what is already written, and none but train.iterations those of
-// what is still to come.
+// the bytes of what is already written, and none but train.iterations and what
+// an alarm does those of what is still to come.
 var free = []string{
 	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
 	"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
-	"rollout.in_flight", "policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts",
+	"rollout.in_flight", "rollout.restarts.most", "rollout.restarts.within", "policy.restarts.most", "policy.restarts.within",
+	"monitor.on_alarm", "monitor.off", // a run that an alarm ended goes on when its user says so
+	"environment.pass_env", "environment.limits.memory", "environment.limits.files", "environment.limits.cpu", "environment.limits.cpu_time", "environment.limits.output",
+	"policy.limits.memory", "policy.limits.files", "policy.limits.cpu", "policy.limits.cpu_time", "policy.limits.output",
+	"policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts", "train.expect",
+	"evidence.metric", "evidence.lower", "evidence.promote", "evidence.iterate", "evidence.significance",
 	"policy.options.url", "policy.options.key_env", // the same engine, started again …
 	"policy.options.concurrency", "policy.options.patience", "policy.options.queue", // … and how it is waited for
 }

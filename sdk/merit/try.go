@@ -39,7 +39,7 @@ func Try(ctx context.Context, cfg *Config, sample []*rl.Trajectory, opts ...Opti
 		if err == nil {
 			_, err = os.Stat(ref.Path)
 		}
-		if r.Judge == nil && err == nil || r.Judge != nil && len(r.Judge.Validate()) == 0 {
+		if r.Environment || r.Judge == nil && err == nil || r.Judge != nil && len(r.Judge.Validate()) == 0 {
 			there = append(there, r)
 		}
 	}

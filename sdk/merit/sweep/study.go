@@ -1,0 +1,187 @@
+// Package sweep trains one configuration many times, under other settings and
+// other seeds, and says what came of it: curves with bands over seeds, the area
+// under them, success at fixed budgets of environment steps.
+//
+// Every run is an ordinary run directory, so that a study that was stopped goes
+// on where it stood, and its numbers are those of any of its runs.
+package sweep
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Study is what a study's file says: tasks × settings × seeds, and in which
+// panels the settings are shown beside each other.
+type Study struct {
+	// Title heads the page.
+	Title string `yaml:"title"`
+	// Seeds is how many seeds each setting is trained with: 1, 2, …
+	Seeds int `yaml:"seeds"`
+	// Set is put over the configuration of every run, as by --set.
+	Set []string `yaml:"set"`
+	// Tasks are the configurations that are trained.
+	Tasks []Task `yaml:"tasks"`
+	// Settings are what is compared; each is trained on each task.
+	Settings []Setting `yaml:"settings"`
+	// Panels are the tables and pictures; without any there is one of all
+	// settings.
+	Panels []Panel `yaml:"panels"`
+	// Page is a template of the page, relative to the file; empty is one with
+	// every table and picture.
+	Page string `yaml:"page"`
+
+	dir string // of the file
+}
+
+// Task is a configuration that is trained.
+type Task struct {
+	Name  string `yaml:"name"`  // in paths
+	Title string `yaml:"title"` // in tables; the name if empty
+	// Config is the configuration file, relative to the study's.
+	Config string `yaml:"config"`
+	// Set is put over it, after that of the study.
+	Set []string `yaml:"set"`
+	// Budgets are the numbers of environment steps at which success is told, in
+	// order; the last one bounds the curve. Empty is a quarter, a half and the
+	// whole of train.env_steps.
+	Budgets []int `yaml:"budgets"`
+}
+
+// Setting is one of the things that are compared.
+type Setting struct {
+	Name  string   `yaml:"name"`  // in paths
+	Title string   `yaml:"title"` // in tables; the name if empty
+	Set   []string `yaml:"set"`   // over the task's configuration
+	Tasks []string `yaml:"tasks"` // on which it is trained; empty is all
+	Seeds int      `yaml:"seeds"` // with how many seeds; 0 is as many as the study
+}
+
+// Panel shows settings beside each other, on each of its tasks.
+type Panel struct {
+	Name     string   `yaml:"name"`
+	Title    string   `yaml:"title"`
+	Settings []string `yaml:"settings"` // empty is all
+	Tasks    []string `yaml:"tasks"`    // empty is all
+	// Against is the setting that the others are compared with, seed by seed;
+	// empty is the first.
+	Against string `yaml:"against"`
+	// Measure is what is shown, one of [Measures]; empty is success.
+	Measure string `yaml:"measure"`
+}
+
+// Load reads the study at path and checks it; the error joins every problem.
+// The configurations of its tasks are read by [Study.Plan].
+func Load(path string) (*Study, error) {
+	text, err := config.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Study{Seeds: 1}
+	d := config.New(path)
+	if d.Decode(text, s) {
+		s.dir = filepath.Dir(path)
+		s.complete(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+		d.Check(s.Validate())
+	}
+	return s, d.Err()
+}
+
+// complete fills what follows from the rest.
+func (s *Study) complete(name string) {
+	set := func(text *string, otherwise string) {
+		if *text == "" {
+			*text = otherwise
+		}
+	}
+	set(&s.Title, name)
+	if s.Page != "" {
+		s.Page = filepath.Join(s.dir, s.Page)
+	}
+	if len(s.Panels) == 0 {
+		s.Panels = []Panel{{Name: "all", Title: s.Title}}
+	}
+	for i := range s.Tasks {
+		set(&s.Tasks[i].Title, s.Tasks[i].Name)
+	}
+	for i := range s.Settings {
+		set(&s.Settings[i].Title, s.Settings[i].Name)
+	}
+	for i := range s.Panels {
+		p := &s.Panels[i]
+		set(&p.Title, p.Name)
+		set(&p.Measure, Success)
+		if len(p.Settings) == 0 {
+			p.Settings = names(s.Settings, func(x Setting) string { return x.Name })
+		}
+		if len(p.Tasks) == 0 {
+			p.Tasks = names(s.Tasks, func(x Task) string { return x.Name })
+		}
+		if len(p.Settings) > 0 {
+			set(&p.Against, p.Settings[0])
+		}
+	}
+}
+
+func names[T any](list []T, name func(T) string) (all []string) {
+	for _, x := range list {
+		all = append(all, name(x))
+	}
+	return all
+}
+
+// plain is what a name must be: it becomes part of a path.
+var plain = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
+
+// Validate returns every problem of s, with key paths.
+func (s *Study) Validate() []error {
+	var p fault.Problems
+	p.Whole("seeds", s.Seeds, 1, 10_000)
+	tasks := named(&p, "tasks", names(s.Tasks, func(x Task) string { return x.Name }))
+	settings := named(&p, "settings", names(s.Settings, func(x Setting) string { return x.Name }))
+	named(&p, "panels", names(s.Panels, func(x Panel) string { return x.Name }))
+	for i, t := range s.Tasks {
+		at := fmt.Sprintf("tasks[%d].", i)
+		p.Check(t.Config != "", at+"config", t.Config, "name the configuration file of the task")
+		p.Check(slices.IsSorted(t.Budgets) && (len(t.Budgets) == 0 || t.Budgets[0] > 0), at+"budgets", t.Budgets, "use numbers of steps in order, such as [50000, 200000]")
+	}
+	for i, x := range s.Settings {
+		at := fmt.Sprintf("settings[%d].", i)
+		p.Whole(at+"seeds", x.Seeds, 0, 10_000)
+		known(&p, at+"tasks", x.Tasks, tasks)
+	}
+	for i, x := range s.Panels {
+		at := fmt.Sprintf("panels[%d].", i)
+		known(&p, at+"tasks", x.Tasks, tasks)
+		known(&p, at+"settings", x.Settings, settings)
+		if len(x.Settings) > 0 {
+			p.OneOf(at+"against", x.Against, x.Settings...)
+		}
+		p.OneOf(at+"measure", x.Measure, Measures()...)
+	}
+	return p
+}
+
+// named checks the names of a list.
+func named(p *fault.Problems, key string, list []string) []string {
+	p.Check(len(list) > 0, key, list, "give at least one")
+	for i, name := range list {
+		at := fmt.Sprintf("%s[%d].name", key, i)
+		p.Check(plain.MatchString(name), at, name, "use small letters, digits, dots and dashes: it becomes part of a path")
+		p.Check(!slices.Contains(list[:i], name), at, name, "give each its own name")
+	}
+	return list
+}
+
+// known checks that each of list is one of all.
+func known(p *fault.Problems, key string, list, all []string) {
+	for i, name := range list {
+		p.OneOf(fmt.Sprintf("%s[%d]", key, i), name, all...)
+	}
+}
