@@ -41,7 +41,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai}, gsm8k.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai,openenv,htdag,planner}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -65,10 +65,15 @@ func build() (string, error) {
 		{"plugins/sokoban", "./plugins/sokoban", false},
 		{"plugins.test/grid", "./plugins/grid", false},
 		{"plugins.test/openai", "./plugins/openai", false},
-		{"plugins.test/prompts", "./plugins/prompts", false},
+		{"plugins.test/openenv", "./plugins/openenv", false},
+		{"plugins.test/dataset", "./plugins/dataset", false},
+		{"plugins.test/htdag", "./plugins/htdag", false},
+		{"plugins.test/planner", "./plugins/planner", false},
+		{"plugins.test/broken", "./cmd/merit/testdata/plugins/broken", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
 		{"gsm8k.wasm", "./examples/gsm8k", true},
+		{"htdag.wasm", "./examples/htdag/reward", true},
 		{"sokoban.wasm", "./examples/sokoban/reward", true},
 		{"solved.wasm", "./cmd/merit/testdata/rewards/solved", true},
 		{"odd.wasm", "./cmd/merit/testdata/rewards/odd", true},
@@ -92,7 +97,8 @@ func build() (string, error) {
 // its script says.
 func TestScripts(t *testing.T) {
 	scripts(t, func(name string) bool {
-		return interpreterOf(name) == nil && filepath.Base(name) != engineScript && filepath.Base(name) != registryScript
+		return interpreterOf(name) == nil && filepath.Base(name) != engineScript && filepath.Base(name) != registryScript &&
+			filepath.Base(name) != pythonScript && filepath.Base(name) != nodeScript
 	})
 }
 
@@ -115,6 +121,35 @@ func TestScriptsOfRegistries(t *testing.T) {
 	private := registrytest.Start(t, registrytest.Options{Account: true, TLS: true})
 	scripts(t, func(name string) bool { return filepath.Base(name) == registryScript },
 		"REGISTRY="+open.Host, "PRIVATE="+private.Host, "CA_FILE="+private.Certificate)
+}
+
+// pythonScript and nodeScript need what their plug-ins speak through.
+const (
+	pythonScript = "pluginpython.txtar"
+	nodeScript   = "pluginnode.txtar"
+)
+
+// Promise: plug-ins in Python are begun, checked and trained with the commands
+// that the pages show.
+func TestScriptsOfPythonPlugins(t *testing.T) {
+	python, err := exec.LookPath(testneeds.PythonWith(t, "grpc", "google.protobuf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts(t, func(name string) bool { return filepath.Base(name) == pythonScript }, "MERIT_PLUGIN_PYTHON="+python)
+}
+
+// nodePackages names a folder node_modules with @grpc/grpc-js and
+// @grpc/proto-loader.
+const nodePackages = "MERIT_NODE_PACKAGES"
+
+// Promise: what docs/plugin-protocol.md says is enough for a plug-in without an
+// SDK.
+func TestScriptsOfNodePlugins(t *testing.T) {
+	testneeds.Tool(t, "install Node.js", "node")
+	folder := os.Getenv(nodePackages)
+	testneeds.File(t, "npm install --prefix FOLDER in a copy of sdk/plugin/testdata/node; set "+nodePackages+" to FOLDER/node_modules", filepath.Join(folder, "@grpc", "grpc-js", "package.json"))
+	scripts(t, func(name string) bool { return filepath.Base(name) == nodeScript }, "NODE_PACKAGES="+folder)
 }
 
 // Promise: rewards that are run from their source work with every verb.

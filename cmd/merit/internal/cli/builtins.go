@@ -5,11 +5,15 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
+	"github.com/merit-rl/merit/cmd/merit/internal/explain"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
+	"github.com/merit-rl/merit/cmd/merit/internal/plugins"
 	"github.com/merit-rl/merit/cmd/merit/internal/registry"
+	"github.com/merit-rl/merit/cmd/merit/internal/review"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 	"github.com/merit-rl/merit/cmd/merit/internal/serving"
+	"github.com/merit-rl/merit/cmd/merit/internal/sweep"
 )
 
 // verbs lists every verb of the command: the one place where they meet.
@@ -19,16 +23,24 @@ func verbs(h *console.Host) []*cobra.Command {
 		newEvalCmd(h),
 		newAdvantagesCmd(h),
 		runs.NewRolloutCmd(h),
+		sweep.NewCmd(h),
+		runs.NewEvaluateCmd(h),
+		runs.NewPromoteCmd(h),
+		runs.NewRollbackCmd(h),
 		runs.NewValidateCmd(h),
 		runs.NewSchemaCmd(h),
 		newViewCmd(h),
+		explain.NewCmd(h),
 		newConvertCmd(h),
 		newCompareCmd(h),
+		review.NewDiffCmd(h),
+		review.NewVerifyCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
-		newPluginsCmd(h),
+		plugins.NewCmd(h),
 		engine.NewCmd(h),
 		serving.NewCmd(h),
+		serving.NewEnvironmentCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)
 }

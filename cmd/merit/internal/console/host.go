@@ -23,9 +23,9 @@ type Host struct {
 	Env            func(key string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	StdoutTerminal bool       // Stdout is a terminal
-	StderrTerminal bool       // Stderr is a terminal
-	StderrColumns  func() int // its width now; 0 if unknown
+	StdoutTerminal bool                       // Stdout is a terminal
+	StderrTerminal bool                       // Stderr is a terminal
+	StderrSize     func() (columns, rows int) // of its terminal now; 0 if unknown
 	Now            func() time.Time
 	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
 	Exit           func(code int)   // ends the process at once
@@ -50,9 +50,9 @@ func System() *Host {
 		Stderr:         os.Stderr,
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
-		StderrColumns: func() int {
-			columns, _, _ := term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
-			return columns
+		StderrSize: func() (columns, rows int) {
+			columns, rows, _ = term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
+			return columns, rows
 		},
 		Now:     time.Now,
 		Signals: signals,
@@ -92,9 +92,14 @@ func (h *Host) colour() bool {
 	return !h.Global.NoColor && h.Env("NO_COLOR") == "" && h.Env("TERM") != "dumb"
 }
 
+// Animated reports whether pictures may be drawn over and over on stderr.
+func (h *Host) Animated() bool {
+	return h.StderrTerminal && !h.Global.Quiet && h.Env("TERM") != "dumb"
+}
+
 // Progress starts a progress display on stderr.
 func (h *Host) Progress(label, unit string, total int64) *ui.Progress {
-	screen := ui.Screen{Out: h.Stderr, Terminal: h.StderrTerminal, Columns: h.StderrColumns, Now: h.Now}
+	screen := ui.Screen{Out: h.Stderr, Terminal: h.StderrTerminal, Size: h.StderrSize, Now: h.Now}
 	if h.Global.Quiet {
 		screen.Out = nil
 	}

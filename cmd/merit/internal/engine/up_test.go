@@ -25,7 +25,7 @@ import (
 // hosted is a command's operating system with the standard output out.
 func hosted(out io.Writer, signals <-chan os.Signal, exit func(int)) *console.Host {
 	return &console.Host{
-		Env: os.Getenv, Stdin: bytes.NewReader(nil), Stdout: out, Stderr: io.Discard, StderrColumns: func() int { return 0 },
+		Env: os.Getenv, Stdin: bytes.NewReader(nil), Stdout: out, Stderr: io.Discard, StderrSize: func() (int, int) { return 0, 0 },
 		Now: time.Now, Signals: signals, Exit: exit,
 	}
 }

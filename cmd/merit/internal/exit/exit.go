@@ -33,18 +33,20 @@ var (
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
 	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
 	Registry    = Code{11, "registry", "a registry cannot be reached, refuses, or holds what is damaged or is no reward"}
+	Differs     = Code{12, "differs", "merit diff found a difference, or merit verify a byte that does not agree"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
 )
 
 // Table lists every code in ascending order.
 func Table() []Code {
-	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Registry, Interrupted}
+	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Registry, Differs, Interrupted}
 }
 
 // kinds go before boundaries: these mean the same wherever they happen.
 var kinds = map[fault.Kind]Code{
 	fault.Interrupted: Interrupted,
 	fault.Unscored:    Unscored,
+	fault.Differs:     Differs,
 	fault.Internal:    Internal,
 }
 

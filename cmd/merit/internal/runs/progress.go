@@ -2,11 +2,14 @@ package runs
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/live"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // sessionProgress shows what a session does: a bar over the iterations of a
@@ -19,6 +22,38 @@ type sessionProgress struct {
 	done  int    // finished iterations
 	begun int    // iteration under way
 	note  string
+}
+
+// newTrainProgress shows a run: curves on a terminal, lines elsewhere. End
+// leaves what is there; what the host's verbs say meanwhile scrolls by above.
+func newTrainProgress(h *console.Host, cfg *merit.Config) (p train.Reporter, end func()) {
+	if !h.Animated() {
+		p := newProgress(h, train.SplitTrain, "iterations", cfg.Train.Iterations)
+		return p, p.close
+	}
+	stderr := h.Stderr
+	v := live.NewView(live.Options{Out: stderr, Size: h.StderrSize, Style: h.ErrStyle(), Now: h.Now, Total: cfg.Train.Iterations, Steps: cfg.Train.EnvSteps})
+	h.Stderr = v
+	return liveProgress{v}, sync.OnceFunc(func() { v.Close(); h.Stderr = stderr })
+}
+
+// liveProgress prints what stays to be read above the curves.
+type liveProgress struct{ *live.View }
+
+// Evaluated prints a line for the last evaluations; a validation is a point of
+// its curve.
+func (p liveProgress) Evaluated(what string, s run.Score) {
+	if what != train.SplitValidation {
+		fmt.Fprintln(p, evaluationText(what, s))
+	}
+}
+
+// Iterated prints alarms; the rest is curves.
+func (p liveProgress) Iterated(it run.Iteration, total int) {
+	p.View.Iterated(it, total)
+	for _, a := range it.Alarms {
+		fmt.Fprintln(p, live.Alarm(a))
+	}
 }
 
 // newProgress shows work of total units; what is a split or the name of an
@@ -50,13 +85,20 @@ func (p *sessionProgress) Evaluated(what string, s run.Score) {
 	if what == train.SplitValidation {
 		what = fmt.Sprintf("iteration %d", p.begun)
 	}
-	p.bar.Line(fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what,
-		ui.Percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length))
+	p.bar.Line(evaluationText(what, s))
+}
+
+func evaluationText(what string, s run.Score) string {
+	return fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what,
+		ui.Percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length)
 }
 
 // Iterated moves the bar.
 func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
 	p.done, p.begun = it.Iteration, it.Iteration+1
+	for _, a := range it.Alarms {
+		p.bar.Line(live.Alarm(a))
+	}
 	p.note = ""
 	if it.Rollout != nil {
 		p.note = fmt.Sprintf("success %s  return %.2f", ui.Percent(it.Rollout.Success), it.Rollout.Return)

@@ -24,18 +24,19 @@ import (
 type rolloutOptions struct {
 	host   *console.Host
 	source source
+	player player
 	play   merit.RolloutOptions
 	out    string
 }
 
 // NewRolloutCmd is the verb rollout.
 func NewRolloutCmd(h *console.Host) *cobra.Command {
-	o := &rolloutOptions{host: h}
+	o := &rolloutOptions{host: h, player: player{host: h}}
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "Play episodes and write them, scored and with advantages",
-		Long: `Rollout plays groups of episodes with a policy (untrained, or that of a
-checkpoint), scores them with the configuration's rewards, assigns credit and
+		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
+or a promoted one), scores them with the configuration's rewards, assigns credit and
 writes one trajectory a line.`,
 		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst",
 		Args:    console.NoArgs,
@@ -43,7 +44,7 @@ writes one trajectory a line.`,
 	}
 	f := cmd.Flags()
 	o.source.flags(cmd)
-	f.StringVar(&o.play.Checkpoint, "policy", "", "a run directory (its best checkpoint) or a file in its checkpoints folder")
+	o.player.flags(cmd)
 	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
@@ -59,12 +60,9 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.play.Groups < 0 {
 		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.play.Groups)
 	}
-	dir := ""
-	if o.play.Checkpoint != "" {
-		var err error
-		if dir, _, err = merit.SplitCheckpoint(o.play.Checkpoint); err != nil {
-			return err
-		}
+	dir, err := o.player.choose(cmd)
+	if err != nil {
+		return err
 	}
 	cfg, err := o.source.load(cmd.Flags(), dir)
 	if err != nil {
@@ -81,6 +79,15 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer s.Close()
+	o.play.Checkpoint = o.player.checkpoint()
+	promoted, err := o.player.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	if promoted != nil {
+		defer promoted.Close()
+		o.play.Policy = promoted
+	}
 	out, err := jsonl.Create(o.out, o.host.Stdout)
 	if err != nil {
 		return err

@@ -13,11 +13,13 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train"
+	coretelemetry "github.com/merit-rl/merit/core/telemetry"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/telemetry"
 )
 
 type trainOptions struct {
@@ -26,6 +28,7 @@ type trainOptions struct {
 	out       string
 	resume    bool
 	overwrite bool
+	watch     telemetry.Options
 }
 
 // NewTrainCmd is the verb train.
@@ -45,7 +48,7 @@ at any moment goes on with --resume and ends with the same bytes as one that was
 not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
 starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
 fields. manifest.json and report.html say when and where, and differ.`,
-		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first",
+		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c examples/sokoban/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
@@ -55,6 +58,8 @@ fields. manifest.json and report.html say when and where, and differ.`,
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
+	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
+	f.StringVar(&o.watch.Metrics, "metrics", "", "show the run to Prometheus at this HOST:PORT, under /metrics; :PORT is this machine alone")
 	return cmd
 }
 
@@ -72,15 +77,20 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	progress := newProgress(o.host, train.SplitTrain, "iterations", cfg.Train.Iterations)
-	defer progress.close()
-	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	watch, err := o.watched()
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	progress, end := newTrainProgress(o.host, cfg)
+	defer end()
+	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(coretelemetry.Fan{progress, watch}))...)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
-	progress.close()
+	end()
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
 		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
 	}
@@ -88,6 +98,16 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 		return o.advise(err)
 	}
 	return o.report(summary)
+}
+
+// watched opens what the flags ask for and says where it is.
+func (o *trainOptions) watched() (*telemetry.Telemetry, error) {
+	o.watch.Log = o.host.Logger()
+	watch, err := telemetry.Open(o.watch)
+	if err == nil && watch.URL() != "" && !o.host.Global.Quiet {
+		fmt.Fprintln(o.host.Stderr, "metrics at "+watch.URL())
+	}
+	return watch, err
 }
 
 // advise gives the command that goes on with a run that was stopped, or whose
@@ -130,6 +150,9 @@ func (o *trainOptions) report(s *run.Summary) error {
 	if b, a := s.Baseline.Greedy, s.Trained.Greedy; b != nil && a != nil {
 		t.Add("greedy success", ui.Percent(b.Success), shares(b.SuccessInterval), ui.Percent(a.Success), shares(a.SuccessInterval))
 	}
+	for _, name := range run.MetricNames(s.Baseline.Score, s.Trained.Score) {
+		t.Add(slices.Concat([]string{name}, show.Metric(s.Baseline.Score, name), show.Metric(s.Trained.Score, name))...)
+	}
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
@@ -144,6 +167,10 @@ func stopText(r run.StopReason) string {
 		return "target reached"
 	case run.StopPlateau:
 		return "no more progress"
+	case run.StopSteps:
+		return "budget of steps used up"
+	case run.StopAlarm:
+		return "stopped by an alarm"
 	}
 	return "all done"
 }

@@ -67,14 +67,20 @@ func hintOf(err error) string {
 	return ""
 }
 
-// Clean makes text of strangers safe for a terminal: control characters and
-// invalid bytes become escapes; line breaks stay, indented.
+// Clean makes text of strangers safe for a terminal, as Printable does; line
+// breaks stay, indented.
 func Clean(s string) string {
+	return strings.TrimRight(strings.ReplaceAll(Printable(s), "\n", "\n  "), " \n")
+}
+
+// Printable is s with control characters and invalid bytes as escapes, which no
+// terminal obeys. Line breaks stay, tabs become spaces.
+func Printable(s string) string {
 	var b strings.Builder
 	for i, r := range s {
 		switch {
 		case r == '\n':
-			b.WriteString("\n  ")
+			b.WriteRune(r)
 		case r == '\t':
 			b.WriteString("    ")
 		case r == utf8.RuneError:
@@ -89,5 +95,5 @@ func Clean(s string) string {
 			b.WriteRune(r)
 		}
 	}
-	return strings.TrimRight(b.String(), " \n")
+	return b.String()
 }

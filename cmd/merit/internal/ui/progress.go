@@ -12,15 +12,15 @@ import (
 // Progress shows how far a command is: a bar on a terminal, otherwise a plain
 // line at most every Interval. One goroutine at a time may use it.
 type Progress struct {
-	out     io.Writer
-	now     func() time.Time
-	columns func() int
-	bar     *progressbar.ProgressBar
-	label   string
-	unit    string
-	total   int64
-	start   time.Time
-	last    time.Time
+	out   io.Writer
+	now   func() time.Time
+	size  func() (columns, rows int)
+	bar   *progressbar.ProgressBar
+	label string
+	unit  string
+	total int64
+	start time.Time
+	last  time.Time
 }
 
 // Interval is the least time between two plain progress lines.
@@ -28,16 +28,16 @@ const Interval = 2 * time.Second
 
 // Screen is where progress is shown.
 type Screen struct {
-	Out      io.Writer  // nil shows nothing
-	Terminal bool       // Out is a terminal
-	Columns  func() int // of the terminal now; 0 if unknown
+	Out      io.Writer                  // nil shows nothing
+	Terminal bool                       // Out is a terminal
+	Size     func() (columns, rows int) // of the terminal now; 0 if unknown
 	Now      func() time.Time
 }
 
 // NewProgress starts to show work of total units (-1 if unknown).
 func NewProgress(screen Screen, label, unit string, total int64) *Progress {
 	out, terminal := screen.Out, screen.Terminal
-	p := &Progress{out: out, now: screen.Now, columns: screen.Columns, label: label, unit: unit, total: total}
+	p := &Progress{out: out, now: screen.Now, size: screen.Size, label: label, unit: unit, total: total}
 	p.start = p.now()
 	p.last = p.start
 	if out != nil && terminal {
@@ -89,7 +89,7 @@ const barColumns = 44
 // fit leaves out the last parts of a description, which two spaces divide, so
 // that the bar stays on one line: a bar that wraps cannot be drawn over.
 func (p *Progress) fit(text string) string {
-	columns := p.columns()
+	columns, _ := p.size()
 	for columns > 0 && len(text) > columns-barColumns && text != "" {
 		text = text[:max(strings.LastIndex(text, "  "), 0)]
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // Table is a small aligned table. Columns whose every cell is a number are
-// aligned right.
+// aligned right. Cells may hold text of strangers: they are written Printable,
+// and so hold no colours.
 type Table struct {
 	Head []string
 	Rows [][]string
@@ -22,9 +23,12 @@ func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
 // Write prints the table, two spaces between columns, nothing after the last.
 func (t *Table) Write(w io.Writer) error {
-	all := t.Rows
+	var all [][]string
 	if t.Head != nil {
-		all = append([][]string{t.Head}, t.Rows...)
+		all = append(all, printable(t.Head))
+	}
+	for _, row := range t.Rows {
+		all = append(all, printable(row))
 	}
 	width := map[int]int{}
 	for _, row := range all {
@@ -50,6 +54,14 @@ func (t *Table) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func printable(row []string) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		out[i] = Printable(cell)
+	}
+	return out
 }
 
 // Percent shows a share.

@@ -23,6 +23,16 @@ func TestTableAligns(t *testing.T) {
 	require.Equal(t, "outcome  count\nscored    1320\n数学         7\n", b.String())
 }
 
+// Promise: a cell cannot speak to the terminal, whoever wrote it; what it then
+// takes is what is aligned.
+func TestTablePrintsStrangers(t *testing.T) {
+	table := ui.Table{Head: []string{"\x1b]0;title\a", "n"}}
+	table.Add("\x1b[2J\u009b1A\xff", "7")
+	var b strings.Builder
+	require.NoError(t, table.Write(&b))
+	require.Equal(t, `\u001b]0;title\u0007   n`+"\n"+`\u001b[2J\u009b1A\xff  7`+"\n", b.String())
+}
+
 // Promise: every joined problem is shown once, with its hint on its own line.
 func TestProblems(t *testing.T) {
 	one := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "a.yaml:3", What: "unknown key gama", Hint: "did you mean gamma?"}

@@ -1,0 +1,57 @@
+package live
+
+import (
+	"math"
+	"strings"
+)
+
+// levels are the heights of a bar, the lowest first.
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// Spark draws values as bars between low and high, the oldest on the left, in at
+// most width columns: where there are more values than columns, a column is the
+// mean of those that fall on it. What is not finite is a gap.
+func Spark(values []float64, width int, low, high float64) string {
+	var b strings.Builder
+	for i := range min(len(values), width) {
+		part := values
+		if len(values) > width {
+			part = values[i*len(values)/width : (i+1)*len(values)/width]
+		} else {
+			part = values[i : i+1]
+		}
+		mean, ok := meanOf(part)
+		switch {
+		case !ok:
+			b.WriteRune(' ')
+		case high <= low:
+			b.WriteRune(levels[0])
+		default:
+			at := (mean - low) / (high - low) * float64(len(levels)-1)
+			b.WriteRune(levels[int(math.Round(min(max(at, 0), float64(len(levels)-1))))])
+		}
+	}
+	return b.String()
+}
+
+// meanOf is the mean of the finite values, and whether there are any.
+func meanOf(values []float64) (float64, bool) {
+	sum, n := 0.0, 0
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / float64(max(n, 1)), n > 0
+}
+
+// spread returns the smallest and the largest finite value.
+func spread(values []float64) (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low, high
+}

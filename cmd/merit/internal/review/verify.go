@@ -1,0 +1,95 @@
+// Package review holds the verbs that look at results again: what a change of a
+// reward changes, and whether a run is what it says.
+package review
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit/verify"
+)
+
+type verifyOptions struct {
+	host *console.Host
+	verify.Options
+}
+
+// NewVerifyCmd returns merit verify.
+func NewVerifyCmd(h *console.Host) *cobra.Command {
+	o := &verifyOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "verify RUN",
+		Short: "Compute a run's scores and advantages again, and compare the bytes",
+		Long: `Verify asks the rewards that a run recorded, by their digests, about every
+trajectory that the run has kept, estimates the advantages of the groups that it
+has kept whole (save.groups), and compares the results with what is stored, to
+the last bit. It checks the checksums of checkpoints and trajectories too.
+
+The exit code is 12 if anything differs; the first place is named: file,
+trajectory, step, field, and both values.
+
+A judge's answers, a scorer of a program, and outcomes that the machine decided
+(timeout) are not repeated: their results are taken as they are stored, and the
+advantages are computed from them. That an environment and a policy would play
+the same again is not looked at, nor are the figures that summary.json and
+metrics.jsonl tell of episodes.`,
+		Example: "  merit verify runs/first\n  merit verify runs/first --reward old/reward.wasm",
+		Args:    console.Exactly("RUN"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may hold a reward of the run, if it is not where the run had it (repeatable)")
+	f.IntVar(&o.Parallel, "parallel", 0, "groups at one time; 0 is one for each processor")
+	return cmd
+}
+
+func (o *verifyOptions) run(cmd *cobra.Command, args []string) error {
+	r, err := verify.Run(cmd.Context(), args[0], o.Options, rewards.Options(o.host, sandbox.Limits{})...)
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		err = o.host.PrintJSON(r)
+	} else {
+		err = o.print(r)
+	}
+	return errors.Join(err, r.Err())
+}
+
+func (o *verifyOptions) print(r *verify.Report) error {
+	var parts ui.Table
+	for _, p := range r.Rewards {
+		said := "found by its digest"
+		if p.Why != "" {
+			said = "not asked again: " + p.Why
+		}
+		parts.Add("reward", p.Name, p.Digest, said)
+	}
+	if err := parts.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	t := ui.Table{Head: []string{"file", "trajectories", "rescored", "whole groups", "advantages", "differ", "checksum"}}
+	scores, advantages := 0, 0
+	for _, f := range r.Files {
+		cells := []string{f.Name, "", "", "", "", "", f.Checked}
+		if f.Trajectories > 0 {
+			for i, n := range []int{f.Trajectories, f.Rescored, f.Groups, f.Advantages, f.Differ} {
+				cells[i+1] = strconv.Itoa(n)
+			}
+		}
+		t.Add(cells...)
+		scores, advantages = scores+f.Rescored, advantages+f.Advantages
+	}
+	if err := t.Write(o.host.Stdout); err != nil || !r.Agrees() {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were computed again\n", scores, advantages)
+	return err
+}

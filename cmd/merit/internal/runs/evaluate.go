@@ -1,0 +1,174 @@
+package runs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/measure"
+)
+
+// A policy that nearly always or nearly never succeeds gives groups whose
+// members all score the same, from which nothing is learnt.
+const fewest, most = 0.5, 0.95
+
+type evaluateOptions struct {
+	host   *console.Host
+	source source
+	player player
+	play   measure.Options
+	out    string
+}
+
+// NewEvaluateCmd is the verb evaluate, which was called baseline before.
+func NewEvaluateCmd(h *console.Host) *cobra.Command {
+	o := &evaluateOptions{host: h, player: player{host: h}}
+	cmd := &cobra.Command{
+		Use:     "evaluate",
+		Aliases: []string{"baseline"},
+		Short:   "Measure a policy before or after training: success, return, and what the environment measures",
+		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
+configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
+a promoted one, and prints success, return, length and every metric of the environment
+with 95 % intervals, beside the range that train.expect of the configuration wants. It
+warns where the success of a policy that is yet to be trained leaves little to learn
+from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
+the same starts can be compared in pairs (merit compare) and be evidence for a
+promotion. To score episodes that lie in a file, see merit eval.`,
+		Example: "  merit evaluate -c examples/sokoban/train.yaml\n  merit evaluate --policy runs/quickstart --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	o.source.flags(cmd)
+	o.player.flags(cmd)
+	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
+	f.StringVar(&o.play.Split, "split", train.SplitTest, "which tasks: train, validation or test")
+	f.IntVar(&o.play.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
+	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
+	console.Values(cmd, "split", train.Splits()...)
+	return cmd
+}
+
+func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
+	if !slices.Contains(train.Splits(), o.play.Split) {
+		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
+	}
+	if o.out != "" {
+		if _, err := os.Stat(filepath.Dir(o.out)); err != nil {
+			return console.CannotWrite(err) // now, and not after the episodes
+		}
+	}
+	if o.play.Episodes < 0 {
+		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.play.Episodes)
+	}
+	dir, err := o.player.choose(cmd)
+	if err != nil {
+		return err
+	}
+	cfg, err := o.source.load(cmd.Flags(), dir)
+	if err != nil {
+		return err
+	}
+	if o.play.Episodes == 0 {
+		o.play.Episodes = cfg.Train.TestEpisodes
+	}
+	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Episodes)
+	defer progress.close()
+	s, err := merit.Open(cmd.Context(), cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.play.Checkpoint = o.player.checkpoint()
+	promoted, err := o.player.open(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	if promoted != nil {
+		defer promoted.Close()
+		o.play.Policy, o.play.Player = promoted, promoted.Who()
+	}
+	e, err := measure.Run(cmd.Context(), s, o.play)
+	progress.close()
+	if err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := measure.Write(o.out, s, e); err != nil {
+			return err
+		}
+	}
+	return o.report(cfg, e)
+}
+
+func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(e)
+	}
+	s := e.Score
+	t := ui.Table{Head: []string{e.Player.String(), e.Split, "95 %", "expected", ""}}
+	measured := map[string]bool{}
+	add := func(name string, value float64, interval run.Interval, show func(float64) string) {
+		measured[name] = true
+		wanted, met := expected(cfg.Train, name, value, show)
+		t.Add(name, show(value), fmt.Sprintf("[%s, %s]", show(interval[0]), show(interval[1])), wanted, met)
+	}
+	plain := func(x float64) string { return fmt.Sprintf("%.4g", x) }
+	add("success", s.Success, s.SuccessInterval, ui.Percent)
+	add("return", s.Return, s.ReturnInterval, plain)
+	add("length", s.Length, s.LengthInterval, plain)
+	for _, m := range s.Metrics {
+		add(m.Name, m.Mean, m.Interval, plain)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Train.Expect)) {
+		if !measured[name] {
+			wanted, _ := expected(cfg.Train, name, 0, plain)
+			t.Add(name, "–", "", wanted, "not measured")
+		}
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts, %d without a score\n%s", len(e.Episodes), s.DistinctStarts, s.Unscored, advice(e))
+	return err
+}
+
+// expected gives the range that the configuration wants and whether value is in
+// it.
+func expected(c train.Config, name string, value float64, show func(float64) string) (wanted, met string) {
+	r, err := c.Expected(name)
+	switch {
+	case r == nil || err != nil:
+		return "", ""
+	case value < r[0] || value > r[1]:
+		met = "outside"
+	default:
+		met = "met"
+	}
+	return fmt.Sprintf("%s to %s", show(r[0]), show(r[1])), met
+}
+
+// advice warns of a policy before training whose groups would mostly be of one
+// mind.
+func advice(e *run.Evaluation) string {
+	s := e.Score
+	switch {
+	case e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
+		return ""
+	case s.Success < fewest:
+		return fmt.Sprintf("warning: success is below %.0f %%: in many groups nobody will succeed, and from those nothing is learnt; make the task easier at first, or shape the reward\n", 100*fewest)
+	}
+	return fmt.Sprintf("warning: success is above %.0f %%: there is little left to learn; make the task harder\n", 100*most)
+}

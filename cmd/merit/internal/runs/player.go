@@ -1,0 +1,61 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/promotion"
+)
+
+// player is who plays: what --policy says, else $MERIT_POLICY, else the
+// configuration's policy.
+type player struct {
+	host *console.Host
+	word string
+
+	promoted *promotion.State // nil for a run, a checkpoint, or the configuration's policy
+}
+
+func (p *player) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.word, "policy", "", "a run directory (its best checkpoint), a file in its checkpoints folder, or a promoted policy: NAME, NAME@baseline, NAME@2 or its folder (default: $"+promotion.PolicyVariable+", else the configuration's policy)")
+}
+
+// choose finds who plays, and returns whose configuration is used if the command
+// line names none.
+func (p *player) choose(cmd *cobra.Command) (dir string, err error) {
+	if !cmd.Flags().Changed("policy") {
+		p.word = p.host.Env(promotion.PolicyVariable)
+	}
+	if p.word == "" {
+		return "", nil
+	}
+	if p.promoted, err = promotion.Choose(p.word, p.host.Env); err != nil {
+		return "", err
+	}
+	if p.promoted != nil {
+		return p.promoted.ConfigDir(), nil
+	}
+	dir, _, err = merit.SplitCheckpoint(p.word)
+	return dir, err
+}
+
+// checkpoint is the path of who plays, unless that is a promoted policy.
+func (p *player) checkpoint() string {
+	if p.promoted != nil {
+		return ""
+	}
+	return p.word
+}
+
+// open makes the players of a promoted policy; nil if none plays.
+func (p *player) open(ctx context.Context, s *merit.Session) (*promotion.Player, error) {
+	if p.promoted == nil {
+		return nil, nil
+	}
+	p.host.Logger().Info("policy", "name", p.word, "plays", fmt.Sprint(p.promoted.Playing()))
+	return promotion.Open(ctx, s, p.promoted)
+}
