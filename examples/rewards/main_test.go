@@ -24,6 +24,7 @@ func all(t *testing.T, f func(t *testing.T, name string)) {
 	require.NoError(t, err)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if err := installPackages(t.Context(), "python3", name); err != nil {
 				testneeds.Aside(t, err.Error())
 			}

@@ -1,0 +1,3 @@
+import merit_plugin.gymnasium
+
+merit_plugin.gymnasium.serve("CartPole-v1", actions=("left", "right"))
