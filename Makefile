@@ -9,12 +9,13 @@
 # make lint   vet, staticcheck, gofmt
 # make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
 # make bench  the figures of docs/performance.md
+# make bench-torch  the learner beside PyTorch's, in an environment of its own (4 GB)
 # make soak   a million evaluations, one in twenty hostile, in each isolation
 # make soak-serve  a server with a hostile tenant: p99 of the other, and ten minutes of killed workers
 GO      ?= go
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
-REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm
+REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm
 OUT     ?= runs/quickstart
 # Without cgo the binaries are static: they run on any Linux of the
 # architecture, with any libc or none.
@@ -27,10 +28,13 @@ build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 .PHONY: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
 $(BIN)/merit:
 	$(BUILD) -o $@ ./cmd/merit
-$(PLUGINS:%=$(BIN)/plugins/%): $(BIN)/plugins/%:
+$(PLUGINS:%=$(BIN)/plugins/%): $(BIN)/plugins/%: $(BIN)/merit
 	$(BUILD) -o $@ ./plugins/$*
+	$(BIN)/merit plugin info $(abspath $@) --write-manifest >/dev/null
 examples/gsm8k/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/gsm8k --out $@
+examples/htdag/reward.wasm: $(BIN)/merit
+	$(BIN)/merit reward build examples/htdag/reward --out $@
 examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
 
@@ -69,9 +73,11 @@ release:
 	@ls -sh dist
 
 # The closing lines name every test that stood aside, and why. The example
-# rewards start sympy several times, which is minutes where others compute too.
+# rewards start sympy several times, which is minutes where others compute too:
+# they and other long ones begin first, so that none is left alone at the end.
+LONG := ./examples/rewards ./sandbox ./sdk/conformance ./cmd/merit
 test: build
-	$(GO) tool gotestsum --format pkgname -- -timeout 30m ./...
+	$(GO) tool gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
 
 # The trainers as published, with Merit rewards from the wheel; see sdk/python/trainer_tests.
 .PHONY: trainers
@@ -87,13 +93,23 @@ lint:
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./cmd/merit ./sdk/python
-FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/(^features|parallel)|Collect|Act/|Update|Estimate/gigpo/|File|History|$\
+FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/
 bench: build
 	mkdir -p runs
-	$(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
+	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
 	! grep -E '^(--- )?FAIL' runs/bench.txt
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
+
+# The learner beside PyTorch's, by network, minibatch and threads. Once the
+# environment is there, make bench measures them too.
+TORCH := $(abspath runs/torch/bin/python)
+.PHONY: bench-torch
+bench-torch: $(TORCH)
+	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 6x -bench Torch/ ./core/learn
+$(TORCH):
+	$(PYTHON) -m venv runs/torch
+	runs/torch/bin/pip install --quiet torch==2.15.0 numpy==2.4.6
 
 # ROWS="math code" are some of them. -check compares all but the times; CI does.
 .PHONY: rewards
