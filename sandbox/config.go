@@ -113,7 +113,7 @@ func DefaultConfig() Config {
 			WallClock:    10 * time.Second,
 
 			StartFuel:      100_000_000_000,
-			StartWallClock: 3 * time.Minute,
+			StartWallClock: 15 * time.Minute, // StartFuel is about two minutes of one core: also where others compute
 			ScriptMiB:      128,
 		},
 		Isolation: Snapshot,
@@ -142,7 +142,7 @@ func (c Config) Validate() []error {
 	p.Whole("workers", c.Workers, 0, 4096)
 	p.Whole("cache_mib", c.CacheMiB, 0, 1<<20)
 	p.Check(c.WallClock >= time.Millisecond, "wall_clock", c.WallClock, "write a duration of at least 1ms, such as 10s")
-	p.Check(c.StartWallClock >= time.Millisecond, "start_wall_clock", c.StartWallClock, "write a duration of at least 1ms, such as 3m")
+	p.Check(c.StartWallClock >= time.Millisecond, "start_wall_clock", c.StartWallClock, "write a duration of at least 1ms, such as 15m")
 	p.OneOf("isolation", string(c.Isolation), string(Snapshot), string(Fresh), string(Shared), string(Process))
 	if c.Isolation == Process {
 		p.Whole("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
