@@ -1,0 +1,134 @@
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// MetaSpans and MetaAgents are the names in a trajectory's metadata under
+// which rewards find what a conversation does not show: the spans but those of
+// prompts and rewards, and the names of the agents.
+const (
+	MetaSpans  = "spans"
+	MetaAgents = "agents"
+)
+
+// Trajectory is the trace as rewards read it: one conversation with a step for
+// each answered call of a model, in the order of their starts. What a call was
+// given beyond the call before it of the same agent is added, then the answer;
+// a history that was rewritten is added whole. With several agents a message
+// of an assistant bears its agent's name. A step's info holds the span's id and
+// the agent.
+func (t *Trace) Trajectory() *rl.Trajectory {
+	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}
+	agents := t.Agents()
+	before := map[string][]rl.Message{} // the conversation that an agent's last call was part of
+	tokens := map[string][]int32{}
+	var others []Span
+	for i := range t.All {
+		s := &t.All[i]
+		if s.Kind != KindPrompt {
+			if s.Kind != KindReward {
+				others = append(others, *s)
+			}
+			continue
+		}
+		if s.Prompt.Answer == nil {
+			continue
+		}
+		known := before[s.Agent]
+		if !begins(s.Prompt.Messages, known) {
+			known = nil
+		}
+		out.Messages = append(out.Messages, s.Prompt.Messages[len(known):]...)
+		step := s.step(len(out.Steps), len(out.Messages), tokens)
+		answer := *s.Prompt.Answer
+		before[s.Agent] = append(slices.Clip(s.Prompt.Messages), answer)
+		if len(agents) > 1 && answer.Name == "" {
+			answer.Name = s.Agent
+		}
+		out.Messages = append(out.Messages, answer)
+		out.Steps = append(out.Steps, step)
+	}
+	if n := len(out.Steps); n > 0 {
+		out.Steps[n-1].Terminated = true
+	}
+	out.Metadata = t.metadata(agents, others)
+	return out
+}
+
+// step is the call as a step whose answer is message number at. Tokens are the
+// sequence so far of each agent.
+func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
+	p := s.Prompt
+	step := rl.Step{
+		Index: index, MessageCount: at, RawOutput: p.Answer.Content.Text(), ActionValid: s.Status != StatusError,
+		Action: rl.Action{Kind: rl.ActionText, Text: p.Answer.Content.Text()},
+		Info:   map[string]json.RawMessage{"span": quoted(s.ID), "agent": quoted(s.Agent)},
+	}
+	if len(p.Answer.ToolCalls) > 0 {
+		step.Action = rl.Action{Kind: rl.ActionTool, ToolCalls: p.Answer.ToolCalls}
+	}
+	for _, t := range p.Tokens {
+		step.LogProb += t.LogProb
+		if t.ID != nil {
+			step.Tokens = append(step.Tokens, rl.Token{ID: *t.ID, LogProb: t.LogProb})
+		}
+	}
+	if len(p.PromptTokens) > 0 && len(step.Tokens) > 0 && len(step.Tokens) == len(p.Tokens) {
+		step.Prompt = rl.NewPrompt(tokens[s.Agent], p.PromptTokens)
+		tokens[s.Agent] = step.Prompt.Sequence(tokens[s.Agent], step.Tokens)
+	} else {
+		step.Tokens = nil
+	}
+	return step
+}
+
+func (t *Trace) group() string {
+	if g, ok := t.Metadata[MetaGroup]; ok {
+		return MetaText(g)
+	}
+	return t.Task
+}
+
+func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMessage {
+	m := make(map[string]json.RawMessage, len(t.Metadata)+2)
+	for name, value := range t.Metadata {
+		if name != MetaGroundTruth && name != MetaGroup {
+			m[name] = value
+		}
+	}
+	if len(agents) > 0 {
+		m[MetaAgents] = mustJSON(agents)
+	}
+	if len(others) > 0 {
+		m[MetaSpans] = mustJSON(others)
+	}
+	return m
+}
+
+// begins reports whether messages begin with those that came before.
+func begins(messages, before []rl.Message) bool {
+	return len(messages) >= len(before) && slices.EqualFunc(messages[:len(before)], before, same)
+}
+
+// same compares what a model is given: agents put names and nulls where there
+// were none.
+func same(a, b rl.Message) bool {
+	return a.Role == b.Role && a.Content.Text() == b.Content.Text() && a.ToolCallID == b.ToolCallID &&
+		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(x, y rl.ToolCall) bool { return x.Function == y.Function })
+}
+
+func quoted(s string) json.RawMessage { return mustJSON(s) }
+
+// mustJSON is for values that were checked when they came.
+func mustJSON(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("trace: %v", err))
+	}
+	return text
+}
