@@ -65,6 +65,7 @@ var table = []row{
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/trace", []string{"core/rl", "core/fault"}, "what agents did, as nouns: knows no network and no disk"},
 	{"core/trace/store", []string{"core/trace", "core/fault"}, "where traces are kept, behind one interface"},
+	{"core/trace/redact", []string{"core/rl", "core/fault", "core/trace"}, "secrets out of spans before anybody keeps them: text in, text out"},
 	{"core/telemetry", []string{"core/fault", "core/run", "core/train"}, "what a run reports, for other tools: the loop knows none of them"},
 	{"core/unpack", []string{"core/fault"}, "archives from strangers → files in memory, for uploads and for registries"},
 	{"core/serve/library", []string{"core/fault", "core/reward", "core/unpack"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},
