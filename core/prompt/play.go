@@ -1,0 +1,59 @@
+package prompt
+
+import (
+	"math"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Sampling says how a model is sampled.
+type Sampling struct {
+	// Temperature of the sampling; 0 takes the likeliest answer.
+	Temperature float64 `yaml:"temperature" json:"temperature"`
+	// MaxTokens bounds an answer.
+	MaxTokens int `yaml:"max_tokens" json:"max_tokens"`
+}
+
+// Validate returns every problem of s, with key paths relative to the section.
+func (s Sampling) Validate() []error {
+	var p fault.Problems
+	p.Within("temperature", s.Temperature, 0, 2)
+	p.Whole("max_tokens", s.MaxTokens, 1, 1<<20)
+	return p
+}
+
+// Messages returns what a model is given to play task under a prompt.
+func Messages(place Place, text string, task *rl.Task) []rl.Message {
+	messages := append([]rl.Message(nil), task.Messages...)
+	if place == Template {
+		for i := len(messages) - 1; i >= 0; i-- {
+			if messages[i].Role == rl.RoleUser {
+				messages[i].Content = rl.Text(strings.ReplaceAll(text, Input, messages[i].Content.Text()))
+				return messages
+			}
+		}
+		return append(messages, rl.Message{Role: rl.RoleUser, Content: rl.Text(strings.ReplaceAll(text, Input, ""))})
+	}
+	if len(messages) > 0 && messages[0].Role == rl.RoleSystem {
+		// Many chat templates know one system message only.
+		messages[0].Content = rl.Text(text + "\n\n" + messages[0].Content.Text())
+		return messages
+	}
+	return append([]rl.Message{{Role: rl.RoleSystem, Content: rl.Text(text)}}, messages...)
+}
+
+// played is the trajectory that a reward scores: the conversation with the
+// answer, and what the task says for the reward.
+func played(id string, messages []rl.Message, answer string, task *rl.Task) *rl.Trajectory {
+	n := len(messages)
+	return &rl.Trajectory{
+		ID: id, Task: task.ID, Seed: task.Seed, Messages: append(messages[:n:n], rl.Message{Role: rl.RoleAssistant, Content: rl.Text(answer)}),
+		GroundTruth: task.GroundTruth, Metadata: task.Metadata, StopReason: rl.StopTerminated,
+		Steps: []rl.Step{{MessageCount: n, Action: rl.Action{Kind: rl.ActionText, Text: answer}, RawOutput: answer, Terminated: true, ActionValid: true}},
+	}
+}
+
+// sampled is the seed of a request.
+func sampled(s rl.Seed) int64 { return int64(uint64(s) & math.MaxInt32) }
