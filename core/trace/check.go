@@ -6,9 +6,11 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
 )
 
 // Limits of what a recorder may send.
@@ -32,6 +34,9 @@ func (s *Span) Check() error {
 	p.text("error", s.Error)
 	p.text("text", s.Text)
 	p.check(!s.Start.IsZero(), "start is not there")
+	for _, at := range []time.Time{s.Start, s.End} {
+		p.check(at.IsZero() || at.Year() >= 1900 && at.Year() <= 2200, "%s is not of 1900 to 2200", at.Format(time.RFC3339))
+	}
 	p.check(!s.End.Before(s.Start), "end is before start")
 	p.check(slices.Contains(Statuses(), s.Status), "status is %q; use open, ok or error", s.Status)
 	p.attributes("attributes", s.Attributes)
@@ -52,6 +57,8 @@ func (s *Span) Check() error {
 		p.check(r.Outcome != "", "reward.outcome is empty")
 		p.check((r.Score != nil) == (r.Outcome == "scored"), "reward.outcome is %q, and there is a score only if it is scored", r.Outcome)
 		p.check(r.Score == nil || finite(*r.Score), "reward.score is not a finite number")
+		p.name("reward.digest", r.Digest)
+		p.name("reward.by", r.By)
 	}
 	if c := s.Coordination; c != nil {
 		p.check(slices.Contains(Events(), c.Event), "coordination.event is %q; use one of %v", c.Event, Events())
@@ -68,12 +75,14 @@ func (s *Span) checkPrompt(p *problems) {
 	}
 	p.check(len(c.Messages) <= MaxMessages, "prompt has %d messages, more than %d", len(c.Messages), MaxMessages)
 	for i, m := range c.Messages {
-		p.check(m.Role != "", "prompt.messages[%d] has no role", i)
-		p.text(fmt.Sprintf("prompt.messages[%d]", i), m.Content.Text())
+		p.message(fmt.Sprintf("prompt.messages[%d]", i), m)
 	}
 	if c.Answer != nil {
-		p.check(c.Answer.Role != "", "prompt.answer has no role")
-		p.text("prompt.answer", c.Answer.Content.Text())
+		p.check(c.Answer.Role == rl.RoleAssistant, "prompt.answer is of role %s, not of the assistant", printable(c.Answer.Role))
+		p.message("prompt.answer", *c.Answer)
+	}
+	for i, m := range c.Others {
+		p.message(fmt.Sprintf("prompt.others[%d]", i), m)
 	}
 	for i, t := range c.Tokens {
 		p.check(finite(t.LogProb), "prompt.tokens[%d].log_prob is not a finite number", i)
@@ -122,6 +131,15 @@ func (p *problems) text(field, text string) {
 	p.check(utf8.ValidString(text), "%s is not UTF-8", field)
 }
 
+func (p *problems) message(at string, m rl.Message) {
+	p.check(m.Role != "", "%s has no role", at)
+	p.text(at, m.Content.Text())
+	p.check(len(m.Content.Parts()) <= 2*MaxText, "%s has more than %d bytes of parts", at, 2*MaxText)
+	for _, call := range m.ToolCalls {
+		p.text(at+".tool_calls", call.Function.Arguments)
+	}
+}
+
 func (p *problems) attributes(field string, m map[string]json.RawMessage) {
 	p.check(len(m) <= MaxAttributes, "%s has %d entries, more than %d", field, len(m), MaxAttributes)
 	names := make([]string, 0, len(m))
@@ -143,7 +161,7 @@ func (p *problems) err() error {
 	if n := len(p.all); n > most {
 		p.all = append(p.all[:most], fmt.Sprintf("and %d more problems", n-most))
 	}
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: p.at, What: strings.Join(p.all, "; "), Hint: "correct what records it; docs/traces.md has the form of a span"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: p.at, What: strings.Join(p.all, "; "), Hint: hintSpan}
 }
 
 func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }

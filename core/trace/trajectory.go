@@ -8,20 +8,21 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// MetaSpans and MetaAgents are the names in a trajectory's metadata under
-// which rewards find what a conversation does not show: the spans but those of
-// prompts and rewards, and the names of the agents.
+// Names in a trajectory's metadata under which rewards find what a conversation
+// does not show.
 const (
-	MetaSpans  = "spans"
-	MetaAgents = "agents"
+	MetaSpans  = "spans"  // the spans but those of prompts and rewards
+	MetaAgents = "agents" // the names of the agents, sorted
+	MetaUsage  = "usage"  // of all calls of models: calls, prompt_tokens, completion_tokens
 )
 
 // Trajectory is the trace as rewards read it: one conversation with a step for
 // each answered call of a model, in the order of their starts. What a call was
 // given beyond the call before it of the same agent is added, then the answer;
 // a history that was rewritten is added whole. With several agents a message
-// of an assistant bears its agent's name. A step's info holds the span's id and
-// the agent.
+// of an assistant bears its agent's name. A step's info holds the span's id, its
+// times and the agent. Where no answered call was recorded, the steps are what
+// tools were run and what was answered or made.
 func (t *Trace) Trajectory() *rl.Trajectory {
 	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}
 	agents := t.Agents()
@@ -53,6 +54,11 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		out.Messages = append(out.Messages, answer)
 		out.Steps = append(out.Steps, step)
 	}
+	if len(out.Steps) == 0 {
+		t.told(out, len(agents) > 1)
+	} else {
+		t.results(out)
+	}
 	if n := len(out.Steps); n > 0 {
 		out.Steps[n-1].Terminated = true
 	}
@@ -67,7 +73,7 @@ func (s *Span) step(index, at int, tokens map[string][]int32) rl.Step {
 	step := rl.Step{
 		Index: index, MessageCount: at, RawOutput: p.Answer.Content.Text(), ActionValid: s.Status != StatusError,
 		Action: rl.Action{Kind: rl.ActionText, Text: p.Answer.Content.Text()},
-		Info:   map[string]json.RawMessage{"span": quoted(s.ID), "agent": quoted(s.Agent)},
+		Info:   s.info(),
 	}
 	if len(p.Answer.ToolCalls) > 0 {
 		step.Action = rl.Action{Kind: rl.ActionTool, ToolCalls: p.Answer.ToolCalls}
@@ -95,7 +101,7 @@ func (t *Trace) group() string {
 }
 
 func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMessage {
-	m := make(map[string]json.RawMessage, len(t.Metadata)+2)
+	m := make(map[string]json.RawMessage, len(t.Metadata)+3)
 	for name, value := range t.Metadata {
 		if name != MetaGroundTruth && name != MetaGroup {
 			m[name] = value
@@ -106,6 +112,9 @@ func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMess
 	}
 	if len(others) > 0 {
 		m[MetaSpans] = mustJSON(others)
+	}
+	if sum := t.spent(); sum != nil {
+		m[MetaUsage] = mustJSON(sum)
 	}
 	return m
 }
