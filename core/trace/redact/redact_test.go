@@ -117,11 +117,13 @@ func TestSpan(t *testing.T) {
 	secret, id := secrets["openai"], int32(7)
 	start := time.Unix(0, 0).UTC()
 	say := rl.Message{Role: rl.RoleUser, Content: rl.Text("use " + secret), ToolCalls: []rl.ToolCall{{Function: rl.FunctionCall{Arguments: `{"k":"` + secret + `"}`}}}}
+	answer := say
+	answer.Role = rl.RoleAssistant
 	var parts rl.Content
 	require.NoError(t, json.Unmarshal([]byte(`[{"type":"text","text":"`+secret+`"}]`), &parts))
 	spans := []trace.Span{
 		{Trace: "t", ID: "1", Kind: trace.KindPrompt, Start: start, End: start, Status: trace.StatusOK, Agent: secret, Name: secret, Error: secret, Text: secret, Prompt: &trace.Prompt{
-			Messages: []rl.Message{say, {Role: rl.RoleUser, Content: parts}}, Answer: &say, Others: []rl.Message{say}, Tools: json.RawMessage(`[{"d":"` + secret + `"}]`),
+			Messages: []rl.Message{say, {Role: rl.RoleUser, Content: parts}}, Answer: &answer, Others: []rl.Message{answer}, Tools: json.RawMessage(`[{"d":"` + secret + `"}]`),
 			Settings: json.RawMessage(`{"api_key":"x"}`), PromptTokens: []int32{1}, Tokens: []trace.Token{{ID: &id, Text: secret[:9], LogProb: -1}},
 		}, Attributes: map[string]json.RawMessage{"room.number": json.RawMessage(`12`), "a": json.RawMessage(`{"b":["` + secret + `"]}`), "x-api-key": json.RawMessage(`"short"`)}},
 		{Trace: "t", ID: "2", Kind: trace.KindTool, Start: start, End: start, Status: trace.StatusOK, Tool: &trace.Tool{Arguments: secret, Result: "C-1234 " + secret}},
