@@ -68,6 +68,7 @@ var table = []row{
 	{"core/trace/redact", []string{"core/rl", "core/fault", "core/trace"}, "secrets out of spans before anybody keeps them: text in, text out"},
 	{"core/trace/collect", []string{"core/rl", "core/fault", "core/trace"}, "what instrumented agents say → spans: knows no store and opens no port"},
 	{"core/prompt", []string{"core/rl", "core/fault", "core/reward", "core/train/stats"}, "a search for prompts as a function of what models answer: knows no server, no disk and no sandbox"},
+	{"core/trace/proxy", []string{"core/rl", "core/fault", "core/trace"}, "what passes between agents and models → spans: a handler that knows no listener and no store"},
 	{"core/telemetry", []string{"core/fault", "core/run", "core/train"}, "what a run reports, for other tools: the loop knows none of them"},
 	{"core/unpack", []string{"core/fault"}, "archives from strangers → files in memory, for uploads and for registries"},
 	{"core/serve/library", []string{"core/fault", "core/reward", "core/unpack"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},

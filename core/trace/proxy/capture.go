@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// call is one call of a model, as it passed through.
+type call struct {
+	api     string
+	whose   whose
+	span    string
+	scope   key      // whose conversations it may go on from
+	secrets []string // never recorded
+
+	start, first, ended time.Time // first = of the answer's first byte
+	status              int       // of HTTP; 0 if there was no answer
+	encoding            string    // of the answer's bytes
+	stream              bool      // the answer came as server-sent events
+	failure             string    // why the answer ended early, if it did
+	request, answer     []byte
+	partly              bool // a body was longer than is recorded
+
+	done   atomic.Bool
+	memory *atomic.Int64 // bytes held by all calls
+	budget int64
+	most   int64
+	held   int64
+	lost   bool // there was no memory for its bodies
+}
+
+// keepRequest keeps a request's body if there is room.
+func (c *call) keepRequest(body []byte) {
+	if int64(len(body)) > c.most {
+		c.partly = true
+	} else if c.hold(int64(len(body))) {
+		c.request = body
+	}
+}
+
+func (c *call) hold(n int64) bool {
+	if c.memory.Add(n) > c.budget {
+		c.memory.Add(-n)
+		c.lost = true
+		return false
+	}
+	c.held += n
+	return true
+}
+
+// release gives the memory back.
+func (c *call) release() {
+	c.memory.Add(-c.held)
+	c.held, c.request, c.answer = 0, nil, nil
+}
+
+func (c *call) keep(chunk []byte) {
+	if c.first.IsZero() {
+		c.first = time.Now()
+	}
+	if c.lost || c.partly {
+		return
+	}
+	if int64(len(c.answer)+len(chunk)) > c.most {
+		c.partly = true
+		return
+	}
+	if free := cap(c.answer) - len(c.answer); free < len(chunk) {
+		grown := max(2*cap(c.answer), len(c.answer)+len(chunk), 4096)
+		if !c.hold(int64(grown - cap(c.answer))) {
+			return
+		}
+		c.answer = append(make([]byte, 0, grown), c.answer...)
+	}
+	c.answer = append(c.answer, chunk...)
+}
+
+// capture is an answer's body that is kept as it passes.
+type capture struct {
+	io.ReadCloser
+	call *call
+	end  func(c *call, failure string)
+}
+
+var lastEvent = []byte("data: [DONE]")
+
+// Read keeps what it gives. A call ends before its last bytes go on to the
+// agent: whatever the agent asks next comes after it, in the order of ends.
+func (c *capture) Read(into []byte) (int, error) {
+	n, err := c.ReadCloser.Read(into)
+	if n > 0 && !c.call.done.Load() {
+		c.call.keep(into[:n])
+	}
+	switch {
+	case err == io.EOF || c.call.stream && bytes.Contains(into[:n], lastEvent):
+		c.end(c.call, "")
+	case err != nil && !errors.Is(err, io.ErrClosedPipe) && !isCanceled(err):
+		c.end(c.call, "the answer broke off: "+err.Error())
+	}
+	return n, err
+}
+
+// plain is the answer without its encoding, at most most bytes of it.
+func (c *call) plain() []byte {
+	if c.encoding != "gzip" {
+		return c.answer
+	}
+	r, err := gzip.NewReader(bytes.NewReader(c.answer))
+	if err != nil {
+		return nil
+	}
+	text, _ := io.ReadAll(io.LimitReader(r, c.most)) // what there is of it
+	return text
+}
+
+// buffers are what bodies are copied through.
+type buffers struct{ pool sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return *p
+	}
+	return make([]byte, 32<<10)
+}
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(p []byte) { b.pool.Put(&p) }

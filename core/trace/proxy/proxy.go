@@ -1,0 +1,176 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Proxy is the handler. Make it with New, and Close it after the last request.
+type Proxy struct {
+	options Options
+	add     map[string]json.RawMessage
+	forward *httputil.ReverseProxy
+	*recorder
+}
+
+// New starts a proxy. The error says what of the options is wrong.
+func New(o Options) (*Proxy, error) {
+	o, add, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{options: o, add: add, recorder: newRecorder(o)}
+	p.forward = &httputil.ReverseProxy{
+		Rewrite:        p.rewrite,
+		Transport:      o.Transport,
+		FlushInterval:  -1, // every chunk at once
+		ModifyResponse: p.answered,
+		ErrorHandler:   p.unreachable,
+		BufferPool:     &buffers{},
+		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is recorded with the call
+	}
+	go p.run()
+	return p, nil
+}
+
+type calls struct{} // of a request's context
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	whose, path := p.whose(r)
+	api := apiOf(r.Method, path)
+	out := r.Clone(r.Context())
+	out.URL.Path, out.URL.RawPath = path, ""
+	if api != "" {
+		c := &call{api: api, whose: whose, span: newID(8), start: time.Now(), memory: &p.held, budget: p.options.Memory, most: p.options.Body}
+		c.scope, c.secrets = scopeOf(r, whose.agent), secretsOf(r, p.options.Key)
+		if err := p.read(out, c); err != nil {
+			c.release()
+			fail(w, http.StatusBadRequest, "the request could not be read: "+err.Error())
+			return
+		}
+		w.Header().Set("X-Merit-Span", c.span)
+		if whose.trace != "" {
+			w.Header().Set("X-Merit-Trace", whose.trace)
+		}
+		out = out.WithContext(context.WithValue(out.Context(), calls{}, c))
+		defer p.end(c, "the agent went away before the answer was complete") // unless it has ended
+	} else {
+		p.passed.Add(1)
+	}
+	p.forward.ServeHTTP(w, out)
+}
+
+// apiOf is the last part of a path whose calls are recorded, or empty.
+func apiOf(method, path string) string {
+	if method != http.MethodPost {
+		return ""
+	}
+	path = strings.TrimSuffix(path, "/")
+	i := slices.IndexFunc(apis, func(api string) bool { return strings.HasSuffix(path, "/"+api) })
+	if i < 0 {
+		return ""
+	}
+	return apis[i]
+}
+
+// read takes the request's body, so that it is whole before it is sent on: a
+// connection that went stale can be tried again. What is beyond the bound is
+// passed on, and not recorded.
+func (p *Proxy) read(r *http.Request, c *call) error {
+	var b bytes.Buffer
+	if r.ContentLength > 0 {
+		b.Grow(int(min(r.ContentLength, c.most)) + bytes.MinRead) // read without being moved
+	}
+	if _, err := b.ReadFrom(io.LimitReader(r.Body, c.most+1)); err != nil {
+		return err
+	}
+	head := b.Bytes()
+	c.keepRequest(head)
+	if int64(len(head)) > c.most {
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(head), r.Body))
+		return nil
+	}
+	if len(p.add) > 0 {
+		head = added(head, p.add)
+	}
+	r.ContentLength, r.TransferEncoding = int64(len(head)), nil
+	r.Body = io.NopCloser(bytes.NewReader(head))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(head)), nil }
+	return nil
+}
+
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	to := p.options.Upstream
+	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = to.Scheme, to.Host, to.Host
+	r.Out.URL.Path, r.Out.URL.RawPath = joined(to, r.Out.URL.Path), ""
+	for name := range r.Out.Header {
+		if strings.HasPrefix(name, "X-Merit-") {
+			r.Out.Header.Del(name)
+		}
+	}
+	if p.options.Key != "" {
+		r.Out.Header.Set("Authorization", "Bearer "+p.options.Key)
+	}
+	if r.Out.Context().Value(calls{}) != nil {
+		r.Out.Header.Set("Accept-Encoding", "identity") // it is to be read here too
+	}
+}
+
+// joined puts a request's path behind the upstream's. Either may have the
+// version, or both.
+func joined(to *url.URL, path string) string {
+	base := strings.TrimSuffix(to.Path, "/")
+	if strings.HasSuffix(base, "/v1") && (path == "/v1" || strings.HasPrefix(path, "/v1/")) {
+		path = strings.TrimPrefix(path, "/v1")
+	}
+	return base + path
+}
+
+// answered puts a recorder around the answer's body.
+func (p *Proxy) answered(r *http.Response) error {
+	c, ok := r.Request.Context().Value(calls{}).(*call)
+	if !ok {
+		return nil
+	}
+	c.status, c.encoding = r.StatusCode, r.Header.Get("Content-Encoding")
+	c.stream = strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
+	r.Body = &capture{ReadCloser: r.Body, call: c, end: p.end}
+	return nil
+}
+
+// unreachable answers for an upstream that did not.
+func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
+	if c, ok := r.Context().Value(calls{}).(*call); ok && r.Context().Err() == nil {
+		c.status = http.StatusBadGateway
+		p.end(c, "the upstream gave no answer: "+err.Error())
+	}
+	if !errors.Is(err, context.Canceled) {
+		p.options.Log.Warn("the upstream gave no answer", slog.String("cause", err.Error()))
+	}
+	fail(w, http.StatusBadGateway, "merit proxy: "+p.options.Upstream.Host+" gave no answer: "+err.Error())
+}
+
+// fail answers in OpenAI's form, which clients know how to raise.
+func fail(w http.ResponseWriter, status int, message string) {
+	type said struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+		Code    string `json:"code"`
+	}
+	text, _ := json.Marshal(map[string]said{"error": {message, "merit_proxy", "upstream_unreachable"}}) // strings
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
