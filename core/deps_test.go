@@ -91,6 +91,10 @@ var table = []row{
 	{"sdk/merit/sweep", []string{"core", "sdk/merit"}, "many runs of configurations, and what they say together"},
 	{"sdk/merit/promotion", []string{"core", "sdk/merit"}, "which trained policy plays for others"},
 	{"sdk/merit/verify", []string{"core", "sandbox", "sdk/merit"}, "a run directory against what it was made by"},
+	{"sdk/merit/browser", []string{"core"}, "the frame of the pages: a server, its locks and what all pages share; knows no page"},
+	{"sdk/merit/browser/browsertest", []string{"core/testneeds"}, "for tests only"},
+	{"sdk/merit/browser/runs", []string{"core", "sdk/merit", "sdk/merit/browser"}, "pages about run directories, which it reads and never writes"},
+	{"sdk/merit/browser/site", []string{"core", "sdk/merit"}, "opens all pages: the one place that knows every room"},
 	{"sdk/merit/registry", []string{"core/fault", "core/reward", "core/unpack", "sandbox"}, "rewards to and from OCI registries: knows no configuration"},
 	{"sdk/merit/registry/registrytest", []string{"core/testneeds"}, "for tests only"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
@@ -129,6 +133,7 @@ var doors = map[string][]string{
 	"oras.land/oras-go":              {"sdk/merit/registry"},
 	"github.com/coder/websocket":     {"plugins/openenv/session", "sdk/merit/envserver"},
 	"github.com/opencontainers":      {"sdk/merit/registry"},
+	"github.com/chromedp":            {"sdk/merit/browser/browsertest"},
 }
 
 // Promise: the dependency arrows of the architecture hold, one reason a row.

@@ -1,0 +1,33 @@
+// What every page has: keys, help, theme, the mark of being live.
+import { add, begin } from "./keys.js";
+import { onState } from "./live.js";
+
+const themes = ["system", "light", "dark"];
+
+function theme() {
+  return document.documentElement.dataset.theme ?? "system";
+}
+
+function nextTheme() {
+  const next = themes[(themes.indexOf(theme()) + 1) % themes.length];
+  if (next === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = next;
+  try { localStorage.setItem("merit-theme", next); } catch { /* storage is off */ }
+  document.getElementById("theme").textContent = next;
+}
+
+document.getElementById("theme").textContent = theme() === "system" ? "theme" : theme();
+document.getElementById("theme").addEventListener("click", nextTheme);
+add("d", "light, dark, or as the system", nextTheme);
+
+onState((state) => {
+  const mark = document.getElementById("live");
+  mark.textContent = state;
+  mark.dataset.state = state;
+  mark.title = state === "live" ? "this page follows what happens" : "what happens does not come in; trying again";
+});
+
+begin();
+const ready = () => { document.documentElement.dataset.ready = "true"; }; // tests wait for it; the page's own module has run then
+if (document.readyState === "complete") ready();
+else addEventListener("load", ready);

@@ -1,0 +1,90 @@
+// Small helpers. Text goes in as text, never as HTML.
+const svgNS = "http://www.w3.org/2000/svg";
+
+function fill(el, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
+    else el.setAttribute(name, value === true ? "" : value);
+  }
+  el.append(...children.filter((c) => c !== null && c !== undefined));
+  return el;
+}
+
+// h makes an element: h("a", {href}, "text", …).
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+// svg makes an element of a picture.
+export function svg(tag, attributes, ...children) {
+  return fill(document.createElementNS(svgNS, tag), attributes, children);
+}
+
+// hidden are characters that a browser obeys or hides, as browser.Visible has
+// them.
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
+
+// visible shows them in their place.
+export function visible(text) {
+  return String(text).replace(hidden, (c) => "⟨U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "⟩");
+}
+
+// say shows a message until the next one; empty takes it away.
+export function say(text) {
+  const box = document.getElementById("said");
+  box.textContent = visible(text);
+  box.hidden = !text;
+}
+
+async function answer(response) {
+  const kind = response.headers.get("content-type") ?? "";
+  const body = kind.includes("json") ? await response.json() : null;
+  if (response.ok) return body;
+  const where = body?.where ? body.where + ": " : "";
+  throw new Error(where + (body?.detail ?? response.statusText) + (body?.hint ? " — " + body.hint : ""));
+}
+
+// get reads JSON. Signal ends it early.
+export async function get(url, signal) {
+  return answer(await fetch(url, { headers: { accept: "application/json" }, signal }));
+}
+
+// post changes something: see browser.Action.
+export async function post(url, body) {
+  const token = document.querySelector("meta[name=merit-token]").content;
+  return answer(await fetch(url, {
+    method: "POST", headers: { "content-type": "application/json", accept: "application/json", "x-merit-token": token }, body: JSON.stringify(body),
+  }));
+}
+
+// place reads the question of the page from the URL.
+export const place = () => new URLSearchParams(location.search);
+
+// go writes it back. What is null goes; push makes a step for the back button.
+export function go(changes, push = false) {
+  const q = place();
+  for (const [name, value] of Object.entries(changes)) {
+    q.delete(name);
+    for (const v of Array.isArray(value) ? value : [value]) if (v !== null && v !== undefined && v !== "") q.append(name, v);
+  }
+  const text = q.toString();
+  history[push ? "pushState" : "replaceState"](null, "", location.pathname + (text ? "?" + text : ""));
+}
+
+// number is a measurement for people.
+export function number(x) {
+  if (x === null || x === undefined) return "—";
+  if (x !== 0 && (Math.abs(x) >= 1e6 || Math.abs(x) < 1e-3)) return x.toExponential(2);
+  return String(Number(x.toPrecision(4)));
+}
+
+export const percent = (x) => (x === null || x === undefined ? "—" : (100 * x).toFixed(1) + " %");
+export const count = (n) => n.toLocaleString("en-US");
+
+// ago is how long ago a time is.
+export function ago(time, now = Date.now()) {
+  const s = Math.max(0, (now - new Date(time).getTime()) / 1000);
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60]]) if (s >= size) return Math.floor(s / size) + " " + unit + " ago";
+  return Math.floor(s) + " s ago";
+}

@@ -1,0 +1,34 @@
+// Package site opens all of Merit's pages: the one place that knows every room
+// of package browser.
+package site
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/merit-rl/merit/sdk/merit/browser"
+)
+
+// Config says what is shown and to whom.
+type Config struct {
+	Listen string   // see browser.Config
+	Names  []string // see browser.Config
+	Key    string   // see browser.Config
+	Runs   string   // folder of run directories, at any depth; it may come later
+	Store  string   // address of the store of traces: see package traces
+	Logger *slog.Logger
+}
+
+// Open opens what is shown and listens. The caller serves and closes.
+func Open(ctx context.Context, c Config) (*browser.Server, error) {
+	all, err := rooms(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return browser.Open(browser.Config{Listen: c.Listen, Names: c.Names, Key: c.Key, Logger: c.Logger}, all...)
+}
+
+// rooms are all there are, in the order of the navigation.
+func rooms(context.Context, Config) ([]browser.Room, error) {
+	return []browser.Room{}, nil
+}
