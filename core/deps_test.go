@@ -69,6 +69,9 @@ var table = []row{
 	{"core/trace/collect", []string{"core/rl", "core/fault", "core/trace"}, "what instrumented agents say → spans: knows no store and opens no port"},
 	{"core/prompt", []string{"core/rl", "core/fault", "core/reward", "core/train/stats"}, "a search for prompts as a function of what models answer: knows no server, no disk and no sandbox"},
 	{"core/trace/proxy", []string{"core/rl", "core/fault", "core/trace"}, "what passes between agents and models → spans: a handler that knows no listener and no store"},
+	{"core/trace/store/internal/tables", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "traces in SQL, for any database: knows none of them"},
+	{"core/trace/store/sqlite", []string{"core/fault", "core/trace/store"}, "a file of this machine"},
+	{"core/trace/store/storetest", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "for tests only: what every store promises"},
 	{"core/telemetry", []string{"core/fault", "core/run", "core/train"}, "what a run reports, for other tools: the loop knows none of them"},
 	{"core/unpack", []string{"core/fault"}, "archives from strangers → files in memory, for uploads and for registries"},
 	{"core/serve/library", []string{"core/fault", "core/reward", "core/unpack"}, "uploaded rewards on disk; opens them through an interface: knows no sandbox, no tenant file and no HTTP"},
@@ -95,6 +98,7 @@ var table = []row{
 	{"sdk/merit/browser/browsertest", []string{"core/testneeds"}, "for tests only"},
 	{"sdk/merit/browser/runs", []string{"core", "sdk/merit", "sdk/merit/browser"}, "pages about run directories, which it reads and never writes"},
 	{"sdk/merit/browser/site", []string{"core", "sdk/merit"}, "opens all pages: the one place that knows every room"},
+	{"sdk/merit/traces", []string{"core", "sandbox", "sdk/merit"}, "stores of traces by their addresses, and what is done with them"},
 	{"sdk/merit/registry", []string{"core/fault", "core/reward", "core/unpack", "sandbox"}, "rewards to and from OCI registries: knows no configuration"},
 	{"sdk/merit/registry/registrytest", []string{"core/testneeds"}, "for tests only"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
@@ -134,6 +138,7 @@ var doors = map[string][]string{
 	"github.com/coder/websocket":     {"plugins/openenv/session", "sdk/merit/envserver"},
 	"github.com/opencontainers":      {"sdk/merit/registry"},
 	"github.com/chromedp":            {"sdk/merit/browser/browsertest"},
+	"modernc.org":                    {"core/trace/store/sqlite"},
 }
 
 // Promise: the dependency arrows of the architecture hold, one reason a row.

@@ -1,0 +1,118 @@
+package tables
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/trace/store"
+)
+
+// Prune implements store.Store. Traces without spans have no age; if there
+// are too many bytes they go first. Writers wait for a few traces at a time.
+func (s *Store) Prune(ctx context.Context, keep store.Retention) (store.Pruned, error) {
+	var total store.Pruned
+	excess := int64(0)
+	if keep.Bytes > 0 {
+		var at state
+		if err := at.load(s.direct(ctx)); err != nil {
+			return total, s.dialect.explain(err)
+		}
+		excess = at.bytes - keep.Bytes
+	}
+	horizon := int64(none)
+	if keep.Age > 0 {
+		horizon = s.clock().Add(-keep.Age).UnixNano()
+	}
+	after := victim{start: none - 1}
+	for {
+		some, err := s.victims(ctx, after, horizon, excess-total.Bytes)
+		if err != nil {
+			return total, err
+		}
+		if len(some) == 0 {
+			return total, s.shrink(ctx, total, keep.Dry)
+		}
+		after = some[len(some)-1]
+		if !keep.Dry {
+			some, err = s.remove(ctx, some)
+			if err != nil {
+				return total, err
+			}
+		}
+		for _, v := range some {
+			total.Traces++
+			total.Spans += v.spans
+			total.Bytes += v.bytes
+		}
+	}
+}
+
+// victim is a trace to be removed.
+type victim struct {
+	n, start, bytes int64
+	id              string
+	spans           int
+}
+
+// victims are the next few traces that are too old, or the oldest if there is
+// an excess of bytes.
+func (s *Store) victims(ctx context.Context, after victim, horizon, excess int64) ([]victim, error) {
+	var some []victim
+	err := s.direct(ctx).each(func(scan func(...any) error) error {
+		var v victim
+		if err := scan(&v.n, &v.start, &v.id, &v.spans, &v.bytes); err != nil {
+			return err
+		}
+		if old := v.start > none && v.start < horizon; old || excess > 0 {
+			some = append(some, v)
+			excess -= v.bytes
+		}
+		return nil
+	}, "SELECT n,started,id,spans,bytes FROM traces WHERE (started,id)>(?,?) ORDER BY started,id LIMIT ?", after.start, after.id, chunk)
+	return some, s.dialect.explain(err)
+}
+
+// remove returns those that were still there, as they were then.
+func (s *Store) remove(ctx context.Context, some []victim) (gone []victim, err error) {
+	err = s.change(ctx, func(t *txn) error {
+		gone = nil
+		var at state
+		if err := at.load(t); err != nil {
+			return err
+		}
+		var keys [][]any
+		for _, v := range some {
+			keys = append(keys, []any{v.n})
+		}
+		err := t.among(func(scan func(...any) error) error {
+			var v victim
+			if err := scan(&v.n, &v.start, &v.id, &v.spans, &v.bytes); err != nil {
+				return err
+			}
+			at.bytes -= v.bytes
+			gone = append(gone, v)
+			return nil
+		}, "SELECT n,started,id,spans,bytes FROM traces WHERE (n) IN", []string{"BIGINT"}, keys)
+		if err != nil {
+			return err
+		}
+		for _, table := range []string{"spans", "messages", "rewards", "agents", "metadata"} {
+			if err := t.among(nil, "DELETE FROM "+table+" WHERE (trace) IN", []string{"BIGINT"}, keys); err != nil {
+				return err
+			}
+		}
+		if err := t.among(nil, "DELETE FROM traces WHERE (n) IN", []string{"BIGINT"}, keys); err != nil {
+			return err
+		}
+		return at.save(t)()
+	})
+	return gone, err
+}
+
+
+// shrink gives the disk back what removed traces took.
+func (s *Store) shrink(ctx context.Context, gone store.Pruned, dry bool) error {
+	if dry || gone.Traces == 0 || s.dialect.Shrink == nil {
+		return nil
+	}
+	return s.dialect.explain(s.dialect.Shrink(ctx, s.write))
+}
