@@ -92,6 +92,7 @@ var table = []row{
 	{"sdk/merit/measure", []string{"core", "sdk/merit"}, "what a policy does, as a file: plays, trains nothing"},
 	{"sdk/merit/telemetry", []string{"core/fault", "core/telemetry"}, "folders and listeners for the tools that look at a run"},
 	{"sdk/merit/sweep", []string{"core", "sdk/merit"}, "many runs of configurations, and what they say together"},
+	{"sdk/merit/optimize", []string{"core", "sandbox", "plugins/openai", "sdk/merit"}, "a search for a prompt in a folder: models behind servers, rewards in the sandbox"},
 	{"sdk/merit/promotion", []string{"core", "sdk/merit"}, "which trained policy plays for others"},
 	{"sdk/merit/verify", []string{"core", "sandbox", "sdk/merit"}, "a run directory against what it was made by"},
 	{"sdk/merit/browser", []string{"core"}, "the frame of the pages: a server, its locks and what all pages share; knows no page"},
@@ -116,6 +117,7 @@ var table = []row{
 	{"plugins/openai/chat", []string{"core/rl", "core/fault"}, "the client of model servers, for the plug-in and for judges in this process"},
 	{"plugins/openai/chat/chattest", []string{"core/rl", "sdk/engine"}, "servers for the tests of what asks models"},
 	{"plugins/openai/judging", []string{"core/fault", "core/judge", "plugins/openai/chat"}, "a judge's model: one behind an API"},
+	{"plugins/openai/prompting", []string{"core/fault", "core/prompt", "plugins/openai/chat"}, "the models of a search for prompts: ones behind an API"},
 	{"cmd", []string{"core", "sandbox", "plugins", "sdk"}, "the top"},
 	{"examples", []string{"sdk"}, "written as a user's are"},
 }

@@ -56,6 +56,10 @@ func (c *Config) problems(environment, reward bool) []error {
 	return p
 }
 
+// CheckRewards returns every problem of a list of rewards, with key paths below
+// rewards, for other configurations than Config that have one.
+func CheckRewards(list []Reward) []error { return rewardProblems(nil, list) }
+
 func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)

@@ -25,12 +25,7 @@ func (c *Config) join(dir string) {
 // ../ is a path.
 func (c *Config) eachPath(replace func(string) string) {
 	for i := range c.Rewards {
-		if c.Rewards[i].Module != "" {
-			c.Rewards[i].Module = replace(c.Rewards[i].Module)
-		}
-		if c.Rewards[i].Judge != nil {
-			c.Rewards[i].Judge.EachPath(replace)
-		}
+		c.Rewards[i].EachPath(replace)
 	}
 	if c.Sandbox.CacheDir != "" {
 		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
@@ -50,6 +45,16 @@ func (c *Config) eachPath(replace func(string) string) {
 		if *options != nil {
 			*options = eachText(*options, explicit).(map[string]any)
 		}
+	}
+}
+
+// EachPath replaces every path in r.
+func (r *Reward) EachPath(replace func(string) string) {
+	if r.Module != "" {
+		r.Module = replace(r.Module)
+	}
+	if r.Judge != nil {
+		r.Judge.EachPath(replace)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
+	"github.com/merit-rl/merit/cmd/merit/internal/optimizing"
 	"github.com/merit-rl/merit/cmd/merit/internal/plugins"
 	"github.com/merit-rl/merit/cmd/merit/internal/registry"
 	"github.com/merit-rl/merit/cmd/merit/internal/review"
@@ -35,6 +36,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		newCompareCmd(h),
 		review.NewDiffCmd(h),
 		review.NewVerifyCmd(h),
+		optimizing.NewCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
 		plugins.NewCmd(h),
