@@ -22,6 +22,12 @@ func (p Places) Of(path string) string {
 	return p.at(path).name(p.source, path)
 }
 
+// Set reports whether a file or an override set the key itself, or a part of it.
+func (p Places) Set(path string) bool {
+	_, ok := p.lines[path]
+	return ok
+}
+
 func (p Places) at(path string) position {
 	for key := path; key != ""; key = key[:max(strings.LastIndexAny(key, ".["), 0)] {
 		if at, ok := p.lines[key]; ok {

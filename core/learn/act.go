@@ -13,12 +13,26 @@ import (
 
 var _ policy.Policy = (*Policy)(nil)
 
+var _ policy.Rater = (*Policy)(nil)
+
 // Act samples an action for each observation, or takes the most probable one,
 // the first of equals, where it is asked to be greedy. A decision is a function
 // of the parameters, its observation and its seed; an action that the mask
 // rules out has probability 0. LogProb and Entropy are those of the sampled
 // distribution.
 func (p *Policy) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
+	return p.each(ctx, observations, decisions, p.decide)
+}
+
+// Rate implements policy.Rater: decisions[i].Action.Choice was made.
+func (p *Policy) Rate(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
+	return p.each(ctx, observations, decisions, p.rate)
+}
+
+// each goes forward and lets decide make each decision of its logits.
+func (p *Policy) each(ctx context.Context, observations []policy.Observation, decisions []policy.Decision,
+	decide func(d *policy.Decision, o *policy.Observation, logits []float32) error,
+) error {
 	if len(decisions) != len(observations) {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Internal,
@@ -41,7 +55,7 @@ func (p *Policy) Act(ctx context.Context, observations []policy.Observation, dec
 		p.net.Forward(b, to-from)
 		for i := from; i < to; i++ {
 			logits := b.Logits[(i-from)*p.net.Actions:][:p.net.Actions]
-			if err := p.decide(&decisions[i], &observations[i], logits); err != nil {
+			if err := decide(&decisions[i], &observations[i], logits); err != nil {
 				return inRow(err, i)
 			}
 			if p.net.Critic != nil {
@@ -84,6 +98,19 @@ func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []floa
 		Action:  rl.Action{Kind: rl.ActionChoice, Choice: choice, Text: p.actions[choice]},
 		LogProb: s.logProb(choice), Entropy: s.entropy(), LogitMax: s.max,
 	}
+	return nil
+}
+
+// rate fills what d, whose choice was made, would have said of it.
+func (p *Policy) rate(d *policy.Decision, o *policy.Observation, logits []float32) error {
+	s, err := newSoftmax(logits, o.Mask)
+	if err != nil {
+		return err
+	}
+	if c := d.Action.Choice; c < 0 || c >= len(logits) || !s.available(c) {
+		return mismatch("action %d was not available", c)
+	}
+	d.LogProb, d.Entropy, d.LogitMax = s.logProb(d.Action.Choice), s.entropy(), s.max
 	return nil
 }
 

@@ -22,6 +22,15 @@ type Policy interface {
 	Version() uint64
 }
 
+// Rater is an optional power of a Policy: to say how likely a decision is that
+// somebody made, for learning from what was played elsewhere.
+type Rater interface {
+	// Rate fills LogProb, Entropy, Value and LogitMax of decisions[i], whose
+	// Action is given, as if the policy had made it at observations[i]. An action
+	// that is not available there is an error. It may be called as Act may.
+	Rate(ctx context.Context, observations []Observation, decisions []Decision) error
+}
+
 // Observation is what a policy sees of one slot. All of it is shared memory:
 // read only, valid during the call.
 type Observation struct {

@@ -5,6 +5,7 @@
 //	manifest.json                   digests, seeds, versions, host, and the sessions that went on
 //	metrics.jsonl                   one Iteration a line; wall clock only under "time"
 //	starts.jsonl                    where the episodes of each iteration began, hashed
+//	traces.jsonl                    what was learnt from in the place of episodes, if it was traces
 //	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
 //	trajectories/<name>.jsonl.zst   evaluations, written whole
 //	checkpoints/last, best          atomic and checksummed

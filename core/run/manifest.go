@@ -23,6 +23,7 @@ type Manifest struct {
 	Rewards  []Module  `json:"rewards"`
 	Plugins  []Plugin  `json:"plugins"`
 	Policy   *Policy   `json:"policy,omitempty"` // of a plug-in; nil for the embedded network
+	Traces   *Traces   `json:"traces,omitempty"` // that are learnt from in the place of an environment
 	// Resumed are the later sessions of the run, in order. What stands above
 	// is the first one's, and config.yaml is what the last one went on with.
 	Resumed []Session `json:"resumed,omitempty"`
@@ -138,6 +139,9 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 	}
 	if before, now := m.Policy.String(), now.Policy.String(); before != now {
 		differs("the policy", before, now)
+	}
+	if before, now := m.Traces.digest(), now.Traces.digest(); before != now {
+		differs("what is learnt from", before, now)
 	}
 	if len(m.Plugins) != len(now.Plugins) {
 		differs("the number of plug-ins", fmt.Sprint(len(m.Plugins)), fmt.Sprint(len(now.Plugins)))

@@ -11,6 +11,7 @@ type Iteration struct {
 	Advantage  *Advantage     `json:"advantage,omitempty"`
 	Update     *Update        `json:"update,omitempty"`
 	Outputs    *Outputs       `json:"outputs,omitempty"`
+	OffPolicy  *OffPolicy     `json:"off_policy,omitempty"` // of runs that learn from traces
 	Validation *Score         `json:"validation,omitempty"`
 	Best       bool           `json:"best,omitempty"`    // the best validation so far
 	Alarms     []Alarm        `json:"alarms,omitempty"`  // what core/monitor saw
@@ -66,6 +67,15 @@ type Outputs struct {
 	Different float64 `json:"different,omitempty"` // of a group's episodes, the share of different ones; mean
 
 	Metrics map[string]float64 `json:"metrics,omitempty"` // means of what the environment measured
+}
+
+// OffPolicy says how far the policy that learns is from the one that decided,
+// over the decisions that an iteration learnt from.
+type OffPolicy struct {
+	Decisions int     `json:"decisions"`
+	Weight    float64 `json:"weight"`    // mean of what the method multiplies by
+	Effective float64 `json:"effective"` // share of decisions that the weights leave: (Σw)² ÷ (n Σw²)
+	Bounded   float64 `json:"bounded"`   // share whose weight the bound cut
 }
 
 // Rollout describes the episodes an iteration learned from; unscored ones

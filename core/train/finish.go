@@ -23,6 +23,15 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.estimates() {
+		if err := l.load(ctx, best); err != nil {
+			return nil, err
+		}
+		if err := l.finishEstimates(ctx, s); err != nil {
+			return nil, err
+		}
+		return l.conclude(s, began)
+	}
 	if err := l.learner.Load(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -41,6 +50,11 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	if s.Starts, err = l.overlap(after); err != nil {
 		return nil, err
 	}
+	return l.conclude(s, began)
+}
+
+// conclude writes the summary and the report.
+func (l *loop) conclude(s *run.Summary, began time.Time) (*run.Summary, error) {
 	metrics, err := run.ReadMetrics(l.dir.Path())
 	if err != nil {
 		return nil, err

@@ -51,6 +51,9 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	if l.learner, err = deps.OpenPolicy(ctx, spec, s.Train.Iterations); err != nil {
 		return nil, err
 	}
+	if l.estimates() {
+		return l, nil
+	}
 	if l.collector, err = l.newCollector(SplitTrain); err == nil {
 		l.validator, err = l.newCollector(SplitValidation)
 	}
@@ -59,6 +62,9 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 
 // spec asks an environment what it is.
 func (l *loop) spec(ctx context.Context) (env.Spec, error) {
+	if l.estimates() {
+		return l.deps.Source.Spec(), nil
+	}
 	e, err := l.deps.OpenEnv(ctx, SplitTrain, 0)
 	if err != nil {
 		return env.Spec{}, err

@@ -91,6 +91,11 @@ func (l *loop) begin(ctx context.Context) error {
 	}
 	l.began()
 	it := newIteration(0, l.cursor)
+	if l.deps.Source != nil {
+		if err := l.dir.WriteTraces(l.deps.Source.Index()); err != nil {
+			return err
+		}
+	}
 	if err := l.validate(ctx, it); err != nil {
 		return err
 	}

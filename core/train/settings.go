@@ -31,6 +31,10 @@ type Deps struct {
 	// OpenEnv starts an environment that plays a split, for a worker numbered
 	// from 0. The context bounds the start only.
 	OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
+	// Source, if it is set, is learnt from in the place of episodes that the run
+	// plays. OpenEnv may then be nil: evaluations are estimates from what the
+	// source holds out.
+	Source Source
 	// OpenPolicy makes the policy that is to learn, untrained, for an
 	// environment of spec. Its Learn will be called updates times at most. The
 	// context bounds the start only.

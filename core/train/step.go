@@ -46,8 +46,11 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	t.Align = batch.Aligning.Seconds()
 	t.Advantage -= t.Align
 
-	stale := dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
-	stats, err := l.learner.Learn(ctx, l.experience(batch), l.seed.Path(credit.SeedUpdate, uint64(n)))
+	stale := 0
+	if l.deps.Source == nil { // which corrects for its age by itself
+		stale = dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
+	}
+	stats, err := l.learn(ctx, it, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,9 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 // collect plays the groups of an iteration. Round 0 is what it begins with;
 // later rounds replace groups.
 func (l *loop) collect(ctx context.Context, it *iteration, round int) ([]*rl.Group, error) {
+	if l.deps.Source != nil {
+		return l.draw(ctx, it)
+	}
 	plan := rollout.Plan{
 		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
 		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration),

@@ -1,11 +1,12 @@
 package train
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/monitor"
-	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
@@ -50,11 +51,30 @@ func (it *iteration) point(suspects, all []*rl.Trajectory) {
 	it.kept = slices.DeleteFunc(slices.Clone(all), func(t *rl.Trajectory) bool { return !slices.Contains(kept, t) })
 }
 
-// experience is what the learner is given of a batch.
-func (l *loop) experience(b *credit.Batch) *policy.Experience {
-	e := b.Experience()
-	if c := l.cursor.Caution; c != nil {
-		e.Caution = policy.Caution{Rate: c.Rate, Clip: c.Clip}
+// logSteps writes every step of the batch at debug level, with the credit that
+// it was given; the collector has logged what was known before, under the same
+// trajectory and step. Where debug is off it costs nothing.
+func (l *loop) logSteps(ctx context.Context, b *credit.Batch) {
+	if !l.deps.Log.Enabled(ctx, slog.LevelDebug) {
+		return
 	}
-	return e
+	for _, t := range b.Trajectories {
+		for i := range t.Steps {
+			l.deps.Log.LogAttrs(ctx, slog.LevelDebug, "credit", stepAttrs(t, &t.Steps[i])...)
+		}
+	}
+}
+
+func stepAttrs(t *rl.Trajectory, s *rl.Step) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("trajectory", t.ID), slog.Int("step", s.Index), slog.String("outcome", t.Outcome),
+		slog.String("action", s.Action.Text), slog.String("anchor", s.Anchor),
+	}
+	if c := s.Credit; c != nil {
+		attrs = append(attrs,
+			slog.Float64("base_reward", c.BaseReward), slog.Float64("return", c.Return), slog.Int("anchor_group", c.AnchorGroup),
+			slog.Float64("episode_advantage", c.EpisodeAdvantage), slog.Float64("step_advantage", c.StepAdvantage),
+			slog.Float64("advantage", c.Advantage))
+	}
+	return attrs
 }

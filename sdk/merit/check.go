@@ -13,8 +13,12 @@ import (
 
 // Validate returns every problem of c, each a *fault.Error of the boundary
 // Config whose Where is a key path: values that a stage does not allow, and
-// that there is no environment or no reward.
-func (c *Config) Validate() []error { return c.problems(true, true) }
+// that there is no environment or no reward, which a run from traces can do
+// without.
+func (c *Config) Validate() []error {
+	played := c.Traces.Query == "" // traces are there already, with their rewards
+	return c.problems(played, played)
+}
 
 // problems is Validate for a session that may have an environment or a reward
 // of its own: only those that it needs from c must be there.
@@ -38,6 +42,10 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "rollout", c.Rollout.Validate())
 	p = under(p, "align", c.Align.Validate())
 	p = under(p, "advantage", c.Advantage.Validate())
+	p = under(p, "traces", c.Traces.Validate())
+	if c.Traces.Query != "" && c.Train.Resample > 0 {
+		p.Invalid("train.resample", "plays groups again, and traces are not played", "remove it")
+	}
 	p = under(p, "policy", c.Policy.Validate())
 	p = under(p, "ppo", c.PPO.Validate())
 	p = under(p, "train", c.Train.Validate())

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/plugins/host"
 	"github.com/merit-rl/merit/plugins/host/disk"
@@ -39,6 +40,8 @@ type Config struct {
 	Align align.Config `yaml:"align" json:"align"`
 	// Advantage chooses how credit is assigned.
 	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
+	// Traces are what is learnt from in the place of an environment.
+	Traces samples.Config `yaml:"traces" json:"traces"`
 	// Policy is who acts and learns: the embedded network, which most of its
 	// keys lay out, or a plug-in.
 	Policy Policy `yaml:"policy" json:"policy"`
@@ -165,6 +168,7 @@ func DefaultConfig() *Config {
 		Rollout:   rollout.DefaultConfig(),
 		Align:     align.DefaultConfig(),
 		Advantage: advantage.Default(),
+		Traces:    samples.DefaultConfig(),
 		Policy:    defaultPolicy(),
 		PPO:       learn.DefaultPPOConfig(),
 		Train:     train.DefaultConfig(),

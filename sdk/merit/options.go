@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 )
 
@@ -21,6 +22,8 @@ type options struct {
 	open     OpenEnv
 	policy   OpenPolicy
 	scorers  []reward.Weighted
+	source   train.Source
+	traces   *run.Traces // what source holds
 	getenv   func(string) string
 	refused  func(module string, err error) error
 	places   config.Places // of the configuration, if there is one
@@ -65,6 +68,14 @@ func WithPolicy(open OpenPolicy) Option { return func(o *options) { o.policy = o
 // it must be deterministic and safe for concurrent use. Weight is finite.
 func WithScorer(s reward.Scorer, weight float64) Option {
 	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
+}
+
+// WithSource trains from what source holds, as about says, in the place of
+// episodes that the run plays. The configuration needs no environment then, and
+// no reward if the options bring a scorer; sdk/merit/learning makes sources of
+// traces.
+func WithSource(source train.Source, about run.Traces) Option {
+	return func(o *options) { o.source, o.traces = source, &about }
 }
 
 // WithLogger writes what happens to log; nil, the default, is nowhere.

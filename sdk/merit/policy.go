@@ -188,6 +188,21 @@ func (c *Config) openNetwork(_ context.Context, spec env.Spec, updates int) (pol
 // checkpoint has it, or untrained where that is nil. It only acts; close it. A
 // nil cfg is the session's.
 func (s *Session) OpenPlayer(ctx context.Context, cfg *Config, checkpoint *run.Checkpoint) (policy.Learner, error) {
+	if cfg == nil {
+		cfg = s.Config
+	}
+	return cfg.player(ctx, &s.options, s.spec(), checkpoint)
+}
+
+// OpenPlayer makes the policy that c lays out for an environment of spec, or for
+// calls of that form that are no environment's: as checkpoint has it, or
+// untrained where that is nil. It only acts; close it.
+func (c *Config) OpenPlayer(ctx context.Context, spec env.Spec, checkpoint *run.Checkpoint, opts ...Option) (policy.Learner, error) {
+	o := newOptions(opts)
+	return c.player(ctx, &o, spec, checkpoint)
+}
+
+func (c *Config) player(ctx context.Context, o *options, spec env.Spec, checkpoint *run.Checkpoint) (policy.Learner, error) {
 	var state []byte
 	if checkpoint != nil {
 		var err error
@@ -195,10 +210,7 @@ func (s *Session) OpenPlayer(ctx context.Context, cfg *Config, checkpoint *run.C
 			return nil, err
 		}
 	}
-	if cfg == nil {
-		cfg = s.Config
-	}
-	p, err := cfg.openPolicy(&s.options)(ctx, s.spec(), -1)
+	p, err := c.openPolicy(o)(ctx, spec, -1)
 	if err != nil || state == nil {
 		return p, err
 	}

@@ -31,6 +31,7 @@ package merit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/merit-rl/merit/core/env"
@@ -59,7 +60,7 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if problems := cfg.problems(o.open == nil, len(o.scorers) == 0); len(problems) > 0 {
+	if problems := cfg.problems(o.open == nil && o.source == nil, len(o.scorers) == 0); len(problems) > 0 {
 		return nil, cfg.Places.Explain("", errors.Join(problems...))
 	}
 	s := &Session{Config: cfg}
@@ -78,6 +79,19 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 // openEnvironment finds out who plays, how it is started, and what it has
 // against the options of the configuration for each of splits.
 func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
+	if o.source != nil && o.open == nil && s.Config.Environment.Plugin == "" {
+		spec := o.source.Spec()
+		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions}
+		return nil
+	}
+	if err := s.openPlayed(ctx, o, splits); err != nil || o.source == nil {
+		return err
+	}
+	return s.suits(o.source.Spec())
+}
+
+// openPlayed is openEnvironment where there is one.
+func (s *Session) openPlayed(ctx context.Context, o *options, splits []string) error {
 	if o.open != nil {
 		return s.describe(ctx, o.open, splits)
 	}
@@ -104,6 +118,21 @@ func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...str
 		}
 	}
 	return s.Config.Places.Explain("environment", errors.Join(problems...))
+}
+
+// suits holds the environment, in which a policy that learns from traces is
+// measured, to what the traces teach.
+func (s *Session) suits(traces env.Spec) error {
+	wrong := func(what, hint string) error {
+		return s.Config.Places.Explain("", &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "environment", What: what, Hint: hint})
+	}
+	switch {
+	case len(s.Plugin.FeatureShape) > 0:
+		return wrong("it shows features, and traces hold text", "choose an option of the environment that gives text only, or remove it: held-out traces then decide")
+	case !slices.Equal(s.Plugin.Actions, traces.Actions):
+		return wrong(fmt.Sprintf("its actions are %q, and the choices of the traces are %q", s.Plugin.Actions, traces.Actions), "list its actions, in its order, as traces.choices")
+	}
+	return nil
 }
 
 // find returns the path of the plug-in that is named at key.
@@ -181,6 +210,6 @@ func (s *Session) Manifest() run.Manifest {
 	if s.Plugin.Digest != "" {
 		plugin.Digest = "sha256:" + s.Plugin.Digest
 	}
-	m.Plugins, m.Policy = []run.Plugin{plugin}, s.Player
+	m.Plugins, m.Policy, m.Traces = []run.Plugin{plugin}, s.Player, s.options.traces
 	return m
 }

@@ -69,8 +69,12 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 			err = closed
 		}
 	}()
+	open := s.OpenEnv
+	if s.options.open == nil {
+		open = nil // there is only a source
+	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: s.OpenEnv, OpenPolicy: openPolicy, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 

@@ -1,0 +1,106 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// TracesFile lists the traces that a run learnt from, a TraceLine a line.
+const TracesFile = "traces.jsonl"
+
+// Traces says what traces a run learns from in the place of episodes that it
+// plays. TracesFile lists them.
+type Traces struct {
+	Query  string         `json:"query"`
+	Now    time.Time      `json:"now"`    // what the query's times are relative to
+	Method string         `json:"method"` // how it is corrected for who decided then
+	Digest string         `json:"digest"` // sha256:… of ids and digests
+	Traces int            `json:"traces"`
+	Tasks  map[string]int `json:"tasks"` // by split
+
+	Calls    int            `json:"calls"`              // answered
+	Learnt   int            `json:"learnt"`             // of those, fit to learn from
+	Skipped  map[string]int `json:"skipped,omitempty"`  // the others, by reason
+	Unknown  int            `json:"unknown,omitempty"`  // learnt from without a recorded log-probability
+	Unscored int            `json:"unscored,omitempty"` // traces that were left out because nobody has scored them
+
+	Oldest  time.Time `json:"oldest"`   // start of the first trace
+	Newest  time.Time `json:"newest"`   // … and of the last
+	AgeDays float64   `json:"age_days"` // median, when the run began
+}
+
+// String says in a sentence or two what was learnt from and how old it is.
+func (t Traces) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, %.3g days old in the median; %d of %d calls are learnt from by %s",
+		t.Traces, t.Tasks["train"]+t.Tasks["validation"]+t.Tasks["test"], t.Tasks["validation"]+t.Tasks["test"],
+		t.Oldest.Format(time.DateOnly), t.Newest.Format(time.DateOnly), t.AgeDays, t.Learnt, t.Calls, t.Method)
+	if t.Unscored > 0 {
+		fmt.Fprintf(&b, "; %d traces without a reward are left out", t.Unscored)
+	}
+	return b.String() + "."
+}
+
+// digest gives what decides the run's bytes.
+func (t *Traces) digest() string {
+	if t == nil {
+		return "episodes in an environment"
+	}
+	return fmt.Sprintf("%d traces %s", t.Traces, t.Digest)
+}
+
+// TraceLine is one trace that a run learns from, or holds out.
+type TraceLine struct {
+	Trace   string    `json:"trace"`
+	Group   string    `json:"group"`
+	Split   string    `json:"split"`
+	Start   time.Time `json:"start"`
+	Digest  string    `json:"digest"` // of what is learnt from: conversation, decisions, recorded reward
+	Outcome string    `json:"outcome,omitempty"`
+	Score   *float64  `json:"score,omitempty"` // as recorded
+	Calls   int       `json:"calls"`
+	Learnt  int       `json:"learnt"`
+}
+
+// Compare orders lines by group and trace.
+func (l TraceLine) Compare(o TraceLine) int {
+	return cmp.Or(cmp.Compare(l.Group, o.Group), cmp.Compare(l.Trace, o.Trace))
+}
+
+// WriteTraces writes traces.jsonl.
+func (d *Dir) WriteTraces(lines []TraceLine) error {
+	if err := d.begin(); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	for i := range lines {
+		if err := enc.Encode(&lines[i]); err != nil {
+			return storageError(d.file(TracesFile), "cannot be encoded", err)
+		}
+	}
+	return writeFile(d.file(TracesFile), text.Bytes())
+}
+
+// ReadTraces reads the traces that the run in dir learnt from.
+func ReadTraces(dir string) ([]TraceLine, error) {
+	path := filepath.Join(dir, TracesFile)
+	data, err := readFile(path, maxMetrics)
+	if err != nil {
+		return nil, err
+	}
+	var all []TraceLine
+	for line := range bytes.Lines(data) {
+		var l TraceLine
+		if err := json.Unmarshal(line, &l); err != nil {
+			return nil, corrupt(fmt.Sprintf("%s:%d", path, len(all)+1), "is not a trace", "restore the file, or start a new run", err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}

@@ -1,0 +1,136 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Weighted returns the weighted mean Σwx ÷ Σw and its Student t interval at
+// Confidence, by the linearisation of the ratio over clusters: what
+// self-normalised importance sampling estimates. With fewer than two clusters,
+// or no weight, it is the mean itself, or 0.
+//
+// Shapes: x, w [len(c)], w ≥ 0. Source: Owen, Monte Carlo theory, methods and
+// examples (2013), section 9.2; for clusters Cochran, Sampling Techniques (1977),
+// chapter 9A.
+func (c Clusters) Weighted(x, w []float64) (mean, low, high float64) {
+	mean, influence := c.ratio(x, w)
+	m := len(influence)
+	if m < 2 {
+		return mean, mean, mean
+	}
+	half := quantile(m-1) * math.Sqrt(spread(influence))
+	return mean, mean - half, mean + half
+}
+
+// WeightedShare is Weighted for shares, with Wilson's interval for the effective
+// number of observations, so that it stays between 0 and 1 and is no point where
+// all succeed or none does: there the number is Kish's of the clusters' weights.
+//
+// Shapes: success, w [len(c)], w ≥ 0.
+func (c Clusters) WeightedShare(success []bool, w []float64) (share, low, high float64) {
+	x := make([]float64, len(success))
+	for i, ok := range success {
+		if ok {
+			x[i] = 1
+		}
+	}
+	share, influence := c.ratio(x, w)
+	share = min(max(share, 0), 1)
+	effective := Effective(c.totals(w))
+	if v := spread(influence); len(influence) > 1 && v > 0 {
+		effective = min(effective, share*(1-share)/v)
+	}
+	low, high = wilson(share, max(effective, 1))
+	return share, low, high
+}
+
+// WeightedDifference returns Σbx ÷ Σb − Σax ÷ Σa, two estimates from the same
+// observations, with its interval at Confidence and the two-sided p-value of the
+// hypothesis that there is none, by the linearisation over clusters.
+//
+// Shapes: x, a, b [len(c)], a, b ≥ 0.
+func (c Clusters) WeightedDifference(x, a, b []float64) (difference, low, high, p float64) {
+	before, inA := c.ratio(x, a)
+	after, inB := c.ratio(x, b)
+	difference = after - before
+	m := len(inA)
+	if m < 2 {
+		return difference, difference, difference, 1
+	}
+	for i := range inB {
+		inB[i] -= inA[i]
+	}
+	deviation := math.Sqrt(spread(inB))
+	if deviation == 0 {
+		if difference == 0 {
+			return 0, 0, 0, 1
+		}
+		return difference, difference, difference, 0
+	}
+	half := quantile(m-1) * deviation
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(m - 1)}
+	return difference, difference - half, difference + half, 2 * t.Survival(math.Abs(difference)/deviation)
+}
+
+// Effective is the number of equally weighted observations that weights come
+// to: (Σw)² ÷ Σw² (Kish). It is 0 without weight.
+func Effective(w []float64) float64 {
+	var sum, square float64
+	most := 0.0
+	for _, x := range w {
+		most = max(most, x)
+	}
+	if most == 0 {
+		return 0
+	}
+	for _, x := range w {
+		x /= most // the squares of large weights stay finite
+		sum += x
+		square += x * x
+	}
+	return sum * sum / square
+}
+
+// ratio returns the weighted mean and each cluster's influence on it.
+func (c Clusters) ratio(x, w []float64) (mean float64, influence []float64) {
+	var above, below, most float64
+	for _, v := range w {
+		most = max(most, v)
+	}
+	if most == 0 {
+		return 0, nil
+	}
+	for i, v := range w {
+		above += v / most * x[i]
+		below += v / most
+	}
+	mean = above / below
+	influence = make([]float64, c.count())
+	for i, id := range c {
+		influence[id] += w[i] / most * (x[i] - mean) / below
+	}
+	return mean, influence
+}
+
+// spread is the variance of a sum of independent influences that add up to 0.
+func spread(influence []float64) float64 {
+	m := float64(len(influence))
+	if m < 2 {
+		return 0
+	}
+	sum := 0.0
+	for _, r := range influence {
+		sum += r * r
+	}
+	return m / (m - 1) * sum
+}
+
+func (c Clusters) totals(w []float64) []float64 {
+	out := make([]float64, c.count())
+	for i, id := range c {
+		out[id] += w[i]
+	}
+	return out
+}
