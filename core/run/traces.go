@@ -35,7 +35,7 @@ type Traces struct {
 }
 
 // String says in a sentence or two what was learnt from and how old it is.
-func (t Traces) String() string {
+func (t *Traces) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, %.3g days old in the median; %d of %d calls are learnt from by %s",
 		t.Traces, t.Tasks["train"]+t.Tasks["validation"]+t.Tasks["test"], t.Tasks["validation"]+t.Tasks["test"],

@@ -15,12 +15,12 @@ import (
 // examples (2013), section 9.2; for clusters Cochran, Sampling Techniques (1977),
 // chapter 9A.
 func (c Clusters) Weighted(x, w []float64) (mean, low, high float64) {
-	mean, influence := c.ratio(x, w)
-	m := len(influence)
-	if m < 2 {
+	mean, influence := ratio(x, w)
+	m := c.count()
+	if m < 2 || influence == nil {
 		return mean, mean, mean
 	}
-	half := quantile(m-1) * math.Sqrt(spread(influence))
+	half := quantile(m-1) * math.Sqrt(c.spread(influence))
 	return mean, mean - half, mean + half
 }
 
@@ -36,11 +36,12 @@ func (c Clusters) WeightedShare(success []bool, w []float64) (share, low, high f
 			x[i] = 1
 		}
 	}
-	share, influence := c.ratio(x, w)
+	share, influence := ratio(x, w)
 	share = min(max(share, 0), 1)
 	effective := Effective(c.totals(w))
-	if v := spread(influence); len(influence) > 1 && v > 0 {
-		effective = min(effective, share*(1-share)/v)
+	if v := c.spread(influence); v > 0 {
+		shrink := quantile(len(x)-1) / quantile(c.count()-1)
+		effective = share * (1 - share) / v * shrink * shrink
 	}
 	low, high = wilson(share, max(effective, 1))
 	return share, low, high
@@ -52,17 +53,17 @@ func (c Clusters) WeightedShare(success []bool, w []float64) (share, low, high f
 //
 // Shapes: x, a, b [len(c)], a, b ≥ 0.
 func (c Clusters) WeightedDifference(x, a, b []float64) (difference, low, high, p float64) {
-	before, inA := c.ratio(x, a)
-	after, inB := c.ratio(x, b)
+	before, inA := ratio(x, a)
+	after, inB := ratio(x, b)
 	difference = after - before
-	m := len(inA)
-	if m < 2 {
+	m := c.count()
+	if m < 2 || inA == nil || inB == nil {
 		return difference, difference, difference, 1
 	}
 	for i := range inB {
 		inB[i] -= inA[i]
 	}
-	deviation := math.Sqrt(spread(inB))
+	deviation := math.Sqrt(c.spread(inB))
 	if deviation == 0 {
 		if difference == 0 {
 			return 0, 0, 0, 1
@@ -93,8 +94,9 @@ func Effective(w []float64) float64 {
 	return sum * sum / square
 }
 
-// ratio returns the weighted mean and each cluster's influence on it.
-func (c Clusters) ratio(x, w []float64) (mean float64, influence []float64) {
+// ratio returns the weighted mean and each observation's influence on it; nil
+// without weight.
+func ratio(x, w []float64) (mean float64, influence []float64) {
 	var above, below, most float64
 	for _, v := range w {
 		most = max(most, v)
@@ -107,24 +109,31 @@ func (c Clusters) ratio(x, w []float64) (mean float64, influence []float64) {
 		below += v / most
 	}
 	mean = above / below
-	influence = make([]float64, c.count())
-	for i, id := range c {
-		influence[id] += w[i] / most * (x[i] - mean) / below
+	influence = make([]float64, len(x))
+	for i := range x {
+		influence[i] = w[i] / most * (x[i] - mean) / below
 	}
 	return mean, influence
 }
 
-// spread is the variance of a sum of independent influences that add up to 0.
-func spread(influence []float64) float64 {
-	m := float64(len(influence))
-	if m < 2 {
+// spread is the variance of the sum of influences, which add up to 0 and are
+// independent between clusters; never less than if all were independent. It is
+// 0 for fewer than two clusters.
+func (c Clusters) spread(influence []float64) float64 {
+	if c.count() < 2 || influence == nil {
 		return 0
 	}
+	return max(squares(c.totals(influence)), squares(influence))
+}
+
+// squares is n ÷ (n−1) · Σx².
+func squares(x []float64) float64 {
 	sum := 0.0
-	for _, r := range influence {
-		sum += r * r
+	for _, v := range x {
+		sum += v * v
 	}
-	return m / (m - 1) * sum
+	n := float64(len(x))
+	return n / (n - 1) * sum
 }
 
 func (c Clusters) totals(w []float64) []float64 {

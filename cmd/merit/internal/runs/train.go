@@ -3,6 +3,8 @@
 package runs
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,8 +20,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	coretelemetry "github.com/merit-rl/merit/core/telemetry"
+	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/learning"
 	"github.com/merit-rl/merit/sdk/merit/telemetry"
+	"github.com/merit-rl/merit/sdk/merit/traces"
 )
 
 type trainOptions struct {
@@ -28,6 +33,9 @@ type trainOptions struct {
 	out       string
 	resume    bool
 	overwrite bool
+	traces    string      // query
+	store     string      // its address
+	kept      store.Store // the store, once it is open
 	watch     telemetry.Options
 }
 
@@ -47,8 +55,13 @@ trajectories, checkpoints, summary.json and report.html. A run that was stopped
 at any moment goes on with --resume and ends with the same bytes as one that was
 not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
 starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
-fields. manifest.json and report.html say when and where, and differ.`,
-		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c examples/sokoban/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
+fields. manifest.json and report.html say when and where, and differ.
+
+With --traces nothing is played: what agents did already is learnt from, call by
+call, with the rewards that were recorded or, if the configuration names some,
+computed now. Tasks that are held out say what the trained policy would have made
+of them. Nothing is ever trained from traces unless it is asked for so.`,
+		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c examples/sokoban/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
@@ -56,6 +69,8 @@ fields. manifest.json and report.html say when and where, and differ.`,
 	o.source.flags(cmd)
 	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
+	f.StringVar(&o.traces, "traces", "", "learn from the traces that this query chooses: the same as --set traces.query=; all is every trace")
+	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
 	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")
 	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
 	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
@@ -84,11 +99,17 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	defer watch.Close()
 	progress, end := newTrainProgress(o.host, cfg)
 	defer end()
-	s, err := merit.Open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(coretelemetry.Fan{progress, watch}))...)
+	s, err := o.open(ctx, cfg, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(coretelemetry.Fan{progress, watch}))...)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if o.kept != nil {
+		defer o.kept.Close()
+		if !o.host.Global.Quiet {
+			fmt.Fprintln(o.host.Stderr, s.Manifest().Traces)
+		}
+	}
 	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
 	end()
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
@@ -98,6 +119,26 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 		return o.advise(err)
 	}
 	return o.report(summary)
+}
+
+// open opens the session: of an environment, or of traces.
+func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...merit.Option) (*merit.Session, error) {
+	if cfg.Traces.Query == "" {
+		return merit.Open(ctx, cfg, opts...)
+	}
+	var err error
+	if o.kept, err = traces.Open(ctx, cmp.Or(o.store, o.host.Env(traces.Variable))); err != nil {
+		return nil, err
+	}
+	options := learning.Options{Traces: o.kept, Now: o.host.Now()}
+	if o.resume {
+		options.Resume = o.out
+	}
+	s, err := learning.Open(ctx, cfg, options, opts...)
+	if err != nil {
+		return nil, errors.Join(err, o.kept.Close())
+	}
+	return s, nil
 }
 
 // watched opens what the flags ask for and says where it is.
@@ -138,7 +179,11 @@ func (o *trainOptions) report(s *run.Summary) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(s)
 	}
-	t := ui.Table{Head: []string{"", "untrained", "95 %", "trained", "95 %"}}
+	before := "untrained"
+	if o.kept != nil {
+		before = "collected"
+	}
+	t := ui.Table{Head: []string{"", before, "95 %", "trained", "95 %"}}
 	row := func(name string, before, after string, interval func(run.Score) string) {
 		t.Add(name, before, interval(s.Baseline.Score), after, interval(s.Trained.Score))
 	}
