@@ -56,9 +56,11 @@ require (
 	google.golang.org/protobuf v1.36.12
 	gorgonia.org/gorgonia v0.9.18
 	gorgonia.org/tensor v0.9.24
-	oras.land/oras-go/v2 v2.6.4
 	modernc.org/sqlite v1.61.1
+	oras.land/oras-go/v2 v2.6.4
 )
+
+require github.com/jackc/puddle/v2 v2.2.3 // indirect
 
 require (
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect

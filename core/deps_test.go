@@ -71,6 +71,7 @@ var table = []row{
 	{"core/trace/proxy", []string{"core/rl", "core/fault", "core/trace"}, "what passes between agents and models → spans: a handler that knows no listener and no store"},
 	{"core/trace/store/internal/tables", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "traces in SQL, for any database: knows none of them"},
 	{"core/trace/store/sqlite", []string{"core/fault", "core/trace/store"}, "a file of this machine"},
+	{"core/trace/store/postgres", []string{"core/fault", "core/trace/store"}, "a server for many machines"},
 	{"core/trace/store/storetest", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "for tests only: what every store promises"},
 	{"core/trace/samples", []string{"core/rl", "core/fault", "core/env", "core/policy", "core/reward", "core/credit", "core/run", "core/trace"}, "traces → what a learner takes; knows no store but by two methods, and no loop"},
 	{"core/telemetry", []string{"core/fault", "core/run", "core/train"}, "what a run reports, for other tools: the loop knows none of them"},
@@ -143,6 +144,7 @@ var doors = map[string][]string{
 	"github.com/opencontainers":      {"sdk/merit/registry"},
 	"github.com/chromedp":            {"sdk/merit/browser/browsertest"},
 	"modernc.org":                    {"core/trace/store/sqlite"},
+	"github.com/jackc/pgx":           {"core/trace/store/postgres"},
 }
 
 // Promise: the dependency arrows of the architecture hold, one reason a row.

@@ -20,6 +20,7 @@ const (
 	MaxText       = 8 << 20 // bytes of one text
 	MaxMessages   = 10_000  // in one prompt
 	MaxAttributes = 256     // of one span, or metadata of one trace
+	MaxScore      = 1e100   // beyond 0: sums of scores stay finite
 )
 
 // Check reports everything in which s is not fit to be kept, as one error of
@@ -56,7 +57,8 @@ func (s *Span) Check() error {
 		p.id("reward.of", r.Of, false)
 		p.check(r.Outcome != "", "reward.outcome is empty")
 		p.check((r.Score != nil) == (r.Outcome == "scored"), "reward.outcome is %q, and there is a score only if it is scored", r.Outcome)
-		p.check(r.Score == nil || finite(*r.Score), "reward.score is not a finite number")
+		p.check(r.Score == nil || math.Abs(*r.Score) <= MaxScore, "reward.score is not a number of at most ±%g", MaxScore)
+		p.name("reward.outcome", r.Outcome)
 		p.name("reward.digest", r.Digest)
 		p.name("reward.by", r.By)
 	}
@@ -123,7 +125,7 @@ func (p *problems) id(field, id string, needed bool) {
 }
 
 func (p *problems) name(field, name string) {
-	p.check(len(name) <= MaxName && utf8.ValidString(name), "%s is %s; use at most %d bytes of UTF-8", field, printable(name), MaxName)
+	p.check(len(name) <= MaxName && utf8.ValidString(name) && !strings.ContainsRune(name, 0), "%s is %s; use at most %d bytes of UTF-8, none of them 0", field, printable(name), MaxName)
 }
 
 func (p *problems) text(field, text string) {

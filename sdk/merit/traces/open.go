@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/store"
+	"github.com/merit-rl/merit/core/trace/store/postgres"
 	"github.com/merit-rl/merit/core/trace/store/sqlite"
 )
 
@@ -33,6 +34,8 @@ func Open(ctx context.Context, address string) (store.Store, error) {
 	switch {
 	case ok && scheme == "sqlite":
 		return sqlite.Open(ctx, rest)
+	case ok && (scheme == "postgres" || scheme == "postgresql"):
+		return postgres.Open(ctx, address)
 	case strings.Contains(address, "://"):
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "store", What: "no store has addresses that begin with " + scheme + "://", Hint: "give the path of a file, or postgres://USER@HOST/DATABASE"}
 	}

@@ -108,7 +108,6 @@ func (s *Store) remove(ctx context.Context, some []victim) (gone []victim, err e
 	return gone, err
 }
 
-
 // shrink gives the disk back what removed traces took.
 func (s *Store) shrink(ctx context.Context, gone store.Pruned, dry bool) error {
 	if dry || gone.Traces == 0 || s.dialect.Shrink == nil {

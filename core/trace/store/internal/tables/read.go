@@ -23,7 +23,9 @@ func (s *Store) view(ctx context.Context, f func(*txn) error) error {
 }
 
 // direct is the store without a transaction, for a single statement.
-func (s *Store) direct(ctx context.Context) *txn { return &txn{q: s.read, ctx: ctx, dialect: s.dialect} }
+func (s *Store) direct(ctx context.Context) *txn {
+	return &txn{q: s.read, ctx: ctx, dialect: s.dialect}
+}
 
 // Trace implements store.Store.
 func (s *Store) Trace(ctx context.Context, id string) (*trace.Trace, error) {
@@ -211,4 +213,3 @@ func (s *Store) Now(ctx context.Context) (uint64, error) {
 	err := at.load(s.direct(ctx))
 	return uint64(at.changed), s.dialect.explain(err)
 }
-
