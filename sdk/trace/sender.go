@@ -1,0 +1,78 @@
+package trace
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/trace"
+)
+
+// sender is the sink behind an address: merit collect's JSON endpoint.
+type sender struct {
+	url, key string
+	client   *http.Client
+}
+
+const local = "http://127.0.0.1:4318"
+
+func newSender(base, key string) (*sender, error) {
+	if base == "" {
+		base = local
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "URL", What: fmt.Sprintf("%q is not the address of a collector", base), Hint: "give that of merit collect, such as " + local}
+	}
+	return &sender{strings.TrimSuffix(base, "/") + "/v1/traces/spans", key, &http.Client{}}, nil
+}
+
+// Put implements trace.Sink.
+func (s *sender) Put(ctx context.Context, spans []trace.Span, about []trace.About) error {
+	body, err := json.Marshal(struct {
+		Spans  []trace.Span  `json:"spans"`
+		Traces []trace.About `json:"traces,omitempty"`
+	}{spans, about})
+	if err != nil {
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "spans", What: "cannot be written as JSON", Err: err, Hint: "correct the attributes"}
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if s.key != "" {
+		r.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	answer, err := s.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // of an error as much as there is
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	f := &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: s.url, What: fmt.Sprintf("answered %s: %s", answer.Status, detail(text)), Hint: "look at what the collector says"}
+	if answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests {
+		f.Kind, f.Retry = fault.Exhausted, true
+	}
+	return f
+}
+
+// detail is what a problem document says, or its text.
+func detail(text []byte) string {
+	var p struct {
+		Detail string `json:"detail"`
+	}
+	if json.Unmarshal(text, &p) == nil && p.Detail != "" {
+		return p.Detail
+	}
+	return fitting(string(text), 256)
+}

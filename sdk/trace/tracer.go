@@ -1,0 +1,171 @@
+package trace
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/merit-rl/merit/core/trace"
+)
+
+// Options say where spans go.
+type Options struct {
+	Enabled bool // off by default: New then returns nil, which records nothing
+
+	Sink Sink   // takes the spans; nil = they are sent to URL
+	URL  string // of merit collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
+	Key  string // for a collector that wants one
+
+	Agent string       // of spans whose context names none
+	Task  string       // of traces that say none
+	Log   *slog.Logger // nil = none
+	Queue int          // spans that wait to be sent; 0 = 10,000; more are lost, and counted
+}
+
+// Tracer makes spans and sends them. It is safe for concurrent use. A nil
+// Tracer is one that is off: all of its methods may be called and do nothing.
+type Tracer struct {
+	options Options
+	*outbox
+}
+
+// New starts a tracer, or returns nil if recording is off. The error says what
+// of the options is wrong.
+func New(o Options) (*Tracer, error) {
+	if !o.Enabled {
+		return nil, nil
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.URL == "" {
+		o.URL = os.Getenv("MERIT_COLLECT")
+	}
+	if o.Sink == nil {
+		sink, err := newSender(o.URL, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		o.Sink = sink
+	}
+	if o.Queue <= 0 {
+		o.Queue = 10_000
+	}
+	return &Tracer{options: o, outbox: newOutbox(o.Sink, o.Queue, o.Log)}, nil
+}
+
+// Enabled reports whether anything is recorded.
+func (t *Tracer) Enabled() bool { return t != nil }
+
+// place is where in a trace a context is.
+type place struct{ trace, span, agent string }
+
+type placeKey struct{}
+
+func placeOf(ctx context.Context) place {
+	p, _ := ctx.Value(placeKey{}).(place)
+	return p
+}
+
+// Current says to which trace a context belongs and within which span it is;
+// both are empty outside of a trace. The headers X-Merit-Trace and
+// X-Merit-Parent take them through merit proxy.
+func Current(ctx context.Context) (traceID, spanID string) {
+	p := placeOf(ctx)
+	return p.trace, p.span
+}
+
+// Trace begins a trace, whose spans are those of the context that it returns.
+// Everything in a may be empty; End settles its status.
+func (t *Tracer) Trace(ctx context.Context, a About) (context.Context, *Trace) {
+	if t == nil {
+		return ctx, nil
+	}
+	if a.Trace == "" {
+		a.Trace = newID(16)
+	}
+	if a.Task == "" {
+		a.Task = t.options.Task
+	}
+	if a.Agent == "" {
+		a.Agent = t.agent(placeOf(ctx))
+	}
+	return context.WithValue(ctx, placeKey{}, place{trace: a.Trace, agent: a.Agent}), &Trace{t, a}
+}
+
+// Trace is a trace that was begun. Nil is one that is not recorded.
+type Trace struct {
+	tracer *Tracer
+	about  About
+}
+
+// ID is the trace's id, empty if it is not recorded.
+func (x *Trace) ID() string {
+	if x == nil {
+		return ""
+	}
+	return x.about.Trace
+}
+
+// End says that the trace is over: well, or by an error.
+func (x *Trace) End(err error) {
+	if x == nil {
+		return
+	}
+	x.about.Status = trace.StatusOK
+	if err != nil {
+		x.about.Status = trace.StatusError
+	}
+	x.tracer.sendAbout(x.about)
+}
+
+func (t *Tracer) agent(p place) string {
+	if p.agent != "" {
+		return p.agent
+	}
+	return t.options.Agent
+}
+
+// Span is something under way. Fill in what it was (Prompt, Tool, Text,
+// Attributes …) before End. Nil is one that is not recorded.
+type Span struct {
+	trace.Span
+	tracer *Tracer
+}
+
+// Start begins a span, within the one of the context, and gives the context for
+// what happens within it. Outside of a trace it begins one.
+func (t *Tracer) Start(ctx context.Context, kind trace.Kind, name string) (context.Context, *Span) {
+	if t == nil {
+		return ctx, nil
+	}
+	p := placeOf(ctx)
+	if p.trace == "" {
+		p.trace = newID(16)
+		if t.options.Task != "" {
+			t.sendAbout(About{Trace: p.trace, Task: t.options.Task})
+		}
+	}
+	s := &Span{tracer: t, Span: trace.Span{
+		Trace: p.trace, ID: newID(8), Parent: p.span, Agent: t.agent(p), Kind: kind, Name: name, Start: time.Now().UTC(), Status: trace.StatusOK,
+	}}
+	p.span = s.ID
+	return context.WithValue(ctx, placeKey{}, p), s
+}
+
+// End says that the span is over, well or by an error, and sends it.
+func (s *Span) End(err error) {
+	if s == nil {
+		return
+	}
+	s.Span.End = time.Now().UTC()
+	if s.Span.End.Before(s.Start) { // a clock that was set back
+		s.Span.End = s.Start
+	}
+	if err != nil {
+		s.Status, s.Error = trace.StatusError, fitting(err.Error(), trace.MaxText)
+	}
+	s.fit()
+	s.tracer.send(s.Span)
+}
