@@ -38,6 +38,7 @@ type Collector struct {
 	options Options
 	key     [sha256.Size]byte
 	seats   chan struct{}
+	kin     *kin
 
 	spans, silent, refused atomic.Int64
 }
@@ -57,7 +58,7 @@ func New(o Options) *Collector {
 	if o.AtOnce <= 0 {
 		o.AtOnce = 8
 	}
-	return &Collector{options: o, key: sha256.Sum256([]byte(o.Key)), seats: make(chan struct{}, o.AtOnce)}
+	return &Collector{options: o, key: sha256.Sum256([]byte(o.Key)), seats: make(chan struct{}, o.AtOnce), kin: newKin()}
 }
 
 // Counts returns what was seen so far.
@@ -135,12 +136,15 @@ func (c *Collector) otlp(w http.ResponseWriter, r *http.Request) {
 // take keeps the spans of a request and answers it, over HTTP as over gRPC.
 func (c *Collector) take(ctx context.Context, request *service.ExportTraceServiceRequest) (*service.ExportTraceServiceResponse, error) {
 	b := Read(request)
+	kept := len(b.Spans)
+	settled := c.kin.name(&b)
 	if len(b.Spans)+len(b.About) > 0 {
 		if err := c.options.Sink.Put(ctx, b.Spans, b.About); err != nil {
 			return nil, err
 		}
 	}
-	c.spans.Add(int64(len(b.Spans)))
+	settled()
+	c.spans.Add(int64(kept))
 	c.silent.Add(int64(b.Silent))
 	c.refused.Add(int64(len(b.Refused)))
 	response := &service.ExportTraceServiceResponse{}

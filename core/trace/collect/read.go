@@ -23,6 +23,8 @@ type Batch struct {
 	Silent int
 	// Refused are the spans that cannot be kept, each with what is wrong with it.
 	Refused []error
+
+	links []link // of all of them
 }
 
 // Names of attributes by which somebody who instruments may say what Merit
@@ -75,10 +77,14 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	} else if scope != "" && spans[0].Attributes["otel.scope"] == nil {
 		spans[0].Attributes = with(spans[0].Attributes, "otel.scope", scope)
 	}
-	if err := check(spans, about); err != nil {
+	if err := check(spans, about); err != nil || src.bare.Trace == "" || src.bare.ID == "" {
+		if err == nil { // it says nothing, and belongs nowhere
+			return
+		}
 		b.Refused = append(b.Refused, err)
 		return
 	}
+	b.links = append(b.links, link{src.bare.Trace, src.bare.ID, src.bare.Parent, src.bare.Agent})
 	b.Spans = append(b.Spans, spans...)
 	if about != nil && (len(spans) > 0 || about.Task != "") {
 		b.About = append(b.About, *about)
