@@ -90,6 +90,7 @@ var table = []row{
 	{"sdk/plugin/random", nil, "what environments draw from; a pure function of a seed"},
 	{"sdk/merit", []string{"core", "sandbox", "plugins/host", "plugins/openai", "sdk/engine"}, "joins the Config of every stage and assembles them: the top of the house below the command"},
 	{"sdk/merit/serving", []string{"core", "sandbox", "sdk/merit"}, "a server: tenants, their stores and sandboxes behind a listener"},
+	{"sdk/merit/collecting", []string{"core", "sandbox", "sdk/merit"}, "what takes traces in: receivers, redaction, a store, rewards at once"},
 	{"sdk/merit/envserver", []string{"core", "plugins/host", "plugins/openenv/shape", "sdk/merit"}, "an environment behind OpenEnv's protocol"},
 	{"sdk/merit/learning", []string{"core", "sdk/merit"}, "runs that learn from traces, and the play of what they learnt"},
 	{"sdk/merit/measure", []string{"core", "sdk/merit"}, "what a policy does, as a file: plays, trains nothing"},

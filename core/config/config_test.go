@@ -181,3 +181,24 @@ func TestValueThatReadsItsText(t *testing.T) {
 		require.NotEmpty(t, fault.As(d.Err()).Hint)
 	}
 }
+
+// Promise: a section whose keys are the user's and whose values are Merit's is
+// checked as any other.
+func TestNamedValues(t *testing.T) {
+	var c struct {
+		Rules map[string]string `yaml:"rules"`
+		Tools map[string]tool   `yaml:"tools"`
+	}
+	d := config.New("c.yaml")
+	require.True(t, d.Decode([]byte("rules: {a: '[0-9]', b: x}\ntools: {whisk: {size: 2}}\n"), &c))
+	d.Set("rules.b=y", &c)
+	d.Set("tools.whisk.kind=balloon", &c)
+	require.NoError(t, d.Err())
+	require.Equal(t, map[string]string{"a": "[0-9]", "b": "y"}, c.Rules)
+	require.Equal(t, tool{Size: 2, Kind: "balloon"}, c.Tools["whisk"])
+
+	d = config.New("c.yaml")
+	d.Decode([]byte("rules: {a: [x]}\ntools: {whisk: {sise: 2}}\n"), &c)
+	require.ErrorContains(t, d.Err(), "c.yaml:1: rules.a")
+	require.ErrorContains(t, d.Err(), "c.yaml:2: tools.whisk.sise: unknown key")
+}

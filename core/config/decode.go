@@ -144,6 +144,16 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key().GetToken().Value
 		at := join(path, key)
+		if element := v.Type().Elem(); element.Kind() != reflect.Interface { // the names are the user's, what they mean is known
+			value := newElement(element)
+			if old := v.MapIndex(reflect.ValueOf(key)); d.assignment && old.IsValid() {
+				value.Set(old)
+			}
+			d.place(it.Key().GetToken(), it.Value(), at)
+			d.decode(it.Value(), value, at)
+			v.SetMapIndex(reflect.ValueOf(key), value)
+			continue
+		}
 		var value any
 		if err := yaml.NodeToValue(numbers(it.Value()), &value); err != nil {
 			d.problem(it.Value(), at, "cannot be read", "write a plain YAML value")

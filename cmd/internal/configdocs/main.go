@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/optimize"
 	"github.com/merit-rl/merit/sdk/merit/serving"
 )
@@ -26,7 +27,7 @@ const module = "github.com/merit-rl/merit/"
 
 func main() {
 	if len(os.Args) != 4 || configs[os.Args[3]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train, serve or optimize")
+		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train, serve, collect or optimize")
 		os.Exit(2)
 	}
 	text, err := generate(os.Args[1], configs[os.Args[3]])
@@ -40,7 +41,7 @@ func main() {
 }
 
 // configs are the configurations that have a schema.
-var configs = map[string]reflect.Type{"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config](), "optimize": reflect.TypeFor[optimize.Config]()}
+var configs = map[string]reflect.Type{"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config](), "collect": reflect.TypeFor[collecting.Config](), "optimize": reflect.TypeFor[optimize.Config]()}
 
 // generate returns the comments of every field of the configuration's structs,
 // as JSON: package.Type.Field → comment. Root is the folder of the module.

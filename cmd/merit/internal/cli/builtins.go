@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/cmd/merit/internal/collecting"
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
@@ -43,6 +44,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		engine.NewCmd(h),
 		serving.NewCmd(h),
 		serving.NewEnvironmentCmd(h),
+		collecting.NewCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)
 }
