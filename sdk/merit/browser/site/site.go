@@ -29,6 +29,6 @@ func Open(ctx context.Context, c Config) (*browser.Server, error) {
 }
 
 // rooms are all there are, in the order of the navigation.
-func rooms(context.Context, Config) ([]browser.Room, error) {
-	return []browser.Room{}, nil
+func rooms(ctx context.Context, c Config) ([]browser.Room, error) {
+	return overTraces(ctx, c.Store)
 }

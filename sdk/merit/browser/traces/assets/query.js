@@ -1,0 +1,27 @@
+// Words of a query, as trace.ParseQuery reads them.
+export const words = (text) => text.split(/\s+/).filter((w) => w);
+
+// has reports whether a query asks for key=value.
+export const has = (text, key, value) => words(text).includes(key + "=" + value);
+
+// toggle adds key=value to a query, in the place of other words of the key, or
+// takes it away.
+export function toggle(text, key, value) {
+  const rest = words(text).filter((w) => !w.startsWith(key + "="));
+  if (!has(text, key, value)) rest.push(key + "=" + value);
+  return rest.join(" ");
+}
+
+// sayable reports whether a query can have a value: its words end at spaces, and
+// a comma joins several.
+export const sayable = (value) => value !== "" && !/[\s,]/.test(value);
+
+// day is the query for what began on a day, as in 2026-11-22.
+export function day(text, value) {
+  const next = new Date(value + "T00:00:00Z");
+  next.setUTCDate(next.getUTCDate() + 1);
+  const before = next.toISOString().slice(0, 10);
+  const on = has(text, "since", value) && has(text, "before", before);
+  const rest = words(text).filter((w) => !/^(since|before)=/.test(w));
+  return (on ? rest : [...rest, "since=" + value, "before=" + before]).join(" ");
+}
