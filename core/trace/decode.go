@@ -23,6 +23,15 @@ func Decode(text []byte) (*Trace, error) {
 	if err := json.Unmarshal(text, t); err != nil {
 		return nil, unfit("trace", "not a trace: %s", plain(err))
 	}
+	if err := t.Settle(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Settle checks a trace that was put together from elsewhere, puts its spans in
+// order and makes its head agree with them. Every problem is in the one error.
+func (t *Trace) Settle() error {
 	about := t.About()
 	problems := []error{about.Check()}
 	seen := make(map[string]bool, len(t.All))
@@ -45,10 +54,10 @@ func Decode(text []byte) (*Trace, error) {
 		problems = append(problems, unfit("trace "+printable(t.ID), "has no spans"))
 	}
 	if err := together(problems); err != nil {
-		return nil, err
+		return err
 	}
 	t.count()
-	return t, nil
+	return nil
 }
 
 // DecodeSpan reads a span from its JSON and checks it.

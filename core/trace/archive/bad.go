@@ -1,0 +1,47 @@
+package archive
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Bad collects what cannot be used: all is counted, the first of it is kept.
+type Bad struct {
+	Count int      `json:"count"`
+	First []string `json:"first"` // place: problem
+}
+
+// Add notes what is wrong at a place.
+func (b *Bad) Add(where string, err error) {
+	const most = 20
+	if b.Count++; len(b.First) >= most {
+		return
+	}
+	problem := err.Error()
+	if f := fault.As(err); f != nil && f.Where == where {
+		problem = strings.TrimPrefix(problem, where+": ")
+	}
+	b.First = append(b.First, where+": "+problem)
+}
+
+// List is a line for each of the first, and how many more there are.
+func (b *Bad) List() string {
+	list := strings.Join(b.First, "\n  ")
+	if more := b.Count - len(b.First); more > 0 {
+		list += fmt.Sprintf("\n  and %d more", more)
+	}
+	return list
+}
+
+// Err is nil if everything can be used.
+func (b *Bad) Err(path string) error {
+	if b.Count == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: path,
+		What: fmt.Sprintf("%d of what it holds cannot be used:\n  %s", b.Count, b.List()), Hint: "correct these; docs/traces.md has the form of a span",
+	}
+}
