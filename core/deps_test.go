@@ -65,6 +65,7 @@ var table = []row{
 	{"core/train", []string{"core"}, "the loop calls every stage"},
 	{"core/trace", []string{"core/rl", "core/fault"}, "what agents did, as nouns: knows no network and no disk"},
 	{"core/trace/store", []string{"core/trace", "core/fault"}, "where traces are kept, behind one interface"},
+	{"core/trace/archive", []string{"core/rl", "core/fault", "core/trace", "core/jsonl"}, "traces as files: knows no store"},
 	{"core/trace/redact", []string{"core/rl", "core/fault", "core/trace"}, "secrets out of spans before anybody keeps them: text in, text out"},
 	{"core/trace/collect", []string{"core/rl", "core/fault", "core/trace"}, "what instrumented agents say → spans: knows no store and opens no port"},
 	{"core/prompt", []string{"core/rl", "core/fault", "core/reward", "core/train/stats"}, "a search for prompts as a function of what models answer: knows no server, no disk and no sandbox"},

@@ -40,11 +40,7 @@ func (t *Trace) Trajectory() *rl.Trajectory {
 		if s.Prompt.Answer == nil {
 			continue
 		}
-		known := before[s.Agent]
-		if !begins(s.Prompt.Messages, known) {
-			known = nil
-		}
-		out.Messages = append(out.Messages, s.Prompt.Messages[len(known):]...)
+		out.Messages = append(out.Messages, Added(before[s.Agent], s.Prompt.Messages)...)
 		step := s.step(len(out.Steps), len(out.Messages), tokens)
 		answer := *s.Prompt.Answer
 		before[s.Agent] = append(slices.Clip(s.Prompt.Messages), answer)
@@ -117,6 +113,15 @@ func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMess
 		m[MetaUsage] = mustJSON(sum)
 	}
 	return m
+}
+
+// Added returns what messages have beyond before, or all of them if they do not
+// begin with before: a history that was rewritten.
+func Added(before, messages []rl.Message) []rl.Message {
+	if !begins(messages, before) {
+		return messages
+	}
+	return messages[len(before):]
 }
 
 // begins reports whether messages begin with those that came before.

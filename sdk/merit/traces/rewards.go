@@ -45,17 +45,18 @@ func identify(parts []reward.Weighted) identity {
 // spans are what e says of a trace: the reward of the whole, and those of the
 // spans that have step outputs. Outputs for messages that no call of the trace
 // said stand in the result of the whole only.
-func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluation, rule reward.StepIndexing, now time.Time) []trace.Span {
+func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluation, rule reward.StepIndexing, now time.Time) (all []trace.Span) {
 	result := e.Result
 	if e.Outcome != reward.Scored {
 		result = rl.EvaluateResult{IsScoreValid: false, Reason: cmp.Or(e.Reason, e.Result.Reason), Error: e.Result.Error}
 	}
 	whole := who.span(t.ID, "", now, &trace.Reward{Outcome: string(e.Outcome), Result: &result})
+	spans := []trace.Span{whole}
+	defer func() { all = who.withdraw(t, all, now) }()
 	if e.Outcome != reward.Scored {
-		return []trace.Span{whole}
+		return spans
 	}
 	whole.Reward.Score = new(e.Result.Score)
-	spans := []trace.Span{whole}
 	places := placesOf(told, rule)
 	for _, output := range e.Result.StepOutputs {
 		step, ok := places[int(output.StepIndex)]
@@ -72,6 +73,26 @@ func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluati
 		s := who.span(t.ID, fmt.Sprintf("-%04d", step), now, part)
 		s.Agent = agent
 		spans = append(spans, s)
+	}
+	return spans
+}
+
+// withdraw adds to spans one for each span that this reward has rewarded before
+// and does not any more, because the trace has changed: without a score.
+func (who identity) withdraw(t *trace.Trace, spans []trace.Span, now time.Time) []trace.Span {
+	given := map[string]bool{}
+	for i := range spans {
+		given[spans[i].ID] = true
+	}
+	for i := range t.All {
+		s := &t.All[i]
+		if s.Kind != trace.KindReward || given[s.ID] || !strings.HasPrefix(s.ID, who.id+"-") {
+			continue
+		}
+		gone := &trace.Reward{Of: s.Reward.Of, Outcome: string(reward.Invalid), Result: &rl.EvaluateResult{Reason: "the trace has changed, and this is no longer rewarded"}}
+		withdrawn := who.span(t.ID, strings.TrimPrefix(s.ID, who.id), now, gone)
+		withdrawn.Agent = s.Agent
+		spans = append(spans, withdrawn)
 	}
 	return spans
 }

@@ -16,9 +16,9 @@ import (
 // ScoreOptions say which traces are scored.
 type ScoreOptions struct {
 	Query    trace.Query
-	Parallel int             // evaluations at one time; 0 is one for each processor. It changes nothing that is written
-	Now      time.Time       // when the rewards were given
-	Progress func(done int)  // may be nil
+	Parallel int            // evaluations at one time; 0 is one for each processor. It changes nothing that is written
+	Now      time.Time      // when the rewards were given
+	Progress func(done int) // may be nil
 }
 
 // Scored is what came of a pass.
@@ -62,7 +62,9 @@ func Score(ctx context.Context, s store.Store, parts []reward.Weighted, o ScoreO
 	if err != nil {
 		return nil, err
 	}
-	return &Scored{Summary: scoring.Summarize(p.results), Written: p.written, Same: p.same}, nil
+	summary := scoring.Summarize(p.results)
+	summary.WithoutGroundTruth = p.truthless
+	return &Scored{Summary: summary, Written: p.written, Same: p.same}, nil
 }
 
 // pass is one Score.
@@ -73,6 +75,7 @@ type pass struct {
 	names         identity
 	results       []scoring.Result // without what is not summed up
 	written, same int
+	truthless     int // trajectories without a ground truth
 }
 
 // pages calls f with the heads that the query chooses, a page at a time.
@@ -161,6 +164,9 @@ func (p *pass) score(ctx context.Context, ids []string) error {
 	}
 	var spans []trace.Span
 	for i, e := range found {
+		if len(told[i].GroundTruth) == 0 {
+			p.truthless++
+		}
 		e = align.Check(told[i], e, p.pool.StepIndexing())
 		p.results = append(p.results, summed(scoring.NewResult(told[i], e)))
 		more := p.names.spans(whole[i], told[i], e, p.pool.StepIndexing(), p.options.Now)

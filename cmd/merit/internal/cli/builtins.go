@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 	"github.com/merit-rl/merit/cmd/merit/internal/serving"
 	"github.com/merit-rl/merit/cmd/merit/internal/sweep"
+	"github.com/merit-rl/merit/cmd/merit/internal/traces"
 )
 
 // verbs lists every verb of the command: the one place where they meet.
@@ -40,6 +41,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		optimizing.NewCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
+		traces.NewCmd(h),
 		plugins.NewCmd(h),
 		engine.NewCmd(h),
 		serving.NewCmd(h),
