@@ -20,8 +20,8 @@ const (
 // each answered call of a model, in the order of their starts. What a call was
 // given beyond the call before it of the same agent is added, then the answer;
 // a history that was rewritten is added whole. With several agents a message
-// of an assistant bears its agent's name. A step's info holds the span's id, its
-// times and the agent. Where no answered call was recorded, the steps are what
+// of an assistant bears its agent's name. A step's info holds the span's id,
+// name and times, and the agent. Where no answered call was recorded, the steps are what
 // tools were run and what was answered or made.
 func (t *Trace) Trajectory() *rl.Trajectory {
 	out := &rl.Trajectory{ID: t.ID, Task: t.Task, Group: t.group(), GroundTruth: t.Metadata[MetaGroundTruth], StopReason: rl.StopTerminated}

@@ -79,6 +79,7 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.
 	known := func(name string, to any) { _ = json.Unmarshal(step.Info[name], to) } // what is not there stays
 	known("span", &s.ID)
 	known("agent", &s.Agent)
+	known("name", &s.Name)
 	known("start", &s.Start)
 	s.End = s.Start
 	known("end", &s.End)
