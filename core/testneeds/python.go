@@ -62,3 +62,16 @@ func PluginPython(t testing.TB, modules ...string) string {
 	t.Helper()
 	return pythonOf(t, PluginVariable, modules)
 }
+
+// AgentVariable is the environment variable that names the Python with an agent
+// library and its instrumentation: smolagents, OpenInference and OpenTelemetry.
+const AgentVariable = "MERIT_AGENT_PYTHON"
+
+// AgentPython returns a Python that runs agents written with smolagents and
+// instruments them: the one of AgentVariable, else python3.
+func AgentPython(t testing.TB) string {
+	t.Helper()
+	return pythonOf(t, AgentVariable, []string{
+		"smolagents", "openai", "openinference.instrumentation.smolagents", "opentelemetry.distro", "opentelemetry.exporter.otlp.proto.http",
+	})
+}

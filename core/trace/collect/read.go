@@ -70,6 +70,9 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	}
 	src.ended()
 	src.bare.Agent = src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name")
+	if name, ok := strings.CutSuffix(s.GetName(), ".run"); ok && src.bare.Agent == "" && text(src.at.all["openinference.span.kind"]) == "AGENT" {
+		src.bare.Agent = name // smolagents' is named there only
+	}
 	about := src.about()
 	spans := src.spans()
 	if len(spans) == 0 {

@@ -149,7 +149,7 @@ func TestKey(t *testing.T) {
 	code, _ = post(t, s.URL(), body, "Authorization", "Bearer 0123456789abcdef")
 	require.Equal(t, 200, code)
 
-	_, err := collecting.Parse("", nil, "", "listen=0.0.0.0:4318", "grpc=")
+	_, err := collecting.Parse("", nil, "", "listen=0.0.0.0:4318", "grpc=''")
 	require.ErrorContains(t, err, "without a key anybody who reaches 0.0.0.0:4318 could write traces")
 	_, err = collecting.Listen(t.Context(), settings(t, "key_file="+filepath.Join(t.TempDir(), "none")), collecting.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
