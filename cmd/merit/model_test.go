@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 )
 
@@ -12,12 +14,12 @@ const modelKey = "sk-merit-test-0123456789"
 
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
 // small says a move that follows from the seed, sevens that it is 7, keyed wants $MODEL_KEY, fails
-// is out of order.
+// is out of order, apo adds numbers and rewrites prompts.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "sevens", "keyed", "fails")
+			return chattest.Models("small", "sevens", "keyed", "fails", "apo")
 		}
 		var model string
 		var seed int
@@ -26,6 +28,8 @@ func modelServer(t *testing.T) (url string) {
 		switch {
 		case model == "sevens":
 			return chattest.Say("A: 7")
+		case model == "apo":
+			return adder(t, c)
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:
@@ -33,4 +37,28 @@ func modelServer(t *testing.T) (url string) {
 		}
 		return chattest.Say(words[seed%len(words)])
 	}).URL
+}
+
+// adder adds two numbers, and says the sum behind A: only if its prompt asks for
+// that; shown that this is missing, it asks for it.
+func adder(t *testing.T, c chattest.Call) chattest.Reply {
+	var messages []rl.Message
+	c.Field(t, "messages", &messages)
+	system, user := messages[0].Content.Text(), messages[1].Content.Text()
+	switch {
+	case strings.Contains(user, "<critique>"):
+		return chattest.Say(`{"prompt": "Answer the question. Write the number behind A: on a line of its own."}`)
+	case strings.Contains(user, "<example>"):
+		return chattest.Say("It does not say that the number has to stand behind A:.")
+	case strings.HasPrefix(system, "You are an expert"):
+		return chattest.Say(`{"prompt": "Please reply."}`)
+	}
+	var a, b int
+	if _, err := fmt.Sscanf(user, "How much is %d plus %d?", &a, &b); err != nil {
+		return chattest.Fail(400, "", "what was asked?")
+	}
+	if strings.Contains(system, "behind A:") {
+		return chattest.Say(fmt.Sprintf("A: %d", a+b))
+	}
+	return chattest.Say(fmt.Sprintf("It is %d.", a+b))
 }
