@@ -68,6 +68,7 @@ var table = []row{
 	{"core/trace/archive", []string{"core/rl", "core/fault", "core/trace", "core/jsonl"}, "traces as files: knows no store"},
 	{"core/trace/redact", []string{"core/rl", "core/fault", "core/trace"}, "secrets out of spans before anybody keeps them: text in, text out"},
 	{"core/trace/collect", []string{"core/rl", "core/fault", "core/trace"}, "what instrumented agents say → spans: knows no store and opens no port"},
+	{"core/council", []string{"core/rl", "core/fault", "core/policy", "core/reward", "core/trace"}, "policies that decide together, as a stage: knows no plug-in, no store and no sandbox"},
 	{"core/prompt", []string{"core/rl", "core/fault", "core/reward", "core/train/stats"}, "a search for prompts as a function of what models answer: knows no server, no disk and no sandbox"},
 	{"core/trace/proxy", []string{"core/rl", "core/fault", "core/trace"}, "what passes between agents and models → spans: a handler that knows no listener and no store"},
 	{"core/label", []string{"core/fault", "core/train/stats"}, "what labels come to, as numbers: knows no trace and no store"},

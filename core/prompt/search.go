@@ -78,7 +78,7 @@ type search struct {
 // and of what models and rewards answer. An error leaves the journal so that
 // another Run with the same settings goes on.
 func Run(ctx context.Context, s Settings) (*Result, error) {
-	if err := s.check(); err != nil {
+	if err := s.Check(); err != nil {
 		return nil, err
 	}
 	o := &search{Settings: s, known: map[string]bool{}, digests: map[*rl.Task]string{}}
@@ -137,8 +137,8 @@ func (s *search) add(c Candidate) *candidate {
 	return s.all[c.ID]
 }
 
-// check reports everything that keeps s from being a search.
-func (s *Settings) check() error {
+// Check reports everything that keeps s from being a search.
+func (s *Settings) Check() error {
 	problems := fault.Problems(s.Config.Validate())
 	if why := s.CheckText(s.Start); why != "" {
 		problems.Invalid("prompt", why, "correct the prompt that the search starts from")

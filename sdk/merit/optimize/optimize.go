@@ -67,6 +67,9 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 	defer func() { err = errors.Join(err, closing()) }()
 	s := c.settings(start, train, heldOut, reward.NewPool(rewards.Parts, 0))
 	s.Model, s.Editor, s.Progress = model, editor, o.Progress
+	if err := s.Check(); err != nil {
+		return nil, c.Places.Explain("", err)
+	}
 	parts, err := c.parts(s, rewards.Parts)
 	if err != nil {
 		return nil, err
