@@ -81,10 +81,10 @@ func (t *Trace) About() About {
 func (t *Trace) count() {
 	Order(t.All)
 	t.Status = cmp.Or(t.Status, StatusOpen)
-	t.Start, t.End, t.Spans, t.Errors, t.Reward = t.All[0].Start, t.All[0].End, len(t.All), 0, Total(t.All)
+	t.Start, t.End, t.Spans, t.Errors, t.Reward = t.All[0].Start, t.All[0].Start, len(t.All), 0, Total(t.All)
 	for i := range t.All {
 		s := &t.All[i]
-		if s.End.After(t.End) {
+		if s.Kind != KindReward && s.End.After(t.End) {
 			t.End = s.End
 		}
 		if s.Status == StatusError {

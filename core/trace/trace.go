@@ -38,7 +38,7 @@ type Head struct {
 	Agent    string                     `json:"agent,omitempty"` // About's, or that of the first span that names one
 	Task     string                     `json:"task,omitempty"`
 	Start    time.Time                  `json:"start"` // of the first span
-	End      time.Time                  `json:"end"`   // of the last
+	End      time.Time                  `json:"end"`   // of the last that is no reward: those are given when all is over
 	Status   Status                     `json:"status"`
 	Reward   *float64                   `json:"reward,omitempty"` // see Trace.Total; nil is no number
 	Spans    int                        `json:"span_count"`

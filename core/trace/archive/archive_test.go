@@ -168,6 +168,13 @@ func TestTrajectoryGoesBack(t *testing.T) {
 	require.NoError(t, want.Settle())
 	require.JSONEq(t, asJSON(t, want), asJSON(t, got))
 
+	quiet := sample(t, "t2", "ada")
+	quiet.All = quiet.All[1:2] // no call was recorded: the tool is the conversation
+	require.NoError(t, quiet.Settle())
+	got, err = Trace(quiet.Trajectory(), day)
+	require.NoError(t, err)
+	require.JSONEq(t, asJSON(t, quiet), asJSON(t, got))
+
 	told := want.Trajectory()
 	told.Steps, told.Outcome, told.Evaluation, told.ID = nil, "scored", &rl.EvaluateResult{Score: 2, IsScoreValid: true}, "an id of/others"
 	plain, err := Trace(told, day)

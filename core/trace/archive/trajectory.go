@@ -36,16 +36,19 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 	if out.ID != t.ID {
 		out.Metadata["trajectory"] = quoted(t.ID)
 	}
-	for i, step := range steps(t) {
-		out.All = append(out.All, call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond)))
-	}
+	told := map[string]bool{} // spans of which the conversation was made, where no call was
 	if text, ok := t.Metadata[trace.MetaSpans]; ok {
 		var others []trace.Span
 		if err := json.Unmarshal(text, &others); err != nil {
 			return nil, fmt.Errorf("metadata.spans are no spans: %w", err)
 		}
 		for _, s := range others {
-			s.Trace = out.ID
+			s.Trace, told[s.ID] = out.ID, true
+			out.All = append(out.All, s)
+		}
+	}
+	for i, step := range steps(t) {
+		if s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond)); !told[s.ID] {
 			out.All = append(out.All, s)
 		}
 	}

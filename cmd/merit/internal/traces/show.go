@@ -78,7 +78,11 @@ func (l *timeline) span(s *trace.Span) {
 		name = s.Prompt.Model
 	}
 	head := strings.Join(nonempty(s.Agent, string(s.Kind), name), "  ")
-	fmt.Fprintf(&l.out, "%10s  %s  %s", fmt.Sprintf("+%.3f s", s.Start.Sub(l.begun).Seconds()), l.style.Cyan(ui.Clean(head)), l.style.Dim(took(s.End.Sub(s.Start))+"  "+s.ID))
+	at := fmt.Sprintf("+%.3f s", s.Start.Sub(l.begun).Seconds())
+	if s.Kind == trace.KindReward { // given when all was over
+		at = s.Start.UTC().Format(time.DateTime)
+	}
+	fmt.Fprintf(&l.out, "%10s  %s  %s", at, l.style.Cyan(ui.Clean(head)), l.style.Dim(took(s.End.Sub(s.Start))+"  "+s.ID))
 	if s.Status == trace.StatusError {
 		l.out.WriteString("  " + l.style.Red("error"))
 	}
@@ -162,8 +166,11 @@ func (l *timeline) field(name, text string) {
 	if runes := []rune(text); !l.full && len(runes) > most {
 		text = string(runes[:most]) + fmt.Sprintf("… (%d more; --full)", len(runes)-most)
 	}
-	text = strings.ReplaceAll(strings.TrimRight(ui.Printable(text), "\n"), "\n", "\n"+strings.Repeat(" ", 26))
-	fmt.Fprintf(&l.out, "            %-12s  %s\n", ui.Clean(name), text)
+	first := fmt.Sprintf("            %-12s  ", ui.Clean(name))
+	for line := range strings.Lines(ui.Printable(text)) {
+		l.out.WriteString(strings.TrimRight(first+line, " \n") + "\n")
+		first = strings.Repeat(" ", 26)
+	}
 }
 
 // nonempty are the words that are there.

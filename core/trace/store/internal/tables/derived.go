@@ -60,7 +60,7 @@ func (b *batch) recount() error {
 		}
 		c.first = first{}
 		err := b.each(func(scan func(...any) error) error { return scan(&c.start, &c.end) },
-			"SELECT min(started),max(ended) FROM spans WHERE trace=?", c.n)
+			"SELECT min(started),max(CASE WHEN kind=? THEN ? ELSE ended END) FROM spans WHERE trace=?", string(trace.KindReward), int64(none), c.n)
 		if err != nil {
 			return err
 		}

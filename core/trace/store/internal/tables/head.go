@@ -45,7 +45,7 @@ func scanHead(scan func(...any) error) (*head, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Start, h.End = moment(h.start), moment(h.end)
+	h.Start, h.End = moment(h.start), moment(max(h.start, h.end))
 	if metadata != "{}" {
 		err = json.Unmarshal([]byte(metadata), &h.Metadata)
 	}
@@ -97,7 +97,9 @@ func (h *head) add(r *row) {
 	if h.start == none || r.start < h.start {
 		h.start = r.start
 	}
-	h.end = max(h.end, r.end)
+	if r.kind != trace.KindReward { // given when all was over
+		h.end = max(h.end, r.end)
+	}
 	h.bytes += int64(len(r.body))
 	if f := (first{r.agent, r.start, r.end, r.id}); r.agent != "" && (h.first.agent == "" || f.compare(h.first) < 0) {
 		h.first = f
@@ -116,7 +118,7 @@ type old struct {
 // replace counts a span anew. It reports false if what the span was may be
 // what the head still says, so that the other spans must be asked.
 func (h *head) replace(r *row, was old) (ok bool) {
-	ok = (was.start != h.start || r.start <= was.start) && (was.end != h.end || r.end >= was.end) &&
+	ok = (was.start != h.start || r.start <= was.start) && (was.end != h.end || r.end >= was.end && was.kind == r.kind) &&
 		(was.agent == r.agent || was.agent == "") && (h.first.id != r.id || (was.start == r.start && was.end == r.end && was.agent == r.agent))
 	h.Spans--
 	if was.status == trace.StatusError {
