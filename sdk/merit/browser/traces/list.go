@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 )
@@ -78,30 +80,37 @@ type Value struct {
 func Count(ctx context.Context, s store.Store, q trace.Query) (Facets, error) {
 	q.Limit, q.After = 0, ""
 	var out Facets
-	for _, column := range []struct {
-		by store.Column
-		to *[]Value
-	}{{store.ByStatus, &out.Status}, {store.ByAgent, &out.Agent}, {store.ByTask, &out.Task}, {store.ByDay, &out.Days}} {
-		counts, err := s.Groups(ctx, q, column.by)
-		if err != nil {
-			return Facets{}, err
-		}
-		if column.by == store.ByStatus { // each trace has one
-			for _, c := range counts {
-				out.Traces, out.Spans, out.Scored = out.Traces+c.Traces, out.Spans+c.Spans, out.Scored+c.Scored
-			}
-		}
-		all := len(counts)
-		if column.by == store.ByDay {
-			counts = counts[max(0, all-mostDays):]
+	columns := []struct {
+		by     store.Column
+		to     *[]Value
+		counts []store.Count
+	}{{by: store.ByStatus, to: &out.Status}, {by: store.ByAgent, to: &out.Agent}, {by: store.ByTask, to: &out.Task}, {by: store.ByDay, to: &out.Days}}
+	counting, ctx := errgroup.WithContext(ctx) // each looks at every trace that q chooses
+	for i := range columns {
+		c := &columns[i]
+		counting.Go(func() (err error) {
+			c.counts, err = s.Groups(ctx, q, c.by)
+			return err
+		})
+	}
+	if err := counting.Wait(); err != nil {
+		return Facets{}, err
+	}
+	for _, c := range columns[0].counts { // each trace has one status
+		out.Traces, out.Spans, out.Scored = out.Traces+c.Traces, out.Spans+c.Spans, out.Scored+c.Scored
+	}
+	for _, c := range columns {
+		all := len(c.counts)
+		if c.by == store.ByDay {
+			c.counts = c.counts[max(0, all-mostDays):]
 		} else {
-			slices.SortStableFunc(counts, func(a, b store.Count) int { return b.Traces - a.Traces })
-			counts = counts[:min(all, mostValues)]
+			slices.SortStableFunc(c.counts, func(a, b store.Count) int { return b.Traces - a.Traces })
+			c.counts = c.counts[:min(all, mostValues)]
 		}
-		if len(counts) < all {
-			out.More = append(out.More, string(column.by))
+		if len(c.counts) < all {
+			out.More = append(out.More, string(c.by))
 		}
-		*column.to = values(counts)
+		*c.to = values(c.counts)
 	}
 	return out, nil
 }

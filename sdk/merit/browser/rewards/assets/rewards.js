@@ -10,6 +10,7 @@ const pause = 200; // ms without a key before a query is asked
 const picks = ["reward", "digest", "by", "agent", "least", "below", "most", "outcome"];
 
 let loading = null, shown = null;
+let rest = 3000; // ms between two counts of a store that changes: all rewards are counted anew
 const query = () => el("query").value.trim();
 
 function wrong(err) {
@@ -91,10 +92,13 @@ function draw() {
 async function load() {
   loading?.abort();
   const mine = loading = new AbortController();
+  const begun = performance.now();
+  if (!shown) el("total").textContent = "counting…";
   try {
     const got = await get("/data/rewards?" + new URLSearchParams({ q: query() }), mine.signal);
     if (mine !== loading) return;
     shown = got;
+    rest = Math.max(3000, 10 * (performance.now() - begun));
     wrong(null);
     draw();
     el("rewards").dataset.shown = query(); // tests wait for it
@@ -158,7 +162,7 @@ async function changes() {
   if (busy) { again = true; return; }
   busy = true;
   await load();
-  setTimeout(() => { busy = false; if (again) { again = false; changes(); } }, 3000); // all rewards are counted anew
+  setTimeout(() => { busy = false; if (again) { again = false; changes(); } }, rest);
 }
 
 el("query").value = place().get("q") ?? "";
