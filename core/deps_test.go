@@ -107,6 +107,7 @@ var table = []row{
 	{"sdk/merit/browser/runs", []string{"core", "sdk/merit", "sdk/merit/browser"}, "pages about run directories, which it reads and never writes"},
 	{"sdk/merit/browser/traces", []string{"core", "sdk/merit/browser"}, "pages about traces, which they read and never write"},
 	{"sdk/merit/browser/rewards", []string{"core", "sdk/merit/browser", "sdk/merit/browser/traces"}, "a page about rewards of traces; asks as the list of traces does"},
+	{"sdk/merit/browser/labels", []string{"core", "sdk/merit/browser", "sdk/merit/browser/traces", "sdk/merit/labelling"}, "a page on which people say what traces are worth; what that means is in labelling"},
 	{"sdk/merit/browser/tracestest", []string{"core", "sdk/merit/browser", "sdk/merit/traces"}, "for tests only"},
 	{"sdk/merit/browser/site", []string{"core", "sdk/merit"}, "opens all pages: the one place that knows every room"},
 	{"sdk/merit/traces", []string{"core", "sandbox", "sdk/merit"}, "stores of traces by their addresses, and what is done with them"},

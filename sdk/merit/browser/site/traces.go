@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sdk/merit/browser"
+	"github.com/merit-rl/merit/sdk/merit/browser/labels"
 	"github.com/merit-rl/merit/sdk/merit/browser/rewards"
 	seen "github.com/merit-rl/merit/sdk/merit/browser/traces"
 	"github.com/merit-rl/merit/sdk/merit/traces"
@@ -34,5 +35,5 @@ func overTraces(ctx context.Context, address string) ([]browser.Room, error) {
 func over(s store.Store) []browser.Room {
 	first := seen.Room(s)
 	first.Holds = s
-	return []browser.Room{first, rewards.Room(s)}
+	return []browser.Room{first, rewards.Room(s), labels.Room(s)}
 }
