@@ -6,6 +6,7 @@ package collecting
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/redact"
 	"github.com/merit-rl/merit/core/trace/store"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Config is the configuration of a collector.
@@ -34,9 +37,14 @@ type Config struct {
 	Redact redact.Config `yaml:"redact" json:"redact"`
 	// Retention removes what is too old, or too much.
 	Retention Retention `yaml:"retention" json:"retention"`
+	// Rewards score a trace as soon as it has ended; their weighted scores add up.
+	Rewards []merit.Reward `yaml:"rewards" json:"rewards"`
+	// Sandbox bounds what an evaluation may use.
+	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
 	// MaxBody bounds a request, in bytes, also after it is decompressed.
 	MaxBody int64 `yaml:"max_body" json:"max_body"`
-	// Drain is how long the collector may take at its end over what it has accepted.
+	// Drain is how long the collector may take at its end over what it has
+	// accepted, and over rewards that wait.
 	Drain time.Duration `yaml:"drain" json:"drain"`
 
 	// Places says where each value was set.
@@ -62,7 +70,7 @@ func (r Retention) keep() store.Retention {
 func DefaultConfig() *Config {
 	return &Config{
 		Listen: "127.0.0.1:4318", GRPC: "127.0.0.1:4317", MaxBody: 64 << 20, Drain: time.Minute,
-		Retention: Retention{Every: 10 * time.Minute},
+		Retention: Retention{Every: 10 * time.Minute}, Sandbox: sandbox.DefaultConfig(),
 	}
 }
 
@@ -101,7 +109,13 @@ func Parse(source string, text []byte, dir string, overrides ...string) (*Config
 
 // eachPath replaces every path.
 func (c *Config) eachPath(replace func(string) string) {
-	paths := []*string{&c.KeyFile}
+	paths := []*string{&c.KeyFile, &c.Sandbox.CacheDir, &c.Sandbox.InterpreterDir}
+	for i := range c.Rewards {
+		paths = append(paths, &c.Rewards[i].Module)
+		if c.Rewards[i].Judge != nil {
+			c.Rewards[i].Judge.EachPath(replace)
+		}
+	}
 	if !strings.Contains(c.Store, "://") && !strings.HasPrefix(c.Store, "sqlite:") {
 		paths = append(paths, &c.Store)
 	}
@@ -130,6 +144,15 @@ func (c *Config) Validate() []error {
 	p.Check(c.Retention.Every >= time.Second, "retention.every", c.Retention.Every, "write a duration of at least 1s, such as 10m")
 	p.Check(c.MaxBody >= 1<<10 && c.MaxBody <= 1<<30, "max_body", c.MaxBody, "use a number of bytes from 1024 to 2^30")
 	p.Check(c.Drain >= time.Millisecond, "drain", c.Drain, "write a duration of at least 1ms, such as 1m")
+	for i, r := range c.Rewards {
+		p.Check(!r.Environment, fmt.Sprintf("rewards[%d].environment", i), true, "a trace has no environment: name a module or a judge")
+	}
+	p = append(p, merit.CheckRewards(c.Rewards)...)
+	for _, err := range c.Sandbox.Validate() {
+		f := *fault.As(err)
+		f.Where = "sandbox." + f.Where
+		p = append(p, &f)
+	}
 	return p
 }
 

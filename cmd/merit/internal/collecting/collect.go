@@ -28,7 +28,8 @@ func NewCmd(h *console.Host) *cobra.Command {
 		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
 /v1/traces, OTLP over gRPC, and a plain form in JSON at /v1/traces/spans, which
 Merit's SDKs speak. It knows OpenTelemetry's GenAI conventions, OpenInference and
-OpenLLMetry. Secrets are blanked before anything is kept.
+OpenLLMetry. Secrets are blanked before anything is kept; rewards of the
+configuration score each trace when it has ended.
 
 An agent that is instrumented needs one variable:
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
@@ -141,6 +142,14 @@ func (o *options) ended(s *collecting.Server) error {
 		n    int64
 		what string
 	}{{n.Silent, "said nothing of an agent"}, {n.Refused, "could not be kept"}} {
+		if more.n > 0 {
+			line += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	for _, more := range []struct {
+		n    uint64
+		what string
+	}{{done.Scored, "traces were scored"}, {done.Unscored, "traces have no score"}, {done.Unheard, "traces wait for merit traces score"}} {
 		if more.n > 0 {
 			line += fmt.Sprintf("; %d %s", more.n, more.what)
 		}
