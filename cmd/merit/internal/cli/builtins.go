@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
 	"github.com/merit-rl/merit/cmd/merit/internal/optimizing"
 	"github.com/merit-rl/merit/cmd/merit/internal/plugins"
+	"github.com/merit-rl/merit/cmd/merit/internal/proxying"
 	"github.com/merit-rl/merit/cmd/merit/internal/registry"
 	"github.com/merit-rl/merit/cmd/merit/internal/review"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
@@ -44,6 +45,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		traces.NewCmd(h),
 		plugins.NewCmd(h),
 		engine.NewCmd(h),
+		proxying.NewCmd(h),
 		serving.NewCmd(h),
 		serving.NewEnvironmentCmd(h),
 		collecting.NewCmd(h),

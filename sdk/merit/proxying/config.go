@@ -1,0 +1,110 @@
+// Package proxying assembles a proxy that records: a listener, the calls of
+// models that pass through it, the rules that blank secrets, and the store of
+// traces.
+package proxying
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/trace/redact"
+)
+
+// Config is a proxy.
+type Config struct {
+	Upstream string // the model server's base, such as http://127.0.0.1:8080/v1
+	Listen   string // HOST:PORT; others than this machine reach it only with a key
+	Store    string // as traces.Open has it
+	Agent    string // of calls that name none
+	Task     string // of calls that name none
+	Add      string // a JSON object: fields for requests that do not have them
+	KeyEnv   string // environment variable with the upstream's key; empty passes on the agents' own
+	KeyFile  string // file whose first line is the key that agents send as X-Merit-Key
+	Redact   redact.Config
+	Drain    time.Duration // how long the end may take
+}
+
+// DefaultConfig is a proxy on this machine, but for its upstream.
+func DefaultConfig() Config {
+	return Config{Listen: "127.0.0.1:8710", Drain: 30 * time.Second}
+}
+
+// shortestKey is the fewest bytes of a key that nobody guesses.
+const shortestKey = 24
+
+// resolved is a configuration whose words are values.
+type resolved struct {
+	upstream     *url.URL
+	upstreamKey  string
+	key          string // that agents send
+	redactor     *redact.Redactor
+	listensLocal bool
+}
+
+// resolve checks everything, and reports all that is wrong at once.
+func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
+	var p fault.Problems
+	if r.upstream, err = url.Parse(c.Upstream); err != nil || r.upstream.Host == "" || r.upstream.Scheme != "http" && r.upstream.Scheme != "https" {
+		p.Invalid("upstream", fmt.Sprintf("%q is not the address of a server", c.Upstream), "give the base of its API, such as --upstream http://127.0.0.1:8080/v1")
+	}
+	if r.upstream != nil && r.upstream.User != nil {
+		p.Invalid("upstream", "has a name or password in it", "put the key into an environment variable, and name that with --key-env")
+	}
+	var add map[string]json.RawMessage
+	if c.Add != "" && json.Unmarshal([]byte(c.Add), &add) != nil {
+		p.Invalid("add", "is not a JSON object", `give fields of a request, such as --add '{"logprobs": true}'`)
+	}
+	if c.KeyEnv != "" {
+		if r.upstreamKey = getenv(c.KeyEnv); r.upstreamKey == "" {
+			p.Missing("key-env", "the environment variable "+c.KeyEnv+" is not set", "set it to the key of the upstream")
+		}
+	}
+	if c.KeyFile != "" {
+		if r.key, err = readKey(c.KeyFile); err != nil {
+			p = append(p, err)
+		}
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		p.Invalid("listen", fmt.Sprintf("%q is no address", c.Listen), "write HOST:PORT, such as 127.0.0.1:8710")
+	} else if r.listensLocal = local(c.Listen); !r.listensLocal && c.KeyFile == "" {
+		p.Missing("key-file", "without a key anybody who reaches "+c.Listen+" could use the upstream and write traces", "name a file with a key, or listen on 127.0.0.1")
+	}
+	if r.redactor, err = redact.New(c.Redact); err != nil {
+		p = append(p, err)
+	}
+	p.Check(c.Drain >= time.Millisecond, "drain", c.Drain, "write a duration such as 30s")
+	return r, errors.Join(p...)
+}
+
+// local reports whether only this machine reaches an address.
+func local(address string) bool {
+	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
+	return err == nil && at.Addr().IsLoopback()
+}
+
+func readKey(path string) (string, error) {
+	wrong := func(kind fault.Kind, what, hint string, err error) error {
+		return &fault.Error{Boundary: fault.Config, Kind: kind, Where: path, What: what, Hint: hint, Err: err}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", wrong(fault.Missing, "the key cannot be read", "name a file that this user may read", err)
+	}
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		return "", wrong(fault.Refused, "others can read the key", "chmod 600 the file", nil)
+	}
+	key, _, _ := strings.Cut(string(text), "\n")
+	if key = strings.TrimSpace(key); len(key) < shortestKey || strings.ContainsAny(key, " \t") {
+		return "", wrong(fault.Invalid, "has no key in its first line: one word of 24 bytes or more", "make one: openssl rand -hex 32", nil)
+	}
+	return key, nil
+}
