@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -71,6 +72,7 @@ func TestAgentsWithinAgents(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3, sum)
 		tracer.Reward(ctx, "effort", 0.5)
+		tracer.Reward(ctx, "nothing", math.NaN())
 		return ask(ctx, task)
 	})
 	lead := trace.Agent(tracer, "lead", func(ctx context.Context, task string) (string, error) {
@@ -93,6 +95,7 @@ func TestAgentsWithinAgents(t *testing.T) {
 	}
 	require.Equal(t, core.Tool{Arguments: "[1,2]", Result: "3"}, *sink.named(t, "add").Tool)
 	require.Equal(t, solver.ID, sink.named(t, "effort").Reward.Of)
+	require.Equal(t, core.Reward{Of: solver.ID, Outcome: "invalid"}, *sink.named(t, "nothing").Reward)
 	require.Equal(t, "1+2!", sink.named(t, "echo").Prompt.Answer.Content.Text())
 	require.Equal(t, []core.About{{Trace: root.Trace, Agent: "lead", Status: core.StatusOK}}, sink.about)
 }

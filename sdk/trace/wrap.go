@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/merit-rl/merit/core/trace"
 )
@@ -118,6 +119,9 @@ func (t *Tracer) Reward(ctx context.Context, name string, score float64) {
 func (t *Tracer) reward(ctx context.Context, name string, score float64) {
 	_, s := t.Start(ctx, trace.KindReward, name)
 	s.Reward = &trace.Reward{Of: s.Parent, Outcome: "scored", Score: &score}
+	if math.IsNaN(score) || math.IsInf(score, 0) { // no number is never 0
+		s.Reward.Outcome, s.Reward.Score = "invalid", nil
+	}
 	s.End(nil)
 }
 

@@ -1,0 +1,201 @@
+"""The tracer: traces, spans, and decorators that make them."""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, Optional, TypeVar
+
+from ._outbox import LOG, Outbox, Sender, Sink, Stats
+from ._read import answer_of, joined, messages_of
+from ._span import PLACE, Place, Span, identifier, plain, short, told
+from ._wrap import wrap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Tracer:
+    """Makes spans and sends them.
+
+    ``url`` is that of ``merit collect``: MERIT_COLLECT, else this machine's
+    default; ``sink`` takes spans and traces in its place. ``agent`` and ``task``
+    are those of spans and traces that name none. At most ``queue`` things wait;
+    what comes then is lost and counted.
+    """
+
+    def __init__(
+        self,
+        *,
+        enable: bool = False,
+        url: str = "",
+        key: str = "",
+        sink: Optional[Sink] = None,
+        agent: str = "",
+        task: str = "",
+        queue: int = 10_000,
+    ) -> None:
+        self.enabled = bool(enable)
+        self._agent, self._task = agent, task
+        self._outbox: Optional[Outbox] = None
+        if self.enabled:
+            url = url or os.environ.get("MERIT_COLLECT", "") or "http://127.0.0.1:4318"
+            self._outbox = Outbox(sink or Sender(url, key), queue)
+
+    @property
+    def stats(self) -> Stats:
+        """What was sent and lost so far."""
+        return self._outbox.stats if self._outbox else Stats(0, 0, "")
+
+    def flush(self, timeout: float = 60.0) -> bool:
+        """Wait until all that was recorded is sent or lost; whether it is."""
+        return self._outbox.flush(timeout) if self._outbox else True
+
+    def close(self) -> None:
+        """Send what waits. It happens by itself at exit."""
+        if self._outbox:
+            self._outbox.close()
+
+    @contextmanager
+    def trace(self, id: str = "", *, task: str = "", agent: str = "", **metadata: Any) -> Iterator[str]:
+        """A trace; gives its id. ``ground_truth`` and ``group`` among the metadata are read by Merit."""
+        if not self.enabled:
+            yield ""
+            return
+        place = Place(identifier(id) or secrets.token_hex(16), "", agent or PLACE.get().agent or self._agent)
+        about = {"trace": place.trace, "agent": short(place.agent), "task": short(task or self._task), "status": "ok", "metadata": plain(metadata)}
+        token = PLACE.set(place)
+        try:
+            yield place.trace
+        except BaseException:
+            about["status"] = "error"
+            raise
+        finally:
+            reset(token)
+            self._put("trace", about)
+
+    @contextmanager
+    def span(self, kind: str = "content", name: str = "", *, agent: str = "") -> Iterator[Span]:
+        """A span within that of the context; outside of a trace it begins one."""
+        if not self.enabled:
+            yield _NOWHERE
+            return
+        span, place = self.begin(kind, name, agent)
+        token = PLACE.set(place)
+        error: Optional[BaseException] = None
+        try:
+            yield span
+        except BaseException as e:
+            error = e
+            raise
+        finally:
+            reset(token)
+            self.finish(span, error)
+
+    def begin(self, kind: str, name: str, agent: str = "") -> "tuple[Span, Place]":
+        """A span, and the place of what happens within it."""
+        at = PLACE.get()
+        at = Place(at.trace or secrets.token_hex(16), at.span, agent or at.agent or self._agent)
+        span = Span(kind, name, at)
+        if self._task and not PLACE.get().trace:
+            self._put("trace", {"trace": at.trace, "task": short(self._task)})
+        return span, at._replace(span=span.id)
+
+    def finish(self, span: Span, error: Optional[BaseException] = None) -> None:
+        """Send a span that is over."""
+        try:
+            self._put("span", span.end(error))
+        except Exception:  # the agent must not suffer
+            LOG.warning("a span was not recorded", exc_info=True)
+
+    def _put(self, kind: str, thing: Dict[str, Any]) -> None:
+        if self._outbox:
+            self._outbox.put(kind, {k: v for k, v in thing.items() if v != "" and v != {}})
+
+    def agent(self, name: str) -> Callable[[F], F]:
+        """A decorator for a function that is an agent: what happens within it is the agent's."""
+
+        def fill(span: Span, args: Any, kwargs: Any, result: Any, chunks: Any) -> None:
+            span.text(result if chunks is None else joined(chunks)["answer"]["content"])
+            span.attribute("input", list(args) + ([kwargs] if kwargs else []))
+
+        return lambda f: wrap(self, f, "content", name, fill, agent=name)
+
+    def chat(self, model: str = "", *, read: Optional[Callable[..., Dict[str, Any]]] = None, skip: int = 0, agent: str = "") -> Callable[[F], F]:
+        """A decorator for a function that asks a model: sync, async, or a generator of chunks.
+
+        Messages are found among its arguments (after ``skip`` of them, such as
+        self), the answer is its result: a text, a message, or what OpenAI's client
+        gives. ``read(args, kwargs, result)`` gives the prompt's fields otherwise.
+        """
+
+        def fill(span: Span, args: Any, kwargs: Any, result: Any, chunks: Any) -> None:
+            if read is not None:
+                prompt = dict(read(args, kwargs, result if chunks is None else chunks))
+            else:
+                prompt = {"messages": messages_of(args[skip:], kwargs)}
+                if chunks is not None:
+                    prompt.update(joined(chunks))
+                elif result is not None:
+                    prompt.update(answer_of(result))
+            if model:
+                prompt.setdefault("model", model)
+            if prompt.get("model"):
+                span.record["name"] = short(prompt["model"])
+            prompt.setdefault("messages", [])
+            span.record["prompt"] = plain(prompt)
+
+        return lambda f: wrap(self, f, "prompt", model or "chat", fill, agent=agent)
+
+    def tool(self, name: str = "") -> Callable[[F], F]:
+        """A decorator for a function that is a tool."""
+
+        def fill(span: Span, args: Any, kwargs: Any, result: Any, chunks: Any) -> None:
+            said = dict(kwargs) if not args else {"args": list(args), **kwargs}
+            span.record["tool"] = {"arguments": told(said)}
+            if result is not None or chunks is not None:
+                span.record["tool"]["result"] = told(result if chunks is None else chunks)
+
+        return lambda f: wrap(self, f, "tool", name or getattr(f, "__name__", "tool"), fill)
+
+    def reward(self, name: str, score: float, *, of: Optional[str] = None, by: str = "") -> None:
+        """What the span of the context was worth (``of=""``: the whole trace)."""
+        with self.span("reward", name) as span:
+            of = span.record.get("parent", "") if of is None else of
+            said = {"of": of, "outcome": "scored", "score": float(score), "by": by}
+            if not math.isfinite(score):  # no number is never 0
+                said.update(outcome="invalid", score="")
+            span.record["reward"] = {k: v for k, v in said.items() if v != ""}
+
+    def event(self, event: str, *, agent: str = "", round: int = 0, of: str = "", consensus: bool = False, text: str = "") -> None:
+        """An event among agents: an answer, a vote, a restart or an end; ``of`` is whose answer is meant."""
+        with self.span("coordination", event, agent=agent) as span:
+            said = {"event": event, "round": int(round), "for": short(of), "consensus": bool(consensus)}
+            span.record["coordination"] = {k: v for k, v in said.items() if v not in ("", False) or k == "round"}
+            if text:
+                span.text(text)
+
+
+def reset(token: Any) -> None:
+    """Undo a change of the context; one of another context is over anyway."""
+    try:
+        PLACE.reset(token)
+    except ValueError:
+        pass
+
+
+class _Nowhere(Span):
+    """A span that is not recorded: what is said of it is forgotten at once."""
+
+    @property
+    def record(self) -> Dict[str, Any]:  # type: ignore[override]
+        return {}
+
+    id = ""  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        pass
+
+
+_NOWHERE = _Nowhere()

@@ -1,0 +1,350 @@
+"""merit_rl.trace: what is recorded, and that the agent never notices."""
+
+import asyncio
+import contextvars
+import http.server
+import inspect
+import json
+import logging
+import os
+import subprocess
+import sys
+import threading
+import unittest
+
+from merit_rl.trace import ChatMixin, OrchestratorMixin, Tracer, current
+
+logging.getLogger("merit_rl.trace").addHandler(logging.NullHandler())
+logging.getLogger("merit_rl.trace").propagate = False
+
+
+class Kept:
+    """A sink that keeps what it gets."""
+
+    def __init__(self):
+        self.spans, self.traces = [], []
+
+    def __call__(self, spans, traces):
+        self.spans += spans
+        self.traces += traces
+
+    def named(self, name):
+        return next(s for s in self.spans if s["name"] == name)
+
+
+QUESTION = [{"role": "user", "content": "1+1?"}]
+
+
+class TestTracer(unittest.TestCase):
+    def setUp(self):
+        self.kept = Kept()
+        self.tracer = Tracer(enable=True, sink=self.kept)
+
+    def recorded(self):
+        self.tracer.close()
+        return self.kept
+
+    def test_agents_within_agents(self):
+        """Wrapped functions do what they did, and make one trace: who did what within what."""
+        t = self.tracer
+
+        @t.tool()
+        def add(a, b):
+            return a + b
+
+        @t.chat(model="m")
+        async def ask(messages):
+            return {"role": "assistant", "content": str(add(1, 1))}
+
+        @t.agent("solver")
+        async def solve(task):
+            return (await ask(QUESTION))["content"]
+
+        with t.trace(task="sum", agent="lead", ground_truth=2) as id:
+            self.assertEqual(current(), {"X-Merit-Trace": id, "X-Merit-Agent": "lead"})
+            self.assertEqual(asyncio.run(solve("1+1")), "2")
+            t.reward("exact", 1)
+            t.reward("broken", float("nan"))
+        self.assertEqual(current(), {})
+        kept = self.recorded()
+        self.assertEqual(kept.traces, [{"trace": id, "agent": "lead", "task": "sum", "status": "ok", "metadata": {"ground_truth": 2}}])
+        solver, m, tool = kept.named("solver"), kept.named("m"), kept.named("add")
+        self.assertEqual({s["trace"] for s in kept.spans}, {id})
+        self.assertEqual([solver["agent"], m["agent"], m["parent"], tool["parent"]], ["solver", "solver", solver["id"], m["id"]])
+        self.assertEqual(m["prompt"], {"messages": QUESTION, "answer": {"role": "assistant", "content": "2"}, "model": "m"})
+        self.assertEqual(tool["tool"], {"arguments": '{"args": [1, 1]}', "result": "2"})
+        self.assertEqual(kept.named("exact")["reward"], {"outcome": "scored", "score": 1.0})
+        self.assertEqual(kept.named("broken")["reward"], {"outcome": "invalid"})
+
+    def test_streams(self):
+        """Chunks pass as they are; the context is the span's only while the stream runs."""
+        t, inside, outside = self.tracer, [], []
+
+        @t.chat(model="m")
+        async def ask(messages):
+            for text in ("a", "b"):
+                inside.append(current())
+                yield {"choices": [{"index": 0, "delta": {"content": text}}]}
+            yield {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "x", "function": {"name": "f", "arguments": "{"}}]}}]}
+            yield {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}, "finish_reason": "tool_calls"}]}
+
+        async def run():
+            got = []
+            async for chunk in ask(messages=QUESTION):
+                got.append(chunk)
+                outside.append(current())
+            async for _ in ask(QUESTION):
+                break  # an agent that does not read to the end
+            return got
+
+        self.assertEqual(len(asyncio.run(run())), 4)
+        self.assertTrue(inspect.isasyncgenfunction(ask))
+        self.assertTrue(all(inside) and not any(outside))
+        first = self.recorded().spans[0]["prompt"]
+        self.assertEqual(first["answer"]["content"], "ab")
+        self.assertEqual(first["answer"]["tool_calls"][0]["function"], {"name": "f", "arguments": "{}"})
+        self.assertEqual(first["finish_reason"], "tool_calls")
+        self.assertEqual(len(self.kept.spans), 2)
+
+    def test_generators(self):
+        @self.tracer.chat()
+        def ask(messages):
+            yield "a"
+            yield "b"
+            return "end"
+
+        def all_of():
+            end = yield from ask(QUESTION)
+            self.assertEqual(end, "end")
+
+        self.assertEqual(list(all_of()), ["a", "b"])
+        self.assertEqual(self.recorded().spans[0]["prompt"]["answer"]["content"], "ab")
+
+    def test_what_openai_gives(self):
+        """The client's objects are read by what they dump: message, model, finish, usage."""
+
+        class Completion:
+            def model_dump(self, **_):
+                return {"model": "m-1", "choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": "2"}}],
+                        "usage": {"prompt_tokens": 3, "completion_tokens": 1, "details": None}}
+
+        class Message:
+            role, content = "user", "1+1?"
+
+            def model_dump(self, **_):
+                return {"role": self.role, "content": self.content}
+
+        completion = Completion()
+        self.assertIs(self.tracer.chat(model="m")(lambda messages: completion)([Message()]), completion)
+        span = self.recorded().spans[0]
+        self.assertEqual(span["name"], "m-1")
+        self.assertEqual(span["prompt"], {"messages": QUESTION, "answer": {"role": "assistant", "content": "2"},
+                                          "finish_reason": "stop", "model": "m-1", "usage": {"prompt_tokens": 3, "completion_tokens": 1}})
+
+    def test_faults_stay_the_agents(self):
+        """Errors are the agent's and are recorded; what cannot be read or sent is nobody's error."""
+
+        class Hostile:
+            def __repr__(self):
+                raise ZeroDivisionError("mine")
+
+        def fails(messages):
+            raise KeyError("no model")
+
+        with self.assertRaises(KeyError):
+            self.tracer.chat()(fails)(QUESTION)
+        loop = []
+        loop.append(loop)
+        self.assertIs(self.tracer.tool("loop")(lambda x: x)(loop), loop)
+        hostile = Hostile()
+        self.assertIs(self.tracer.tool("hostile")(lambda x: x)(hostile), hostile)
+        self.assertEqual(self.tracer.tool("lone")(lambda x: x)("\ud800"), "\ud800")
+        kept = self.recorded()
+        self.assertEqual(kept.named("chat")["error"], "KeyError: 'no model'")
+        self.assertEqual(kept.named("chat")["prompt"], {"messages": QUESTION})
+        self.assertIn("mine", kept.named("hostile")["attributes"]["problem"])
+        json.dumps(kept.spans, ensure_ascii=False, allow_nan=False).encode("utf-8")
+
+    def test_tasks_and_threads(self):
+        """Tasks have their own place; a thread has that of the context it is given."""
+
+        @self.tracer.agent("worker")
+        async def work(n):
+            await asyncio.sleep(0)
+            with self.tracer.span("content", f"n{n}"):
+                await asyncio.sleep(0)
+
+        async def run():
+            await asyncio.gather(*(work(n) for n in range(20)))
+
+        with self.tracer.trace() as id:
+            asyncio.run(run())
+            context = contextvars.copy_context()
+            thread = threading.Thread(target=context.run, args=(lambda: self.tracer.event("vote", of="a"),))
+            thread.start()
+            thread.join()
+        kept = self.recorded()
+        parents = {s["id"]: s for s in kept.spans if s["name"] == "worker"}
+        self.assertEqual({s["trace"] for s in kept.spans}, {id})
+        self.assertEqual(len({s["parent"] for s in kept.spans if s["name"][0] == "n"} & set(parents)), 20)
+        self.assertEqual(kept.named("vote")["coordination"], {"event": "vote", "round": 0, "for": "a"})
+
+
+class Agent:
+    async def chat(self, messages, stream=False):
+        return "2"
+
+
+class TestMixins(unittest.TestCase):
+    def test_chat(self):
+        kept = Kept()
+        tracer = Tracer(enable=True, sink=kept)
+
+        class Recorded(ChatMixin, Agent, tracer=tracer, agent="solver", model="m"):
+            pass
+
+        self.assertEqual(asyncio.run(Recorded().chat(QUESTION, stream=False)), "2")
+        self.assertTrue(inspect.iscoroutinefunction(Recorded.chat))
+        tracer.close()
+        self.assertEqual(kept.spans[0]["agent"], "solver")
+        self.assertEqual(kept.spans[0]["prompt"]["messages"], QUESTION)
+
+    def test_orchestrator(self):
+        kept = Kept()
+        tracer = Tracer(enable=True, sink=kept)
+
+        class Recorded(OrchestratorMixin, tracer=tracer):
+            def run(self):
+                with self.recording(task="city"):
+                    self.record_answer("a", "Bonn")
+                    self.record_vote("b", "a", reason="of course", round=1)
+                    self.record_restart("c", "I know better", round=1)
+                    self.record_end("a", consensus=True, round=2)
+
+        Recorded().run()
+        tracer.close()
+        self.assertEqual([(s["name"], s.get("agent"), s.get("text")) for s in kept.spans], [
+            ("answer", "a", "Bonn"), ("vote", "b", "of course"), ("restart", "c", "I know better"), ("end", "Recorded", None)])
+        self.assertEqual(kept.spans[3]["coordination"], {"event": "end", "round": 2, "for": "a", "consensus": True})
+
+
+class TestOff(unittest.TestCase):
+    def test_off_changes_nothing(self):
+        """enable=False: decorators give the function itself, a class its own chat; no thread, nothing kept."""
+        threads = threading.active_count()
+        tracer = Tracer()
+
+        def f(messages):
+            return current()
+
+        class Off(ChatMixin, Agent, tracer=tracer, agent="a"):
+            pass
+
+        class Orchestrator(OrchestratorMixin, tracer=tracer):
+            pass
+
+        for decorate in (tracer.chat(), tracer.tool(), tracer.agent("a")):
+            self.assertIs(decorate(f), f)
+        self.assertIs(Off.chat, Agent.chat)
+        with tracer.trace(task="t") as id, tracer.span("prompt", "m") as span:
+            span.text("x")
+            span.attribute("a", 1)
+            span.record["prompt"] = {}
+            tracer.reward("r", 1)
+            tracer.event("vote")
+            Orchestrator().record_end("a")
+            self.assertEqual((id, span.id, span.record, f(QUESTION)), ("", "", {}, {}))
+        tracer.close()
+        self.assertTrue(tracer.flush())
+        self.assertEqual((tracer.stats.sent, tracer.stats.lost, threading.active_count()), (0, 0, threads))
+
+
+class Collector(http.server.BaseHTTPRequestHandler):
+    """Says what its server is told to say, and keeps bodies that it took."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status = self.server.statuses.pop(0) if self.server.statuses else 200
+        if any(s["name"] == "poison" for s in body["spans"]):
+            status = 400
+        if status == 200:
+            self.server.bodies.append((self.path, self.headers["Authorization"], body))
+        self.send_response(status)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_):
+        pass
+
+
+class TestCollector(unittest.TestCase):
+    def setUp(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+        self.server.statuses, self.server.bodies = [], []
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def test_sent_again(self):
+        """A collector that fails for a while loses nothing; one bad span costs its neighbours nothing."""
+        self.server.statuses = [503, 429]
+        tracer = Tracer(enable=True, url=self.url + "/", key="k")
+        with tracer.span("content", "good"):
+            pass
+        self.assertTrue(tracer.flush())
+        for name in ("one", "poison", "two"):
+            with tracer.span("content", name):
+                pass
+        tracer.close()
+        names = [s["name"] for _, _, body in self.server.bodies for s in body["spans"]]
+        self.assertEqual(names, ["good", "one", "two"])
+        self.assertEqual({(path, key) for path, key, _ in self.server.bodies}, {("/v1/traces/spans", "Bearer k")})
+        self.assertEqual((tracer.stats.sent, tracer.stats.lost), (3, 1))
+
+    def test_full_queue(self):
+        """What does not fit is lost and counted, and no call waits."""
+        hold, entered = threading.Event(), threading.Event()
+
+        def sink(spans, traces):
+            entered.set()
+            hold.wait()
+
+        tracer = Tracer(enable=True, sink=sink, queue=2)
+        f = tracer.tool("t")(lambda: 1)
+        f()
+        entered.wait()
+        self.assertEqual([f() for _ in range(5)], [1] * 5)
+        self.assertEqual(tracer.stats.lost, 3)
+        hold.set()
+        tracer.close()
+        self.assertEqual(tracer.stats.sent, 3)
+
+    def test_at_exit_and_after_a_fork(self):
+        """A process that ends sends what waits; a forked child sends its own."""
+        program = (
+            "import os\n"
+            "from merit_rl.trace import Tracer\n"
+            "t = Tracer(enable=True)\n"
+            "f = t.tool('parent')(lambda: 1)\n"
+            "f()\n"
+            "t.flush()\n"
+            "pid = os.fork()\n"
+            "if pid == 0:\n"
+            "    t.tool('child')(lambda: 1)()\n"
+            "    t.close()\n"
+            "    os._exit(0)\n"
+            "os.waitpid(pid, 0)\n"
+            "t.tool('last')(lambda: 1)()\n"
+        )
+        env = dict(os.environ, MERIT_COLLECT=self.url, PYTHONPATH=os.pathsep.join(sys.path))
+        subprocess.run([sys.executable, "-B", "-c", program], check=True, env=env)
+        names = sorted(s["name"] for _, _, body in self.server.bodies for s in body["spans"])
+        self.assertEqual(names, ["child", "last", "parent"])
+
+
+if __name__ == "__main__":
+    unittest.main()
