@@ -174,3 +174,25 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "longer than sandbox.wall_clock")
 	require.Contains(t, fault.As(err).Hint, "raise sandbox.wall_clock")
 }
+
+// Promise: what a script's start came to is kept for evaluations on any fuel,
+// unless evaluations on that fuel are what warmed it up.
+func TestStartsServeAnyFuel(t *testing.T) {
+	cache := t.TempDir()
+	scored := func(warmUp string, fuel uint64) (kept int) {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.CacheDir, c.Fuel, c.WallClock = 1, cache, fuel, time.Hour })
+		m, err := loadScript(t, r, "reward.js", "export const merit = { warm_up: '"+warmUp+"' };\nlet n = 0;\nexport default () => ++n;\n")
+		require.NoError(t, err)
+		e := m.Evaluate(context.Background(), small())
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, map[string]float64{"off": 1, "conversation": 3}[warmUp], e.Result.Score)
+		require.NoError(t, filepath.WalkDir(cache, func(string, os.DirEntry, error) error { kept++; return nil }))
+		return kept
+	}
+	for warmUp, again := range map[string]int{"off": 0, "conversation": 1} {
+		first := scored(warmUp, 500_000_000)
+		require.Equal(t, first, scored(warmUp, 500_000_000), warmUp)
+		second := scored(warmUp, 600_000_000)
+		require.Equal(t, again > 0, second > first, warmUp)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 )
 
@@ -44,10 +45,20 @@ func (w *worker) begin(ctx context.Context) error {
 	return err
 }
 
-// originName names all that decides about the origin beside Merit itself.
-func (m *Module) originName() string {
-	return fmt.Sprintf("origin %s %s %+v", m.program.Key(), m.info.Digest, m.backend.options.Limits)
+// originName names all that decides about the origin beside Merit itself. The
+// fuel of an evaluation does if one warms the guest up; else the same origin
+// serves whatever an evaluation may use. Clocks end a start and change nothing.
+func (m *Module) originName(evaluated bool) string {
+	l := m.backend.options.Limits
+	l.StartFuel, l.WallClock, l.StartWallClock = m.startBudget().Fuel, 0, 0
+	if !evaluated {
+		l.Fuel = 0
+	}
+	return fmt.Sprintf("origin %s %s %+v", m.program.Key(), m.info.Digest, l)
 }
+
+// evaluates reports whether the warm-up of the guest is evaluations.
+func (m *Module) evaluates() bool { return m.manifest.WarmUp == abi.WarmUpConversation }
 
 // keepOrigin puts the origin of a script into the cache: to start an
 // interpreter and to import what a script needs takes longer than all else.
@@ -58,7 +69,7 @@ func (m *Module) keepOrigin() {
 	memo := m.origin.memo
 	out := append(binary.LittleEndian.AppendUint32(nil, uint32(len(memo))), memo...)
 	if out, ok := m.origin.state.Append(out); ok {
-		m.backend.engine.Keep(m.originName(), out)
+		m.backend.engine.Keep(m.originName(m.evaluates()), out)
 	}
 }
 
@@ -67,7 +78,10 @@ func (m *Module) recallOrigin() *origin {
 	if !m.script {
 		return nil
 	}
-	data := m.backend.engine.Recall(m.originName())
+	data := m.backend.engine.Recall(m.originName(false))
+	if len(data) == 0 {
+		data = m.backend.engine.Recall(m.originName(true))
+	}
 	if len(data) < 4 {
 		return nil
 	}
