@@ -75,7 +75,7 @@ release:
 # The closing lines name every test that stood aside, and why. The example
 # rewards start sympy several times, which is minutes where others compute too:
 # they and other long ones begin first, so that none is left alone at the end.
-LONG := ./examples/rewards ./sandbox ./sdk/conformance ./cmd/merit
+LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./plugins/host ./plugins/openai
 test: build
 	$(GO) tool gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
 

@@ -27,8 +27,8 @@ func fake(t *testing.T, python string) (url, tokenizer string) {
 samples.tokenizer().save_pretrained(sys.argv[1])
 print(fake.Fake(slots=8).url, flush=True)
 sys.stdin.read()`
-	cmd := exec.Command(python, "-B", "-c", script, tokenizer)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+sources("tests"))
+	cmd := exec.Command(python, "-c", script, tokenizer)
+	cmd.Env = append(append(os.Environ(), "PYTHONPATH="+sources("tests")), bytecode()...)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
@@ -51,8 +51,8 @@ func TestContract(t *testing.T) {
 		Named: true,
 		Open: func(t testing.TB) policy.Learner {
 			cfg := host.DefaultPolicyConfig()
-			cfg.Path, cfg.Args = python, []string{"-B", "-m", "merit_tinker"}
-			cfg.Env = []string{"PYTHONPATH=" + sources(), "HF_HUB_OFFLINE=1"}
+			cfg.Path, cfg.Args = python, []string{"-m", "merit_tinker"}
+			cfg.Env = append([]string{"PYTHONPATH=" + sources(), "HF_HUB_OFFLINE=1"}, bytecode()...)
 			cfg.Options, cfg.Seed, cfg.Learn = options, 7, true
 			l, err := host.OpenPolicy(t.Context(), cfg)
 			require.NoError(t, err)

@@ -58,8 +58,8 @@ func serve(t *testing.T) (*enginetest.Server, setting) {
 	require.NoError(t, err)
 	s := setting{URL: server.URL, Model: server.Model.Name, Tokenizer: server.Model.Path, PidFile: filepath.Join(t.TempDir(), "pid")}
 	s.Plugin = filepath.Join(t.TempDir(), "tinker")
-	script := fmt.Sprintf("#!/bin/sh\ncd '%s'\necho $$ >'%s'\nPYTHONPATH='%s' HF_HUB_OFFLINE=1 exec '%s' -B -m merit_tinker\n",
-		folder, s.PidFile, sources(), enginetest.Python(t, engine.SkyRL()))
+	script := fmt.Sprintf("#!/bin/sh\ncd '%s'\necho $$ >'%s'\nPYTHONPATH='%s' HF_HUB_OFFLINE=1 %s exec '%s' -m merit_tinker\n",
+		folder, s.PidFile, sources(), strings.Join(bytecode(), " "), enginetest.Python(t, engine.SkyRL()))
 	require.NoError(t, os.WriteFile(s.Plugin, []byte(script), 0o700)) //nolint:gosec // it is a program
 	return server, s
 }
