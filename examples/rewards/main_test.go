@@ -14,12 +14,16 @@ import (
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 
+// testCache is a folder of these tests' own: in one that other packages fill, the
+// states of starts of minutes make way for theirs.
+func testCache() string { return filepath.Join(filepath.Dir(interpreter.Folder()), "test-rewards") }
+
 // all calls f for each reward of this folder, its packages installed.
 func all(t *testing.T, f func(t *testing.T, name string)) {
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}
-	t.Setenv("MERIT_CACHE", filepath.Join(filepath.Dir(interpreter.Folder()), "test"))
+	t.Setenv("MERIT_CACHE", testCache())
 	names, err := named(".", nil)
 	require.NoError(t, err)
 	for _, name := range names {

@@ -43,7 +43,7 @@ func readMath[T any](t *testing.T, text []byte) []T {
 func mathPackages(t *testing.T) string {
 	i := interpreter.Python()
 	testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
-	t.Setenv("MERIT_CACHE", filepath.Join(filepath.Dir(interpreter.Folder()), "test"))
+	t.Setenv("MERIT_CACHE", testCache())
 	if err := installPackages(t.Context(), "python3", "math"); err != nil {
 		testneeds.Aside(t, err.Error())
 	}

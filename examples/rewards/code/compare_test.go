@@ -25,7 +25,7 @@ func TestHumanEval(t *testing.T) {
 	require.NoError(t, err, string(text))
 	home := filepath.Dir(interpreter.Folder())
 	cmd := exec.Command(python, "-B", "compare.py", "--check")
-	cmd.Env = append(os.Environ(), "MERIT_BINARY="+merit, "MERIT_HOME="+home, "MERIT_CACHE="+filepath.Join(home, "test"))
+	cmd.Env = append(os.Environ(), "MERIT_BINARY="+merit, "MERIT_HOME="+home, "MERIT_CACHE="+filepath.Join(home, "test-rewards"))
 	text, err = cmd.CombinedOutput()
 	require.NoError(t, err, string(text))
 	require.Contains(t, string(text), "| canonical | 164 | 164 | 164 | 0 |")
