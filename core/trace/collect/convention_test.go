@@ -1,6 +1,7 @@
 package collect_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -169,4 +170,13 @@ func TestOtherKinds(t *testing.T) {
 	b = one(t, nil, "http.request.method", "GET", "url.full", "http://example.org")
 	require.Empty(t, b.Spans)
 	require.Equal(t, 1, b.Silent)
+}
+
+// Promise: a name that is too long is cut, and costs nobody the span.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("ä", 200)
+	b := one(t, nil, "gen_ai.operation.name", "execute_tool", "gen_ai.tool.name", long, "gen_ai.agent.name", long, "merit.task", long)
+	require.Equal(t, long[:256], b.Spans[0].Name)
+	require.Equal(t, long[:256], b.Spans[0].Agent)
+	require.Equal(t, long[:256], b.About[0].Task)
 }

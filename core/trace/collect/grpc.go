@@ -6,15 +6,15 @@ import (
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // exporters compress
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 )
 
 // Server returns a gRPC server that answers OTLP's TraceService. Whoever calls
 // it listens and stops it.
 func (c *Collector) Server(options ...grpc.ServerOption) *grpc.Server {
 	most := int(c.options.MaxBody)
-	s := grpc.NewServer(append([]grpc.ServerOption{grpc.MaxRecvMsgSize(most), grpc.MaxConcurrentStreams(64), grpc.UnaryInterceptor(c.guard)}, options...)...)
+	s := grpc.NewServer(append([]grpc.ServerOption{grpc.MaxRecvMsgSize(most), grpc.InTapHandle(c.tap)}, options...)...)
 	service.RegisterTraceServiceServer(s, traces{collector: c})
 	return s
 }
@@ -33,16 +33,23 @@ func (t traces) Export(ctx context.Context, request *service.ExportTraceServiceR
 	return response, nil
 }
 
-// guard lets in who may.
-func (c *Collector) guard(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+// mostStreams is how many requests are read at one time; an exporter that is
+// told so sends again.
+const mostStreams = 32
+
+// tap lets in who may, before anything of a request's body is read.
+func (c *Collector) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	given := ""
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if list := md.Get("authorization"); len(list) > 0 {
-			given = list[0]
-		}
+	if list := info.Header.Get("authorization"); len(list) > 0 {
+		given = list[0]
 	}
 	if !c.allowed(given) {
 		return nil, status.Error(codeOf(401), "the key is not the one of this collector: send authorization: Bearer KEY")
 	}
-	return next(ctx, request)
+	if c.streams.Add(1) > mostStreams {
+		c.streams.Add(-1)
+		return nil, status.Error(codeOf(503), "too many requests at one time: send again")
+	}
+	context.AfterFunc(ctx, func() { c.streams.Add(-1) })
+	return ctx, nil
 }

@@ -147,6 +147,10 @@ func TestEveryWay(t *testing.T) {
 	require.Nil(t, response.PartialSuccess)
 	require.Equal(t, want.Spans, sink.spans)
 	require.Equal(t, int64(len(want.Spans)), c.Counts().Spans)
+	for range 100 { // more than at one time, one after another
+		_, err := client.Export(ctx, &service.ExportTraceServiceRequest{})
+		require.NoError(t, err)
+	}
 }
 
 func dial(t testing.TB, c *collect.Collector) service.TraceServiceClient {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -112,6 +113,9 @@ func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) erro
 	return nil
 }
 
+// ids are the keys of ids, as OTLP writes them and as protobuf may.
+var ids = []string{"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
+
 // identify writes hexadecimal ids as protobuf's JSON has bytes. No key of the
 // tree is a stranger's: attributes are lists of pairs.
 func identify(tree any) error {
@@ -125,7 +129,7 @@ func identify(tree any) error {
 	case map[string]any:
 		for key, value := range x {
 			text, ok := value.(string)
-			if !ok || key != "traceId" && key != "spanId" && key != "parentSpanId" {
+			if !ok || !slices.Contains(ids, key) {
 				if err := identify(value); err != nil {
 					return err
 				}

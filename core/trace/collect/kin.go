@@ -53,6 +53,9 @@ func (k *kin) name(b *Batch) (settled func()) {
 	}
 	for i := range b.Spans {
 		s := &b.Spans[i]
+		if f := touched[s.Trace]; f != nil {
+			k.forget(f, s.ID) // it came again
+		}
 		if s.Agent != "" || touched[s.Trace] == nil {
 			continue
 		}

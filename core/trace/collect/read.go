@@ -69,12 +69,16 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 		src.bare.Parent = ""
 	}
 	src.ended()
-	src.bare.Agent = src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name")
+	src.bare.Agent = first(src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name"), text(resource.all[AttributeAgent]))
 	if name, ok := strings.CutSuffix(s.GetName(), ".run"); ok && src.bare.Agent == "" && text(src.at.all["openinference.span.kind"]) == "AGENT" {
 		src.bare.Agent = name // smolagents' is named there only
 	}
+	src.bare.Agent = cut(src.bare.Agent)
 	about := src.about()
 	spans := src.spans()
+	for i := range spans {
+		spans[i].Name = cut(spans[i].Name)
+	}
 	if len(spans) == 0 {
 		b.Silent++
 	} else if scope != "" && spans[0].Attributes["otel.scope"] == nil {
@@ -124,9 +128,9 @@ func (src *source) ended() {
 // about is what the span says of its trace, or nil: the first span of all says
 // how the trace ended.
 func (src *source) about() *trace.About {
-	a := trace.About{Trace: src.bare.Trace, Task: first(src.at.text(AttributeTask), text(src.resource.all[AttributeTask]))}
+	a := trace.About{Trace: src.bare.Trace, Task: cut(first(src.at.text(AttributeTask), text(src.resource.all[AttributeTask])))}
 	if src.bare.Parent == "" {
-		a.Status, a.Agent = src.bare.Status, first(src.bare.Agent, text(src.resource.all[AttributeAgent]))
+		a.Status, a.Agent = src.bare.Status, src.bare.Agent
 		if name := text(src.resource.all["service.name"]); name != "" && !strings.HasPrefix(name, "unknown_service") {
 			a.Metadata = with(a.Metadata, "service", name)
 		}
@@ -196,6 +200,15 @@ func (src *source) think(c *conversation) {
 		s.Text = strings.Join(c.reasoning, "\n")
 		src.more = append(src.more, s)
 	}
+}
+
+// cut is as much of a name as a span may have. Instrumentations give tasks and
+// spans whole sentences, which are no reason to lose them.
+func cut(name string) string {
+	if len(name) <= trace.MaxName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:trace.MaxName], "")
 }
 
 // moment is a time of OTLP; the zero time for none, or for one that no calendar

@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/trace/collect"
 	"github.com/merit-rl/merit/core/trace/redact"
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sandbox"
@@ -69,7 +70,7 @@ func (r Retention) keep() store.Retention {
 // DefaultConfig returns a collector on this machine that keeps everything.
 func DefaultConfig() *Config {
 	return &Config{
-		Listen: "127.0.0.1:4318", GRPC: "127.0.0.1:4317", MaxBody: 64 << 20, Drain: time.Minute,
+		Listen: "127.0.0.1:4318", GRPC: "127.0.0.1:4317", MaxBody: collect.MaxBody, Drain: time.Minute,
 		Retention: Retention{Every: 10 * time.Minute}, Sandbox: sandbox.DefaultConfig(),
 	}
 }
