@@ -155,6 +155,15 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// Promise: what has blanks, commas or quotes in it can be asked for, in quotes.
+func TestParseQueryQuotes(t *testing.T) {
+	q, err := ParseQuery(`task="1, 2 and 3","say ""hi""",x agent="a b"  meta.k="c d" meta.j={"n":1}`, time.Unix(0, 0))
+	require.NoError(t, err)
+	require.Equal(t, Query{Tasks: []string{"1, 2 and 3", `say "hi"`, "x"}, Agents: []string{"a b"}, Metadata: map[string]string{"k": "c d", "j": `{"n":1}`}}, q)
+	_, err = ParseQuery(`agent=a task="b c`, time.Unix(0, 0))
+	require.ErrorContains(t, err, "a quote that does not end")
+}
+
 // Promise: a query is read whole or every wrong word of it is named.
 func TestParseQuery(t *testing.T) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -33,11 +35,16 @@ type Query struct {
 //	agent=planner status=ok reward>=0.5 since=2026-11-01 meta.session=7
 //
 // Words are joined by and; several values of agent, task, status and id, by
-// commas or by repetition, by or. All problems are reported at once.
+// commas or by repetition, by or. Quotes keep blanks and commas in a value, as
+// in task="1, 2 and 3", and two quotes within them are one. All problems are
+// reported at once.
 func ParseQuery(text string, now time.Time) (Query, error) {
 	var q Query
 	var wrong []string
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range split(text, unicode.IsSpace) {
+		if word == "" {
+			continue
+		}
 		if err := q.word(word, now); err != nil {
 			wrong = append(wrong, err.Error())
 		}
@@ -65,6 +72,14 @@ func (q *Query) word(word string, now time.Time) error {
 	if value == "" {
 		return fmt.Errorf("%q has no value", word)
 	}
+	if strings.Count(value, `"`)%2 != 0 {
+		return fmt.Errorf("%q has a quote that does not end", word)
+	}
+	many := split(value, func(r rune) bool { return r == ',' })
+	for i := range many {
+		many[i] = unquoted(many[i])
+	}
+	value = unquoted(value)
 	if key == "reward" {
 		return q.reward(op, value)
 	}
@@ -73,13 +88,13 @@ func (q *Query) word(word string, now time.Time) error {
 	}
 	switch key {
 	case "id":
-		q.IDs = append(q.IDs, strings.Split(value, ",")...)
+		q.IDs = append(q.IDs, many...)
 	case "agent":
-		q.Agents = append(q.Agents, strings.Split(value, ",")...)
+		q.Agents = append(q.Agents, many...)
 	case "task":
-		q.Tasks = append(q.Tasks, strings.Split(value, ",")...)
+		q.Tasks = append(q.Tasks, many...)
 	case "status":
-		for s := range strings.SplitSeq(value, ",") {
+		for _, s := range many {
 			if !slices.Contains(Statuses(), Status(s)) {
 				return fmt.Errorf("%q is no status; use one of open, ok, error", s)
 			}
@@ -117,6 +132,27 @@ func (q *Query) word(word string, now time.Time) error {
 		q.Metadata[name] = value
 	}
 	return nil
+}
+
+// split cuts text at what is between its parts, but not within quotes.
+func split(text string, between func(rune) bool) (parts []string) {
+	quoted, from := false, 0
+	for i, r := range text {
+		if r == '"' {
+			quoted = !quoted
+		} else if !quoted && between(r) {
+			parts, from = append(parts, text[from:i]), i+utf8.RuneLen(r)
+		}
+	}
+	return append(parts, text[from:])
+}
+
+// unquoted is a value without its quotes.
+func unquoted(value string) string {
+	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
+		return value
+	}
+	return strings.ReplaceAll(value[1:len(value)-1], `""`, `"`)
 }
 
 func (q *Query) reward(op, value string) error {
