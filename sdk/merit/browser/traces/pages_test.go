@@ -81,6 +81,29 @@ func TestFacets(t *testing.T) {
 	shown(tab, "agent=planner since=2026-11-02 before=2026-11-03")
 }
 
+// Promise: a task of several words, with commas and quotes in them, narrows the
+// list by a click as any other, and a task that has no name, too.
+func TestFacetsInWords(t *testing.T) {
+	tab, s := open(t, 4)
+	for i, task := range []string{`add 1, 2 and "3"`, "x", "x"} {
+		require.NoError(t, s.Put(t.Context(), nil, []trace.About{{Trace: tracestest.ID(i), Task: task}}))
+	}
+	late, _ := tracestest.Spans(9)
+	require.NoError(t, s.Put(t.Context(), late, nil)) // without a task
+	tab.Go("/traces")
+	shown(tab, "")
+	for _, task := range []struct{ name, query, id string }{{`add 1, 2 and "3"`, `task="add 1, 2 and ""3"""`, tracestest.ID(0)}, {"none", `task=""`, tracestest.ID(9)}} {
+		browsertest.Eval[int](tab, fmt.Sprintf(`([...document.querySelectorAll("[aria-label=task] .choice")].find((c) => c.querySelector(".cut").textContent === %q).id = "this", 0)`, task.name))
+		tab.Click("#this")
+		shown(tab, task.query)
+		require.Equal(t, []string{task.id}, browsertest.Eval[[]string](tab, ids))
+		tab.Wait(`document.querySelector("[aria-label=task] .choice[aria-pressed=true]")`)
+		tab.Click("[aria-label=task] .choice[aria-pressed=true]")
+		shown(tab, "")
+		tab.Wait(`document.getElementById("total").textContent === "5 traces"`)
+	}
+}
+
 // Promise: a long list is scrolled to its end without its rows being in the
 // page: what is there is what is seen, and a little more.
 func TestScroll(t *testing.T) {
@@ -112,6 +135,9 @@ func TestKeys(t *testing.T) {
 	tab.Ready()
 	require.Equal(t, "/traces/"+tracestest.ID(24), tab.Path())
 	require.Equal(t, 5, browsertest.Eval[int](tab, `document.querySelectorAll(".span.open").length`), "a short trace is open")
+	tab.Screenshot("trace")
+	tab.Dark(true)
+	tab.Screenshot("trace-dark")
 	tab.Press("e")
 	tab.Wait(`document.querySelectorAll(".span.open").length === 0`)
 	tab.Press("j", "j", browsertest.Enter)

@@ -114,6 +114,7 @@ el("query").addEventListener("change", () => { if ((place().get("q") ?? "") !== 
 el("rater").addEventListener("change", () => {
   try { localStorage.setItem("merit-rater", rater()); } catch { /* storage is off */ }
   before = [];
+  say("");
   load();
 });
 el("rater").addEventListener("keydown", (e) => { if (e.key === "Enter") el("rater").blur(); });

@@ -14,7 +14,7 @@ function value(key, v, query, choose) {
   const title = v.mean_reward === null ? "none is scored" : "mean reward " + number(v.mean_reward) + " of " + count(v.scored) + " scored";
   const on = has(query, key, v.value);
   return h("button", {
-    type: "button", class: "choice", "aria-pressed": String(on), title, disabled: !sayable(v.value), onclick: () => choose(toggle(query, key, v.value)),
+    type: "button", class: "choice", "aria-pressed": String(on), title, disabled: !sayable(key, v.value), onclick: () => choose(toggle(query, key, v.value)),
   }, h("span", { class: "cut" }, v.value === "" ? "none" : visible(v.value)), h("i", {}, count(v.traces)));
 }
 

@@ -1,20 +1,23 @@
-// Words of a query, as trace.ParseQuery reads them.
-export const words = (text) => text.split(/\s+/).filter((w) => w);
+// Words of a query, as trace.ParseQuery reads them: blanks within quotes are
+// part of a word.
+export const words = (text) => text.match(/(?:"[^"]*"|[^\s"]|"(?=[^"]*$))+/gu) ?? [];
+
+// word is key=value as a query has it.
+export const word = (key, value) => key + "=" + (value === "" || /[\s,"]/u.test(value) ? '"' + value.replaceAll('"', '""') + '"' : value);
 
 // has reports whether a query asks for key=value.
-export const has = (text, key, value) => words(text).includes(key + "=" + value);
+export const has = (text, key, value) => words(text).includes(word(key, value));
 
 // toggle adds key=value to a query, in the place of other words of the key, or
 // takes it away.
 export function toggle(text, key, value) {
   const rest = words(text).filter((w) => !w.startsWith(key + "="));
-  if (!has(text, key, value)) rest.push(key + "=" + value);
+  if (!has(text, key, value)) rest.push(word(key, value));
   return rest.join(" ");
 }
 
-// sayable reports whether a query can have a value: its words end at spaces, and
-// a comma joins several.
-export const sayable = (value) => value !== "" && !/[\s,]/.test(value);
+// sayable reports whether a query can ask for a value: agents have names.
+export const sayable = (key, value) => key !== "agent" || value !== "";
 
 // day is the query for what began on a day, as in 2026-11-22.
 export function day(text, value) {
