@@ -99,6 +99,8 @@ var table = []row{
 	{"sdk/merit/measure", []string{"core", "sdk/merit"}, "what a policy does, as a file: plays, trains nothing"},
 	{"sdk/merit/telemetry", []string{"core/fault", "core/telemetry"}, "folders and listeners for the tools that look at a run"},
 	{"sdk/merit/sweep", []string{"core", "sdk/merit"}, "many runs of configurations, and what they say together"},
+	{"sdk/merit/tasks", []string{"core/rl", "core/fault", "core/jsonl"}, "tasks from files, for searches and councils"},
+	{"sdk/merit/councils", []string{"core", "sandbox", "plugins/host", "sdk/merit"}, "agents that decide together: plug-ins, a file of tasks, rewards, a sink"},
 	{"sdk/merit/optimize", []string{"core", "sandbox", "plugins/openai", "sdk/merit"}, "a search for a prompt in a folder: models behind servers, rewards in the sandbox"},
 	{"sdk/merit/promotion", []string{"core", "sdk/merit"}, "which trained policy plays for others"},
 	{"sdk/merit/verify", []string{"core", "sandbox", "sdk/merit"}, "a run directory against what it was made by"},

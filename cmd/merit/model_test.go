@@ -14,12 +14,12 @@ const modelKey = "sk-merit-test-0123456789"
 
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
 // small says a move that follows from the seed, sevens that it is 7, keyed wants $MODEL_KEY, fails
-// is out of order, apo adds numbers and rewrites prompts.
+// is out of order, apo adds numbers and rewrites prompts, juror answers A: 15 and votes for it.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "sevens", "keyed", "fails", "apo")
+			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror")
 		}
 		var model string
 		var seed int
@@ -30,6 +30,8 @@ func modelServer(t *testing.T) (url string) {
 			return chattest.Say("A: 7")
 		case model == "apo":
 			return adder(t, c)
+		case model == "juror":
+			return juror(t, c)
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:
@@ -61,4 +63,19 @@ func adder(t *testing.T, c chattest.Call) chattest.Reply {
 		return chattest.Say(fmt.Sprintf("A: %d", a+b))
 	}
 	return chattest.Say(fmt.Sprintf("It is %d.", a+b))
+}
+
+// juror answers A: 15, and votes for that where it is among the answers.
+func juror(t *testing.T, c chattest.Call) chattest.Reply {
+	var messages []rl.Message
+	c.Field(t, "messages", &messages)
+	asked := messages[len(messages)-1].Content.Text()
+	if !strings.Contains(asked, "reply RESTART") {
+		return chattest.Say("A: 15")
+	}
+	before, _, found := strings.Cut(asked, "\">\"A: 15\"")
+	if !found {
+		return chattest.Say("I see no good one.")
+	}
+	return chattest.Say("Let me see.\nVOTE " + before[strings.LastIndex(before, "\"")+1:])
 }

@@ -30,21 +30,24 @@ func (c *Config) eachPath(replace func(string) string) {
 	if c.Sandbox.CacheDir != "" {
 		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
 	}
+	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
+	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
+}
+
+// EachPluginPath replaces the path of a plug-in, if it is one and no name, and
+// every path in its options.
+func EachPluginPath(plugin *string, options *map[string]any, replace func(string) string) {
 	explicit := func(path string) string {
 		if path = replace(path); filepath.IsAbs(path) || strings.HasPrefix(path, "../") {
 			return path
 		}
 		return "./" + path
 	}
-	for _, plugin := range []*string{&c.Environment.Plugin, &c.Policy.Plugin} {
-		if strings.ContainsRune(*plugin, '/') {
-			*plugin = explicit(*plugin)
-		}
+	if strings.ContainsRune(*plugin, '/') {
+		*plugin = explicit(*plugin)
 	}
-	for _, options := range []*map[string]any{&c.Environment.Options, &c.Policy.Options} {
-		if *options != nil {
-			*options = eachText(*options, explicit).(map[string]any)
-		}
+	if *options != nil {
+		*options = eachText(*options, explicit).(map[string]any)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
+	"github.com/merit-rl/merit/sdk/merit/councils"
 	"github.com/merit-rl/merit/sdk/merit/optimize"
 	"github.com/merit-rl/merit/sdk/merit/serving"
 )
@@ -27,7 +28,7 @@ const module = "github.com/merit-rl/merit/"
 
 func main() {
 	if len(os.Args) != 4 || configs[os.Args[3]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train, serve, collect or optimize")
+		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train, serve, collect, optimize or council")
 		os.Exit(2)
 	}
 	text, err := generate(os.Args[1], configs[os.Args[3]])
@@ -41,7 +42,10 @@ func main() {
 }
 
 // configs are the configurations that have a schema.
-var configs = map[string]reflect.Type{"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config](), "collect": reflect.TypeFor[collecting.Config](), "optimize": reflect.TypeFor[optimize.Config]()}
+var configs = map[string]reflect.Type{
+	"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config](), "collect": reflect.TypeFor[collecting.Config](),
+	"optimize": reflect.TypeFor[optimize.Config](), "council": reflect.TypeFor[councils.Config](),
+}
 
 // generate returns the comments of every field of the configuration's structs,
 // as JSON: package.Type.Field → comment. Root is the folder of the module.

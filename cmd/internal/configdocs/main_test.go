@@ -12,7 +12,10 @@ import (
 
 // Promise: the schema says what the comments in the source say now.
 func TestDocsAreUpToDate(t *testing.T) {
-	for name, file := range map[string]string{"train": "sdk/merit/configdocs.json", "serve": "sdk/merit/serving/configdocs.json", "collect": "sdk/merit/collecting/configdocs.json", "optimize": "sdk/merit/optimize/configdocs.json"} {
+	for name, file := range map[string]string{
+		"train": "sdk/merit/configdocs.json", "serve": "sdk/merit/serving/configdocs.json", "collect": "sdk/merit/collecting/configdocs.json",
+		"optimize": "sdk/merit/optimize/configdocs.json", "council": "sdk/merit/councils/configdocs.json",
+	} {
 		want, err := generate(testneeds.Root(), configs[name])
 		require.NoError(t, err)
 		got, err := os.ReadFile(filepath.Join(testneeds.Root(), file))

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"math"
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sdk/merit/tasks"
 )
 
 // Tasks are files of tasks: JSON Lines, Parquet, CSV or TSV.
@@ -28,32 +24,10 @@ type Tasks struct {
 	// they ask, not on their order.
 	HeldOutShare float64 `yaml:"held_out_share" json:"held_out_share"`
 	// Map says which columns have the fields of a task, where they have other names.
-	Map Map `yaml:"map" json:"map"`
+	Map tasks.Map `yaml:"map" json:"map"`
 	// Limit is the most tasks that are taken of each file; 0 = all.
 	Limit int `yaml:"limit" json:"limit"`
 }
-
-// Map names columns; empty is a column of the field's own name.
-type Map struct {
-	// Prompt is the column with what is asked, a text.
-	Prompt string `yaml:"prompt" json:"prompt"`
-	// Messages is the column with a conversation, in the place of prompt.
-	Messages string `yaml:"messages" json:"messages"`
-	// GroundTruth is the column with what rewards compare with.
-	GroundTruth string `yaml:"ground_truth" json:"ground_truth"`
-	// ID is the column with the name of the task.
-	ID string `yaml:"id" json:"id"`
-}
-
-// columns are those of m as a reader takes them.
-func (m Map) columns() ([]jsonl.Column, error) {
-	named := map[string]string{"prompt": m.Prompt, "messages": m.Messages, "ground_truth": m.GroundTruth, "id": m.ID}
-	maps.DeleteFunc(named, func(_, column string) bool { return column == "" })
-	return jsonl.TaskColumns(named)
-}
-
-// maxTasks bounds the tasks of a file in bytes of JSON: they are held in memory.
-const maxTasks = 256 << 20
 
 // Validate returns every problem of t, with key paths relative to the section.
 func (t Tasks) Validate() []error {
@@ -65,34 +39,29 @@ func (t Tasks) Validate() []error {
 		p.Within("held_out_share", t.HeldOutShare, 0.05, 0.95)
 	}
 	p.AtLeast("limit", t.Limit, 0)
-	if _, err := t.Map.columns(); err != nil {
-		for _, each := range err.(interface{ Unwrap() []error }).Unwrap() {
-			p = append(p, each)
-		}
-	}
-	return p
+	return append(p, t.Map.Validate()...)
 }
 
 // read returns the tasks to learn from and those that are held out. A task that
 // stands in both files is an error: it would be no held-out task.
 func (t Tasks) read(seed uint64) (train, heldOut []*rl.Task, err error) {
-	if train, err = t.file(t.Train); err != nil {
+	if train, err = tasks.Read(t.Train, t.Map, t.Limit); err != nil {
 		return nil, nil, err
 	}
 	if t.HeldOut == "" {
 		train, heldOut = t.split(train, seed)
 		return train, heldOut, nil
 	}
-	if heldOut, err = t.file(t.HeldOut); err != nil {
+	if heldOut, err = tasks.Read(t.HeldOut, t.Map, t.Limit); err != nil {
 		return nil, nil, err
 	}
 	known := map[[sha256.Size]byte]string{}
 	for _, task := range train {
-		known[question(task)] = task.ID
+		known[tasks.Question(task)] = task.ID
 	}
 	var both []string
 	for _, task := range heldOut {
-		if id, twice := known[question(task)]; twice {
+		if id, twice := known[tasks.Question(task)]; twice {
 			both = append(both, fmt.Sprintf("%s (%s in the other file)", task.ID, id))
 		}
 	}
@@ -106,49 +75,10 @@ func (t Tasks) read(seed uint64) (train, heldOut []*rl.Task, err error) {
 	}
 }
 
-// file reads the tasks of a file in order. One that asks what another has asked
-// is left out. Every row that is no task is listed.
-func (t Tasks) file(path string) (all []*rl.Task, err error) {
-	columns, err := t.Map.columns()
-	if err != nil {
-		return nil, err
-	}
-	r, err := jsonl.Open(path, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	r.MapTasks(columns)
-	var bad jsonl.Bad
-	seen := map[[sha256.Size]byte]bool{}
-	for t.Limit == 0 || len(all) < t.Limit {
-		task, line, err := r.NextTask(&bad)
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return nil, errors.Join(bad.Err(r.Name()), err)
-		}
-		if r.Bytes() > maxTasks {
-			return nil, &fault.Error{
-				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("up to here are more than %d MiB of tasks", maxTasks>>20),
-				Hint: "they are held in memory: set tasks.limit",
-			}
-		}
-		if task.ID == "" {
-			task.ID = fmt.Sprintf("%s %d", r.Unit(), line.Number)
-		}
-		if q := question(task); !seen[q] {
-			seen[q] = true
-			all = append(all, task)
-		}
-	}
-	return all, bad.Err(r.Name())
-}
-
 // split holds a share of all out. Both keep the order of the file.
 func (t Tasks) split(all []*rl.Task, seed uint64) (train, heldOut []*rl.Task) {
 	place := func(task *rl.Task) []byte {
-		q := question(task)
+		q := tasks.Question(task)
 		sum := sha256.Sum256(binary.LittleEndian.AppendUint64(q[:], seed))
 		return sum[:]
 	}
@@ -166,13 +96,4 @@ func (t Tasks) split(all []*rl.Task, seed uint64) (train, heldOut []*rl.Task) {
 		}
 	}
 	return train, heldOut
-}
-
-// question is a digest of what a task asks.
-func question(t *rl.Task) [sha256.Size]byte {
-	text, err := json.Marshal(t.Messages)
-	if err != nil { // strings, and JSON that was read: cannot fail
-		panic(err)
-	}
-	return sha256.Sum256(text)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/collecting"
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/councils"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
@@ -40,6 +41,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		review.NewDiffCmd(h),
 		review.NewVerifyCmd(h),
 		optimizing.NewCmd(h),
+		councils.NewCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
 		traces.NewCmd(h),
