@@ -96,6 +96,7 @@ var table = []row{
 	{"sdk/merit/collecting", []string{"core", "sandbox", "sdk/merit"}, "what takes traces in: receivers, redaction, a store, rewards at once"},
 	{"sdk/merit/envserver", []string{"core", "plugins/host", "plugins/openenv/shape", "sdk/merit"}, "an environment behind OpenEnv's protocol"},
 	{"sdk/merit/learning", []string{"core", "sdk/merit"}, "runs that learn from traces, and the play of what they learnt"},
+	{"sdk/merit/policyserver", []string{"core/rl", "core/fault", "core/trace/samples", "sdk/merit/learning"}, "a learnt policy behind the API that agents speak: knows no configuration"},
 	{"sdk/merit/measure", []string{"core", "sdk/merit"}, "what a policy does, as a file: plays, trains nothing"},
 	{"sdk/merit/telemetry", []string{"core/fault", "core/telemetry"}, "folders and listeners for the tools that look at a run"},
 	{"sdk/merit/sweep", []string{"core", "sdk/merit"}, "many runs of configurations, and what they say together"},

@@ -54,6 +54,10 @@ func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 	return out
 }
 
+// Episode is t with what was recorded of its reward, for those who measure and
+// do not learn.
+func Episode(t *trace.Trace) *rl.Trajectory { return new(reader).episode(t) }
+
 // step makes step k of out, which is span s, one to learn from.
 func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	step := &out.Steps[k]

@@ -62,7 +62,7 @@ type Options struct {
 // learning from them.
 func Read(ctx context.Context, from Traces, o Options) (*Set, error) {
 	s := &Set{cfg: o.Config, traces: from, kept: map[string]*rl.Trajectory{}, groups: map[string][]group{}}
-	q, err := query(o)
+	q, err := Query(o.Query, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +102,15 @@ func Read(ctx context.Context, from Traces, o Options) (*Set, error) {
 	return s, s.check(o)
 }
 
-func query(o Options) (trace.Query, error) {
-	words := o.Query
+// Query reads the words of Config.Query. What is recorded after now is not
+// chosen, unless the words say so: it is for the next run.
+func Query(words string, now time.Time) (trace.Query, error) {
 	if words == All {
 		words = ""
 	}
-	q, err := trace.ParseQuery(words, o.Now)
+	q, err := trace.ParseQuery(words, now)
 	if q.Before.IsZero() {
-		q.Before = o.Now // what is recorded while the run goes on is for the next one
+		q.Before = now
 	}
 	return q, err
 }

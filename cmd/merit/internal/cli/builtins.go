@@ -51,6 +51,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		serving.NewCmd(h),
 		serving.NewEnvironmentCmd(h),
 		collecting.NewCmd(h),
+		serving.NewPolicyCmd(h),
 		newVersionCmd(h),
 	}, newInterpreterCmds(h)...)
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -16,7 +17,9 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/learning"
 	"github.com/merit-rl/merit/sdk/merit/measure"
+	"github.com/merit-rl/merit/sdk/merit/traces"
 )
 
 // A policy that nearly always or nearly never succeeds gives groups whose
@@ -29,6 +32,8 @@ type evaluateOptions struct {
 	player player
 	play   measure.Options
 	out    string
+	traces string // query
+	store  string // its address
 }
 
 // NewEvaluateCmd is the verb evaluate, which was called baseline before.
@@ -45,7 +50,10 @@ with 95 % intervals, beside the range that train.expect of the configuration wan
 warns where the success of a policy that is yet to be trained leaves little to learn
 from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
 the same starts can be compared in pairs (merit compare) and be evidence for a
-promotion. To score episodes that lie in a file, see merit eval.`,
+promotion. To score episodes that lie in a file, see merit eval.
+
+With --traces nothing is played: it measures what agents did already, by the rewards
+that are recorded (merit traces score).`,
 		Example: "  merit evaluate -c examples/sokoban/train.yaml\n  merit evaluate --policy runs/quickstart --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation",
 		Args:    console.NoArgs,
 		RunE:    o.run,
@@ -57,6 +65,8 @@ promotion. To score episodes that lie in a file, see merit eval.`,
 	f.StringVar(&o.play.Split, "split", train.SplitTest, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
 	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
+	f.StringVar(&o.traces, "traces", "", "measure the traces that this query chooses; all is every trace")
+	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
 	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }
@@ -69,6 +79,9 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		if _, err := os.Stat(filepath.Dir(o.out)); err != nil {
 			return console.CannotWrite(err) // now, and not after the episodes
 		}
+	}
+	if o.traces != "" {
+		return o.recorded(cmd)
 	}
 	if o.play.Episodes < 0 {
 		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.play.Episodes)
@@ -109,6 +122,32 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		if err := measure.Write(o.out, s, e); err != nil {
 			return err
 		}
+	}
+	return o.report(cfg, e)
+}
+
+// recorded measures traces.
+func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
+	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes"} {
+		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
+			return console.Usage(cmd, "omit it; --set train.success_score= says what a success is", "--%s is about episodes that are played, and --traces plays none", flag)
+		}
+	}
+	cfg, err := merit.PlayConfig(o.source.overrides(cmd.Flags())...)
+	if err != nil {
+		return err
+	}
+	s, err := traces.Open(cmd.Context(), cmp.Or(o.store, o.host.Env(traces.Variable)))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
+	if err == nil && o.out != "" {
+		err = learning.Write(o.out, cfg, e)
+	}
+	if err != nil {
+		return err
 	}
 	return o.report(cfg, e)
 }
@@ -165,7 +204,7 @@ func expected(c train.Config, name string, value float64, show func(float64) str
 func advice(e *run.Evaluation) string {
 	s := e.Score
 	switch {
-	case e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
+	case e.Split == "traces" || e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
 		return ""
 	case s.Success < fewest:
 		return fmt.Sprintf("warning: success is below %.0f %%: in many groups nobody will succeed, and from those nothing is learnt; make the task easier at first, or shape the reward\n", 100*fewest)
