@@ -72,6 +72,8 @@ func build() (string, error) {
 		{"plugins.test/broken", "./cmd/merit/testdata/plugins/broken", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
+		{"two-agents", "./examples/two-agents", false},
+		{"two-agents.wasm", "./examples/two-agents/reward", true},
 		{"gsm8k.wasm", "./examples/gsm8k", true},
 		{"htdag.wasm", "./examples/htdag/reward", true},
 		{"sokoban.wasm", "./examples/sokoban/reward", true},

@@ -142,6 +142,20 @@ func (c Config) For(anchors, groups bool) Config {
 	return c
 }
 
+// played are the flags over what a policy did in the episodes of training. They
+// say nothing where somebody else played those.
+var played = []string{
+	"held_out_gap", "divergence", "reward_jump", "perfect_scores", "repetition", "lost_diversity", "length",
+	"entropy_collapse", "reward_flat", "plateau", "oscillation",
+}
+
+// ForRecorded returns c without the flags over what the policy does in training,
+// for a run that learns from what others did.
+func (c Config) ForRecorded() Config {
+	c.Off = append(slices.Clone(c.Off), played...)
+	return c
+}
+
 // adapted is the caution that follows another alarm of an unstable training:
 // half the learning rate, down to a sixteenth; half the clip, once.
 func adapted(c run.Caution) run.Caution {

@@ -44,6 +44,9 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 			l.s.Monitor = s.Monitor.For(e.Anchors, !e.Values && !e.Whitens)
 		}
 	}
+	if deps.Source != nil {
+		l.s.Monitor = l.s.Monitor.ForRecorded()
+	}
 	spec, err := l.spec(ctx)
 	if err != nil {
 		return nil, err

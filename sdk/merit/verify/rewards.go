@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/proof"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -124,6 +125,9 @@ func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module)
 		r := &v.report.Rewards[i]
 		if i >= len(parts) {
 			r.Why, same = "it is a scorer of the program that trained", false
+			if r.Digest == (samples.Recorded{}).Info().Digest {
+				r.Why = "the traces hold what was said; merit traces score says it again"
+			}
 			continue
 		}
 		if info := parts[i].Scorer.Info(); info.Digest != r.Digest {
