@@ -15,7 +15,7 @@
 GO      ?= go
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
-REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm
+REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm examples/two-agents/reward.wasm
 OUT     ?= runs/quickstart
 # Without cgo the binaries are static: they run on any Linux of the
 # architecture, with any libc or none.
@@ -35,6 +35,8 @@ examples/gsm8k/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/gsm8k --out $@
 examples/htdag/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/htdag/reward --out $@
+examples/two-agents/reward.wasm: $(BIN)/merit
+	$(BIN)/merit reward build examples/two-agents/reward --out $@
 examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
@@ -45,6 +46,9 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "traces", c.Traces.Validate())
 	if c.Traces.Query != "" && c.Train.Resample > 0 {
 		p.Invalid("train.resample", "plays groups again, and traces are not played", "remove it")
+	}
+	if c.Traces.Query != "" && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
+		p.Invalid("rewards", "an environment has not rewarded traces", "remove environment: true; without rewards those count that the traces hold, and for episodes that are played the environment's")
 	}
 	p = under(p, "policy", c.Policy.Validate())
 	p = under(p, "ppo", c.PPO.Validate())

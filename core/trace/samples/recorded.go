@@ -11,8 +11,9 @@ import (
 )
 
 // Recorded is the reward that stands in the traces: what a reward function, a
-// judge or a person said of each when it was scored or labelled.
-type Recorded struct{}
+// judge or a person said of each when it was scored or labelled. Episodes that
+// are played to measure what was learnt are no traces: Played scores them.
+type Recorded struct{ Played reward.Scorer }
 
 // Info implements reward.Scorer.
 func (Recorded) Info() reward.Info {
@@ -20,7 +21,10 @@ func (Recorded) Info() reward.Info {
 }
 
 // Evaluate implements reward.Scorer, for trajectories of a Set.
-func (Recorded) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation {
+func (r Recorded) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
+	if t.Outcome == "" && r.Played != nil {
+		return r.Played.Evaluate(ctx, t)
+	}
 	if t.Outcome == "" {
 		return reward.Evaluation{Outcome: reward.Invalid, Reason: "nobody has scored the trace"}
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -66,7 +67,7 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	cfg.Traces.Choices = set.Choices()
 	opts = append(opts, merit.WithSource(set, set.About()))
 	if recorded {
-		opts = append(opts, merit.WithScorer(samples.Recorded{}, 1))
+		opts = append(opts, merit.WithScorer(samples.Recorded{Played: reward.Environment{}}, 1))
 	}
 	return merit.Open(ctx, cfg, opts...)
 }
