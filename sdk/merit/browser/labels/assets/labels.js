@@ -31,6 +31,7 @@ function wrong(err) {
 // load asks for the next questions.
 async function load() {
   const mine = ++loading;
+  delete el("question").dataset.shown; // what is shown may not be what is asked
   try {
     const got = await get("/data/labels/queue?" + new URLSearchParams({ ...asked(), rater: rater() }));
     if (mine !== loading) return;
@@ -73,9 +74,15 @@ async function answer(choice) {
   if (!writes) { say(el("locked").textContent); return; }
   if (!rater()) { say("Say who you are first: the name of the rater is above."); el("rater").focus(); return; }
   busy = true;
+  const mine = loading;
   try {
     await post("/do/label", { ...asked(), rater: rater(), left: item.left.id, right: item.right?.id ?? "", choice });
     say("");
+    if (mine !== loading) { // another question was asked for meanwhile, without this answer
+      busy = false;
+      await load();
+      return;
+    }
     if (!item.again) queue.done++;
     before.push({ ...item, again: true });
     queue.items.shift();
