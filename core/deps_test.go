@@ -119,7 +119,7 @@ var table = []row{
 	{"sdk/merit/registry/registrytest", []string{"core/testneeds"}, "for tests only"},
 	{"sdk/engine", []string{"core/fault", "sdk/python", "plugins/tinker"}, "servers behind language models; gives them the plug-in that is written in Python, with its SDK"},
 	{"sdk/engine/enginetest", []string{"core/testneeds", "sdk/engine"}, "for tests only"},
-	{"sdk/merit/proxying", []string{"core/fault", "core/trace", "sdk/merit/traces"}, "a proxy behind a listener, with redaction before a store"},
+	{"sdk/merit/proxying", []string{"core/fault", "core/trace", "sdk/merit/collecting", "sdk/merit/traces"}, "a proxy behind a listener, and before what collectors have around a store"},
 	{"sdk/trace", []string{"core/rl", "core/fault", "core/trace"}, "what the author of an agent imports"},
 	{"sdk/reward", nil, "runs inside the guest"},
 	{"sdk/conformance", []string{"core", "sandbox"}, "runs guests through the real sandbox"},

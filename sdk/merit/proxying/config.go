@@ -15,21 +15,23 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/trace/redact"
+	"github.com/merit-rl/merit/sdk/merit/collecting"
 )
 
 // Config is a proxy.
 type Config struct {
-	Upstream string // the model server's base, such as http://127.0.0.1:8080/v1
-	Listen   string // HOST:PORT; others than this machine reach it only with a key
-	Store    string // as traces.Open has it
-	Agent    string // of calls that name none
-	Task     string // of calls that name none
-	Add      string // a JSON object: fields for requests that do not have them
-	KeyEnv   string // environment variable with the upstream's key; empty passes on the agents' own
-	KeyFile  string // file whose first line is the key that agents send as X-Merit-Key
-	Redact   redact.Config
+	Upstream string        // the model server's base, such as http://127.0.0.1:8080/v1
+	Listen   string        // HOST:PORT; others than this machine reach it only with a key
+	Store    string        // as traces.Open has it; empty is that of Collect
+	Agent    string        // of calls that name none
+	Task     string        // of calls that name none
+	Add      string        // a JSON object: fields for requests that do not have them
+	KeyEnv   string        // environment variable with the upstream's key; empty passes on the agents' own
+	KeyFile  string        // file whose first line is the key that agents send as X-Merit-Key
 	Drain    time.Duration // how long the end may take
+	// Collect says what stands around the store: redaction, retention, rewards at
+	// once. Its addresses and key are not used. Nil is collecting.DefaultConfig.
+	Collect *collecting.Config
 }
 
 // DefaultConfig is a proxy on this machine, but for its upstream.
@@ -45,7 +47,7 @@ type resolved struct {
 	upstream     *url.URL
 	upstreamKey  string
 	key          string // that agents send
-	redactor     *redact.Redactor
+	collect      *collecting.Config
 	listensLocal bool
 }
 
@@ -77,8 +79,13 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 	} else if r.listensLocal = local(c.Listen); !r.listensLocal && c.KeyFile == "" {
 		p.Missing("key-file", "without a key anybody who reaches "+c.Listen+" could use the upstream and write traces", "name a file with a key, or listen on 127.0.0.1")
 	}
-	if r.redactor, err = redact.New(c.Redact); err != nil {
-		p = append(p, err)
+	r.collect = c.Collect
+	if r.collect == nil {
+		r.collect = collecting.DefaultConfig()
+	}
+	if c.Store != "" {
+		with := *r.collect
+		with.Store, r.collect = c.Store, &with
 	}
 	p.Check(c.Drain >= time.Millisecond, "drain", c.Drain, "write a duration such as 30s")
 	return r, errors.Join(p...)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/proxy"
-	"github.com/merit-rl/merit/core/trace/store"
+	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
 
@@ -28,8 +28,9 @@ type Options struct {
 // Server is a proxy that listens.
 type Server struct {
 	config   Config
+	store    string
 	log      *slog.Logger
-	store    store.Store
+	sink     *collecting.Sink
 	proxy    *proxy.Proxy
 	listener net.Listener
 	http     *http.Server
@@ -49,19 +50,19 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: o.Logger}
+	s := &Server{config: c, store: r.collect.Store, log: o.Logger}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.Listen, What: "the proxy cannot listen there", Err: err, Hint: "choose another port with --listen"}
 	}
-	if s.store, err = traces.Open(ctx, c.Store); err != nil {
+	if s.sink, err = collecting.Open(ctx, r.collect, collecting.Options{Logger: o.Logger, Getenv: o.Getenv}); err != nil {
 		return nil, errors.Join(err, s.listener.Close())
 	}
 	s.proxy, err = proxy.New(proxy.Options{
 		Upstream: r.upstream, Key: r.upstreamKey, Add: json.RawMessage(c.Add), Agent: c.Agent, Task: c.Task,
-		Sink: r.redactor.Sink(s.store), Log: o.Logger,
+		Sink: s.sink, Log: o.Logger,
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.listener.Close(), s.store.Close())
+		return nil, errors.Join(err, s.listener.Close(), s.sink.Close())
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/stats", s.stats)
@@ -78,12 +79,15 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 // URL is where the proxy listens; agents add /v1.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
+// Summary says what was blanked and scored.
+func (s *Server) Summary() collecting.Summary { return s.sink.Summary() }
+
 // Stats says how much was recorded.
 func (s *Server) Stats() proxy.Stats { return s.proxy.Stats() }
 
 // Store is where traces go.
 func (s *Server) Store() string {
-	address := traces.Address(s.config.Store)
+	address := traces.Address(s.store)
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		return u.Redacted()
 	}
@@ -117,7 +121,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Close() error { return s.close(context.Background()) }
 
 func (s *Server) close(ctx context.Context) error {
-	return errors.Join(s.http.Close(), s.proxy.Close(ctx), s.store.Close())
+	return errors.Join(s.http.Close(), s.proxy.Close(ctx), s.sink.Close())
 }
 
 func (s *Server) stats(w http.ResponseWriter, _ *http.Request) {

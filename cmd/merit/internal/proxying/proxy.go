@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/proxying"
 )
 
 type options struct {
 	host   *console.Host
 	config proxying.Config
+	file   string
+	set    []string
 }
 
 // NewCmd is the verb proxy.
@@ -47,14 +50,29 @@ once). GET /-/stats counts what was recorded.`,
 	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
 	f.StringVar(&c.KeyEnv, "key-env", "", "environment variable with the upstream's key, which agents then need not have")
 	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
-	f.StringSliceVar(&c.Redact.Off, "redact-off", nil, "rules of redaction that are not applied; all is every one")
+	f.StringVarP(&o.file, "config", "c", "", "configuration of merit collect, of which store, redact, retention, rewards and sandbox count")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over that configuration: key.path=value (repeatable)")
 	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
+	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
+}
+
+// load reads what stands around the store.
+func (o *options) load() (err error) {
+	if o.file == "" {
+		o.config.Collect, err = collecting.Parse("", nil, "", o.set...)
+	} else {
+		o.config.Collect, err = collecting.Load(o.file, o.set...)
+	}
+	return err
 }
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if o.config.Upstream == "" {
 		return console.Usage(cmd, "name the model server: --upstream http://127.0.0.1:8080/v1", "no upstream is named")
+	}
+	if err := o.load(); err != nil {
+		return err
 	}
 	s, err := proxying.Open(cmd.Context(), o.config, proxying.Options{Logger: o.host.Logger(), Getenv: o.host.Env})
 	if err != nil {
@@ -65,7 +83,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	}
 	err = s.Serve(cmd.Context())
 	n := s.Stats()
-	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests\n", n.Recorded, n.Failed, n.Lost, n.Passed)
+	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, blanked %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
 	return err
 }
 
