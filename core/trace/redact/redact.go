@@ -8,10 +8,10 @@
 package redact
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -78,7 +78,7 @@ func New(cfg Config) (*Redactor, error) {
 		r.found[name] = new(atomic.Uint64)
 	}
 	if len(wrong) > 0 {
-		return nil, joined(wrong)
+		return nil, errors.Join(wrong...)
 	}
 	return r, nil
 }
@@ -126,18 +126,4 @@ func names(m map[string]string) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// joined is all problems as one error.
-func joined(wrong fault.Problems) error {
-	if len(wrong) == 1 {
-		return wrong[0]
-	}
-	first := *fault.As(wrong[0])
-	var lines []string
-	for _, err := range wrong {
-		lines = append(lines, err.Error())
-	}
-	first.Where, first.What = "redact", strings.Join(lines, "; ")
-	return &first
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/redact"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -35,7 +36,7 @@ every one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := redact.New(rules)
 			if err != nil {
-				return err
+				return asFlags(err)
 			}
 			s, err := p.open(cmd.Context())
 			if err != nil {
@@ -79,4 +80,15 @@ func (p *place) imported(moved *traces.Moved, found map[string]uint64) error {
 		fmt.Fprintf(p.host.Stderr, "skipped %d:\n  %s\n", moved.Skipped.Count, ui.Clean(moved.Skipped.List()))
 	}
 	return nil
+}
+
+// asFlags names the flags where package redact names keys of a configuration.
+func asFlags(err error) error {
+	for _, e := range ui.Flatten(err) {
+		if f := fault.As(e); f != nil {
+			f.Boundary = fault.CLI
+			f.Where = "--redact-" + strings.NewReplacer("keys[", "key[", "patterns.", "pattern ").Replace(f.Where)
+		}
+	}
+	return err
 }
