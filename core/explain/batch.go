@@ -80,3 +80,12 @@ func (b *Batch) largest(fits func(row int) bool) int {
 }
 
 func abs(x float64) float64 { return max(x, -x) }
+
+// Row is the row of a step by the id of its trajectory and its number; of
+// several, the one with the largest |advantage|. An empty id and a number below
+// 0 are any. It is −1 if there is none.
+func (b *Batch) Row(trajectory string, step int) int {
+	return b.largest(func(i int) bool {
+		return (trajectory == "" || b.members[b.Rows.Trajectory[i]].Trajectory == trajectory) && (step < 0 || int(b.Rows.Step[i]) == step)
+	})
+}

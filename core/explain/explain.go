@@ -22,7 +22,7 @@ func (b *Batch) explain(row int) *Explanation {
 		Action: b.actions[row], Scored: b.member(row) >= 0, Config: b.Config, Members: b.explainMembers(), Missing: b.Missing,
 		Saved: b.saved[row],
 	}
-	e.Iteration = iterationOf(e.Trajectory)
+	e.Iteration = IterationOf(e.Trajectory)
 	if b.origin != nil {
 		e.Messages = around(b.origin[t], e.Step)
 	}
@@ -166,9 +166,9 @@ func pick[T any](column []T, rows []int) []T {
 	return out
 }
 
-// iterationOf reads the iteration from an id as training gives it; 0 if it is
+// IterationOf reads the iteration from an id as training gives it; 0 if it is
 // another.
-func iterationOf(id string) int {
+func IterationOf(id string) int {
 	rest, ok := strings.CutPrefix(id, "train-")
 	number, _, cut := strings.Cut(rest, "-g")
 	n, err := strconv.Atoi(number)

@@ -29,7 +29,7 @@ func Any() Choice { return Choice{Iteration: -1, Step: -1} }
 
 func (c Choice) fits(group, trajectory string) bool {
 	return (c.Trajectory == "" || c.Trajectory == trajectory) &&
-		(c.Iteration < 0 || c.Iteration == cmp.Or(iterationOf(trajectory), iterationOf(group+"-g")))
+		(c.Iteration < 0 || c.Iteration == cmp.Or(IterationOf(trajectory), IterationOf(group+"-g")))
 }
 
 // nothing is the error that no step fits.
@@ -131,7 +131,7 @@ func findStep(dir, path string, s Settings, c Choice) (*Explanation, error) {
 	}
 	whitened := s.Advantage.Estimator == whitening
 	if dir != "" && whitened && s.Moments == nil {
-		if s.Moments, err = momentsOf(dir, iterationOf(best.best.trajectory)); err != nil {
+		if s.Moments, err = momentsOf(dir, IterationOf(best.best.trajectory)); err != nil {
 			return nil, err
 		}
 	}

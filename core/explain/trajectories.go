@@ -41,7 +41,7 @@ func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, 
 		b.members = append(b.members, Member{Trajectory: t.ID, Steps: len(t.Steps), Outcome: string(e.Outcome), Reason: e.Reason})
 	}
 	for i, step := range joined.Steps {
-		b.actions = append(b.actions, actionOf(step))
+		b.actions = append(b.actions, Action(step))
 		b.saved = append(b.saved, step.Credit)
 		if step.Credit != nil && b.member(i) >= 0 {
 			b.Rows.Reward[i] = step.Credit.BaseReward
@@ -98,8 +98,8 @@ func evaluationOf(t *rl.Trajectory) reward.Evaluation {
 	return e
 }
 
-// actionOf is a step's action in one word or line.
-func actionOf(s *rl.Step) string {
+// Action is a step's action in one word or line.
+func Action(s *rl.Step) string {
 	switch {
 	case len(s.Action.ToolCalls) > 0:
 		f := s.Action.ToolCalls[0].Function

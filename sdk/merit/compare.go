@@ -26,25 +26,40 @@ type Compared struct {
 // configurations they differ, sorted. The value of a key that a run does not
 // have is empty. The error joins what is wrong with each run.
 func Compare(dirs ...string) (runs []Compared, keys []string, err error) {
-	configs := make([]map[string]string, len(dirs))
 	var problems []error
-	for i, dir := range dirs {
+	for _, dir := range dirs {
 		c := Compared{Run: dir, Config: map[string]string{}}
-		if c.Summary, err = run.ReadSummary(dir); err == nil {
-			configs[i], err = flatConfig(dir)
-		}
+		c.Summary, err = run.ReadSummary(dir)
 		runs, problems = append(runs, c), append(problems, err)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, nil, err
 	}
-	keys = differing(configs)
+	configs, keys, err := Differences(dirs...)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, r := range runs {
 		for _, key := range keys {
 			r.Config[key] = configs[i][key]
 		}
 	}
 	return runs, keys, nil
+}
+
+// Differences reads the configurations of the runs in dirs, finished or not, and
+// says in which keys they differ, sorted. Values are JSON; a key that a run does
+// not have is not in its map. The error joins what is wrong with each run.
+func Differences(dirs ...string) (configs []map[string]string, keys []string, err error) {
+	configs = make([]map[string]string, len(dirs))
+	problems := make([]error, len(dirs))
+	for i, dir := range dirs {
+		configs[i], problems[i] = flatConfig(dir)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, nil, err
+	}
+	return configs, differing(configs), nil
 }
 
 // flatConfig gives every value of a run's configuration under its key path.

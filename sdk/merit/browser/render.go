@@ -41,8 +41,8 @@ func (s *Server) loadViews() error {
 	if err != nil {
 		return broken("assets", err)
 	}
-	add := func(room string, files fs.FS, file string) error {
-		t, err := template.Must(layout.Clone()).ParseFS(files, file)
+	add := func(room string, functions template.FuncMap, files fs.FS, file string) error {
+		t, err := template.Must(layout.Clone()).Funcs(functions).ParseFS(files, file)
 		if err != nil {
 			return broken(room+"/"+file, err)
 		}
@@ -50,13 +50,13 @@ func (s *Server) loadViews() error {
 		return nil
 	}
 	for _, file := range []string{"login.html", "error.html"} {
-		if err := add(frameName, inside, file); err != nil {
+		if err := add(frameName, nil, inside, file); err != nil {
 			return err
 		}
 	}
 	for _, room := range s.rooms {
 		for _, p := range room.Pages {
-			if err := add(room.Name, room.Files, p.File); err != nil {
+			if err := add(room.Name, room.Functions, room.Files, p.File); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"html/template"
 	"io/fs"
 	"net/http"
 )
@@ -15,10 +16,12 @@ type Room struct {
 	// Files are the templates and assets that pages name, in one folder. An HTML
 	// file defines "content"; its data is a Screen. All pages of a room have its
 	// style.css, if there is one.
-	Files   fs.FS
-	Pages   []Page
-	Data    []Data
-	Actions []Action
+	Files fs.FS
+	// Functions are those of the room's templates, beside the frame's.
+	Functions template.FuncMap
+	Pages     []Page
+	Data      []Data
+	Actions   []Action
 	// Watch looks for changes until ctx ends and publishes their topics; nil if
 	// nothing changes. Hub.Watched says when it is worth looking.
 	Watch func(ctx context.Context, h *Hub) error

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
 	"github.com/merit-rl/merit/cmd/merit/internal/optimizing"
+	"github.com/merit-rl/merit/cmd/merit/internal/pages"
 	"github.com/merit-rl/merit/cmd/merit/internal/plugins"
 	"github.com/merit-rl/merit/cmd/merit/internal/proxying"
 	"github.com/merit-rl/merit/cmd/merit/internal/registry"
@@ -36,6 +37,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		runs.NewSchemaCmd(h),
 		newViewCmd(h),
 		explain.NewCmd(h),
+		pages.NewCmd(h),
 		newConvertCmd(h),
 		newCompareCmd(h),
 		review.NewDiffCmd(h),

@@ -1,11 +1,9 @@
 // stream follows /events and tells each message: {state} or {topics}.
 export function stream(tell) {
   const source = new EventSource("/events");
-  let before = false; // there was a connection: what happened since it broke is not known
   source.onopen = () => {
     tell({ state: "live" });
-    if (before) tell({ topics: ["*"] });
-    before = true;
+    tell({ topics: ["*"] }); // what happened before there was a connection is not known
   };
   source.onmessage = (e) => tell({ topics: JSON.parse(e.data) });
   source.onerror = () => {

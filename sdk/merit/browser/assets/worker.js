@@ -9,6 +9,7 @@ self.onconnect = (e) => {
   ports.add(port);
   port.onmessage = (m) => { if (m.data === "bye") ports.delete(port); };
   port.postMessage(state);
+  if (state.state === "live") port.postMessage({ topics: ["*"] }); // what happened since its page was made is not known
 };
 
 stream((message) => {

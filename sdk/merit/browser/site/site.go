@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/merit-rl/merit/sdk/merit/browser"
+	"github.com/merit-rl/merit/sdk/merit/browser/runs"
 )
 
 // Config says what is shown and to whom.
@@ -15,7 +16,10 @@ type Config struct {
 	Names  []string // see browser.Config
 	Key    string   // see browser.Config
 	Runs   string   // folder of run directories, at any depth; it may come later
-	Store  string   // address of the store of traces: see package traces
+	// Store is the address of the store of traces: see package traces. If it is
+	// empty and nothing else names one, pages about traces are there only if
+	// traces.db is: looking makes no file.
+	Store  string
 	Logger *slog.Logger
 }
 
@@ -30,5 +34,6 @@ func Open(ctx context.Context, c Config) (*browser.Server, error) {
 
 // rooms are all there are, in the order of the navigation.
 func rooms(ctx context.Context, c Config) ([]browser.Room, error) {
-	return overTraces(ctx, c.Store)
+	over, err := overTraces(ctx, c.Store)
+	return append([]browser.Room{runs.Room(c.Runs)}, over...), err
 }

@@ -1,0 +1,107 @@
+// Several runs over each other.
+import { add } from "../frame/keys.js";
+import { on } from "../frame/live.js";
+import { h, get, go, place, say, number, percent, visible } from "../frame/dom.js";
+import { chart, smooth } from "../frame/chart.js";
+import { figures, axisNames } from "./figures.js";
+
+const $ = (id) => document.getElementById(id);
+const boxes = [...document.querySelectorAll("#legend input")];
+const q = place();
+const view = { x: q.get("x") || "iteration", from: q.get("from"), to: q.get("to"), smooth: Number(q.get("smooth") ?? 0.6), more: q.getAll("metric"), hidden: new Set(q.getAll("hide")) };
+let curves = [];
+// Of two figures in one chart, dashes tell which: colours are runs.
+const all = () => [...figures.slice(0, 8), ...view.more.map((m) => ({ title: m, metrics: [m] }))];
+const runs = boxes.map((b) => b.dataset.run);
+
+function remember() {
+  go({ run: runs, x: view.x === "iteration" ? null : view.x, from: view.from, to: view.to, smooth: view.smooth === 0.6 ? null : view.smooth, metric: view.more, hide: [...view.hidden] });
+}
+
+function zoom(from, to) {
+  view.from = from === null ? null : String(Number(from.toPrecision(6)));
+  view.to = to === null ? null : String(Number(to.toPrecision(6)));
+  remember();
+  load();
+}
+
+function draw() {
+  const grid = $("charts");
+  const had = new Map([...grid.children].map((f) => [f.dataset.title, f]));
+  const now = [];
+  for (const f of all()) {
+    const series = [];
+    f.metrics.forEach((m, dash) => boxes.forEach((b) => {
+      const c = curves.find((c) => c.run === b.dataset.run && c.metric === m);
+      if (!c?.points.length || view.hidden.has(b.dataset.run)) return;
+      series.push({ name: visible(b.dataset.run) + (f.names ? " " + f.names[dash] : ""), colour: Number(b.dataset.colour), dash, points: c.interval ? c.points : smooth(c.points, view.smooth), band: c.interval });
+    }));
+    if (!series.length && !view.more.includes(f.title)) continue;
+    now.push([had.get(f.title) ?? h("figure", { "data-title": f.title }), f, series]);
+  }
+  grid.replaceChildren(...now.map(([figure]) => figure));
+  for (const [figure, f, series] of now) {
+    chart(figure, { title: visible(f.title), series, height: 220, x: axisNames[view.x], format: f.percent ? percent : number, axis: f.percent ? (v) => Math.round(100 * v * 10) / 10 + " %" : null, zoom });
+  }
+}
+
+let latest = 0;
+async function load() {
+  const mine = ++latest;
+  const ask = new URLSearchParams([...runs.map((r) => ["run", r]), ["x", view.x], ...all().flatMap((f) => f.metrics.map((m) => ["metric", m]))]);
+  if (view.from !== null) ask.set("from", view.from);
+  if (view.to !== null) ask.set("to", view.to);
+  try {
+    const c = await get("/data/curves?" + ask);
+    if (mine !== latest) return;
+    curves = c.curves;
+    draw();
+    say("");
+  } catch (e) {
+    if (mine === latest) say(e.message);
+  }
+}
+
+const signed = (x) => (x > 0 ? "+" : "") + number(x);
+
+async function judge() {
+  $("verdict").replaceChildren(h("p", { class: "soft" }, "computing …"));
+  try {
+    const list = await get("/data/verdict?" + new URLSearchParams(runs.map((r) => ["run", r])));
+    $("verdict").replaceChildren(...list.flatMap((v) => {
+      const title = h("h3", {}, visible(v.run));
+      if (v.problem) return [title, h("p", { class: "note" }, "not compared: " + visible(v.problem))];
+      const c = v.comparison;
+      return [title, h("p", {}, h("b", {}, visible(c.verdict.sentence))), h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, ...["metric", "first", "this", "difference", "95 %", "p", "test"].map((t) => h("th", { class: t === "metric" || t === "test" ? "l" : null }, t)))),
+        h("tbody", {}, ...c.metrics.map((m) => h("tr", {}, h("th", { class: "l" }, visible(m.name)), h("td", {}, number(m.before)), h("td", {}, number(m.after)), h("td", {}, signed(m.difference)), h("td", { class: "soft" }, m.interval ? `[${number(m.interval[0])}, ${number(m.interval[1])}]` : ""), h("td", {}, number(m.p_value)), h("td", { class: "l wrap soft" }, visible(m.p_value_test ?? ""))))))), ...(c.notes ?? []).map((n) => h("p", { class: "note" }, visible(n)))];
+    }));
+    if (!list.length) $("verdict").replaceChildren(h("p", { class: "note" }, "It takes two runs."));
+  } catch (e) {
+    $("verdict").replaceChildren(h("p", { class: "wrong" }, visible(e.message)));
+  }
+}
+
+if (boxes.length) {
+  $("x").value = view.x;
+  $("smooth").value = view.smooth;
+  $("x").addEventListener("change", (e) => { view.x = e.target.value; view.from = view.to = null; remember(); load(); });
+  $("smooth").addEventListener("input", (e) => { view.smooth = Number(e.target.value); remember(); draw(); });
+  $("more").addEventListener("change", (e) => {
+    const m = e.target.value.trim();
+    if (m && !view.more.includes(m)) { view.more.push(m); remember(); load(); }
+    e.target.value = "";
+  });
+  for (const b of boxes) {
+    b.checked = !view.hidden.has(b.dataset.run);
+    b.addEventListener("change", () => { if (b.checked) view.hidden.delete(b.dataset.run); else view.hidden.add(b.dataset.run); remember(); draw(); });
+  }
+  for (const b of document.querySelectorAll(".away")) {
+    b.addEventListener("click", () => { go({ run: runs.filter((r) => r !== b.dataset.run), hide: null }); location.reload(); });
+  }
+  add("z", "all of the axis again", () => zoom(null, null));
+  $("judge").addEventListener("click", judge);
+  add("v", "compare the policies", judge);
+  addEventListener("resize", draw);
+  on("runs/*", (topics) => { if (topics.includes("*") || topics.some((t) => runs.includes(t.slice(5)))) load(); });
+  load();
+}

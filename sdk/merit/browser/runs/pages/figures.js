@@ -1,0 +1,18 @@
+// The figures that pages about runs begin with: metrics in one chart share it.
+const share = { percent: true };
+export const figures = [
+  { title: "success", metrics: ["validation/success", "rollout/success"], names: ["validation", "training"], ...share },
+  { title: "return", metrics: ["validation/return", "rollout/return"], names: ["validation", "training"] },
+  { title: "length, steps", metrics: ["validation/length", "rollout/length"], names: ["validation", "training"] },
+  { title: "entropy, nats", metrics: ["update/entropy"] },
+  { title: "KL of an update, nats", metrics: ["update/kl"] },
+  { title: "clipped", metrics: ["update/clip_fraction"], ...share },
+  { title: "gradient norm", metrics: ["update/grad_norm"] },
+  { title: "steps with a step advantage", metrics: ["advantage/step_share"], ...share },
+  { title: "groups with equal scores", metrics: ["advantage/zero_variance_rate"], ...share },
+  { title: "steps alone in their anchor group", metrics: ["advantage/singleton_share"], ...share },
+  { title: "actions without effect", metrics: ["rollout/invalid_actions"], ...share },
+  { title: "environment steps a second", metrics: ["time/steps_per_second"] },
+];
+
+export const axisNames = { iteration: "iteration", env_steps: "step", episodes: "episode", seconds: "second" };
