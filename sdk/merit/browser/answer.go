@@ -81,7 +81,7 @@ func (s *Server) log(r *http.Request, status int, err error) {
 func told(err error) *fault.Error {
 	f := fault.As(err)
 	if f == nil {
-		return &fault.Error{What: err.Error(), Hint: "look at the log of merit ui"}
+		return &fault.Error{What: err.Error(), Hint: "look at the server's log"}
 	}
 	out := &fault.Error{Where: f.Where, What: f.What, Hint: f.Hint}
 	if f.Err != nil {

@@ -62,7 +62,7 @@ func (o *room) one(r *http.Request) (id, dir string, err error) {
 			return "", "", err
 		}
 		if len(all) == 0 {
-			return "", "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: o.dir, What: "there is no run", Hint: "train one: merit train -c FILE --out " + o.dir + "/NAME"}
+			return "", "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: o.dir, What: "there is no run", Hint: "train one into this folder, or name another with --runs"}
 		}
 		id = all[0].ID
 	}
