@@ -63,7 +63,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	status := statusOf(err)
 	s.log(r, status, err)
-	s.show(w, r, status, frameName+"/error.html", "", View{http.StatusText(status), told(err)})
+	s.show(w, r, status, frameName+"/error.html", "", View{Title: http.StatusText(status), Data: told(err)})
 }
 
 func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {

@@ -16,7 +16,7 @@ const (
 	patience  = 30 * time.Second
 )
 
-// events is the stream of server-sent events: each a list of topics.
+// events is the stream of server-sent events: each a news.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	sub := s.hub.subscribe()
 	if sub == nil {
@@ -35,7 +35,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetReadDeadline(time.Time{}) // a stream may be open for longer than a request takes
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
-	for live := say("retry: 1000\ndata: []\n\n"); live; {
+	tell := func() bool {
+		text, err := json.Marshal(s.hub.take(sub))
+		return err == nil && say("data: %s\n\n", text)
+	}
+	// The first event says at which version the stream begins.
+	for live := say("retry: 1000\n\n") && tell(); live; {
 		select {
 		case <-r.Context().Done():
 			return
@@ -44,8 +49,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		case <-beat.C:
 			live = say(": still here\n\n")
 		case <-sub.wake:
-			topics, err := json.Marshal(s.hub.take(sub))
-			live = err == nil && say("data: %s\n\n", topics)
+			live = tell()
 		}
 	}
 }

@@ -4,16 +4,18 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Hub tells pages what has changed. An event is the name of what changed, such
 // as "runs" or "run/NAME", and not the change: what a slow page has not heard
 // yet is said once, and nothing is lost or grows.
 type Hub struct {
-	mu     sync.Mutex
-	subs   map[*subscriber]bool
-	some   chan struct{} // closed while somebody watches
-	closed chan struct{}
+	mu      sync.Mutex
+	version uint64 // of what was published; goes on growing over restarts
+	subs    map[*subscriber]bool
+	some    chan struct{} // closed while somebody watches
+	closed  chan struct{}
 }
 
 // Everything is the topic of a page that has missed something.
@@ -31,13 +33,14 @@ type subscriber struct {
 }
 
 func newHub() *Hub {
-	return &Hub{subs: map[*subscriber]bool{}, some: make(chan struct{}), closed: make(chan struct{})}
+	return &Hub{version: uint64(time.Now().UnixMilli()), subs: map[*subscriber]bool{}, some: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // Publish says that topics have changed. It does not block.
 func (h *Hub) Publish(topics ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.version++
 	for s := range h.subs {
 		for _, t := range topics {
 			if len(s.pending) >= maxPending {
@@ -103,15 +106,29 @@ func (h *Hub) unsubscribe(s *subscriber) {
 	}
 }
 
-// take returns what has changed since the last time, sorted.
-func (h *Hub) take(s *subscriber) []string {
+// Version counts what was published: a page that is made now knows of all up to
+// it.
+func (h *Hub) Version() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	topics := make([]string, 0, len(s.pending))
+	return h.version
+}
+
+// news is an event: what has changed since the one before, up to a version.
+type news struct {
+	Version uint64   `json:"version"`
+	Topics  []string `json:"topics"`
+}
+
+// take returns what has changed since the last time, sorted.
+func (h *Hub) take(s *subscriber) news {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := news{h.version, make([]string, 0, len(s.pending))}
 	for t := range s.pending {
-		topics = append(topics, t)
+		n.Topics = append(n.Topics, t)
 	}
 	clear(s.pending)
-	slices.Sort(topics)
-	return topics
+	slices.Sort(n.Topics)
+	return n
 }

@@ -28,13 +28,13 @@ type entrance struct {
 }
 
 func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
-	s.show(w, r, http.StatusOK, frameName+"/login.html", "", View{"Sign in", entrance{Next: next(r), NoKey: s.config.Key == ""}})
+	s.show(w, r, http.StatusOK, frameName+"/login.html", "", View{Title: "Sign in", Data: entrance{Next: next(r), NoKey: s.config.Key == ""}})
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	if s.config.Key == "" || !same(r.FormValue("key"), s.config.Key) {
-		s.show(w, r, http.StatusForbidden, frameName+"/login.html", "", View{"Sign in", entrance{Next: next(r), NoKey: s.config.Key == "", Failed: true}})
+		s.show(w, r, http.StatusForbidden, frameName+"/login.html", "", View{Title: "Sign in", Data: entrance{Next: next(r), NoKey: s.config.Key == "", Failed: true}})
 		return
 	}
 	// Lax, so that a link from elsewhere opens as who has signed in; what writes

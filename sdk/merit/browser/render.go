@@ -24,7 +24,10 @@ type Screen struct {
 	Writes bool   // who looks may change things
 	Locked bool   // there is a key, and who looks has not signed in
 	Token  string // of the session, for what writes
-	Data   any    // View.Data
+	// Version is that of the hub before the page was made: what is published
+	// after it may not be part of the page.
+	Version uint64
+	Data    any // View.Data
 }
 
 // view is a page's template within the layout.
@@ -71,11 +74,13 @@ func broken(where string, err error) error {
 // page answers a person.
 func (s *Server) page(room Room, p Page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		version := s.hub.Version()
 		v, err := p.Load(r)
 		if err != nil {
 			s.refuse(w, r, err)
 			return
 		}
+		v.version = version
 		s.show(w, r, http.StatusOK, room.Name+"/"+p.File, p.Script, v)
 	}
 }
@@ -84,7 +89,7 @@ func (s *Server) page(room Room, p Page) http.HandlerFunc {
 // an error in its place.
 func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name, script string, v View) {
 	room := path.Dir(name)
-	screen := Screen{Title: v.Title, Data: v.Data, Nav: s.nav(), Here: s.here(r.URL.Path)}
+	screen := Screen{Title: v.Title, Data: v.Data, Version: v.version, Nav: s.nav(), Here: s.here(r.URL.Path)}
 	if script != "" {
 		screen.Script = path.Join("/assets", room, script)
 	}

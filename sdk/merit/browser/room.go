@@ -49,6 +49,8 @@ type Page struct {
 type View struct {
 	Title string
 	Data  any
+
+	version uint64 // of the hub, before Load
 }
 
 // Data answers a script with JSON. An error is answered as problem+json.

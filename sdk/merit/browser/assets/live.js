@@ -5,7 +5,8 @@ const heard = []; // {topic, run}
 const states = [];
 let state = "offline";
 
-// on calls run when topic has changed, or when something may have been missed.
+// on calls run with topics when topic has changed since the page was made, or
+// with ["*"] when something may have been missed.
 // A topic that ends in "*" stands for all that begin so.
 export function on(topic, run) {
   heard.push({ topic, run });
@@ -28,16 +29,19 @@ function receive(message) {
   for (const h of heard) if (message.topics.some((t) => fits(h.topic, t))) h.run(message.topics);
 }
 
+const version = Number(document.querySelector("meta[name=merit-version]").content);
+
 function alone() {
-  import("./stream.js").then(({ stream }) => stream(receive));
+  import("./stream.js").then(({ stream }) => stream(receive, version));
 }
 
 if (window.SharedWorker) {
   try {
     const worker = new SharedWorker("/assets/frame/worker.js", { type: "module", name: "merit-live" });
     worker.port.onmessage = (e) => receive(e.data);
+    worker.port.postMessage({ since: version });
     worker.onerror = alone;
-    window.addEventListener("pagehide", (e) => { if (!e.persisted) worker.port.postMessage("bye"); });
+    window.addEventListener("pagehide", (e) => { if (!e.persisted) worker.port.postMessage({ bye: true }); });
   } catch {
     alone();
   }

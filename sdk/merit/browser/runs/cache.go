@@ -1,6 +1,9 @@
 package runs
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // maxRows is how many iterations are held of all runs together, at about half a
 // kilobyte each.
@@ -9,6 +12,7 @@ const maxRows = 500_000
 // cache keeps the histories of runs that were looked at last.
 type cache struct {
 	mu     sync.Mutex
+	most   int // rows; 0 = maxRows
 	known  map[string]*history
 	recent []string         // directories, the last used at the end
 	briefs map[string]brief // what the list shows, of all runs
@@ -60,7 +64,7 @@ func (c *cache) trim(dir string, rows int) {
 	for _, h := range c.known {
 		total += h.held
 	}
-	for total > maxRows && len(c.recent) > 1 {
+	for total > cmp.Or(c.most, maxRows) && len(c.recent) > 1 {
 		oldest := c.recent[0]
 		total -= c.known[oldest].held
 		c.recent = c.recent[1:]
