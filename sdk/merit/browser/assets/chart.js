@@ -20,7 +20,8 @@ function bounds(series, i, j = i) {
   let low = Infinity, high = -Infinity;
   for (const s of series) for (const p of s.points) { low = Math.min(low, p[i]); high = Math.max(high, p[j]); }
   if (!(low <= high)) return [0, 1];
-  return low === high ? [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2] : [low, high];
+  if (low === high) return low === 0 ? [0, 1] : [low - Math.abs(low) / 2, low + Math.abs(low) / 2];
+  return [low, high];
 }
 
 // short is a tick of an axis.
@@ -68,7 +69,7 @@ export function chart(figure, o) {
   const series = o.series.filter((s) => s.points.length);
   const [x0, x1] = bounds([...series, ...series.map((s) => ({ points: s.raw ?? [] }))], 0);
   let [y0, y1] = bounds([...series, ...series.map((s) => ({ points: s.raw ?? [] }))], 1);
-  for (const s of series) if (s.band) { const [a, b] = bounds([s], 2, 3); y0 = Math.min(y0, a); y1 = Math.max(y1, b); }
+  for (const s of series) if (s.band) for (const p of s.points) { y0 = Math.min(y0, p[2]); y1 = Math.max(y1, p[3]); }
   if (y0 > 0 && y0 < 0.4 * y1) y0 = 0;
   const X = (v) => pad.left + (v - x0) / (x1 - x0) * (width - pad.left - pad.right);
   const Y = (v) => height - pad.bottom - (v - y0) / (y1 - y0) * (height - pad.top - pad.bottom);
