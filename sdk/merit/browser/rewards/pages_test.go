@@ -96,6 +96,8 @@ func TestBars(t *testing.T) {
 	require.True(t, browsertest.Eval[bool](tab, `document.querySelector("`+timeouts+` .fill").getBoundingClientRect().left >
 		Math.max(...[...document.querySelector("`+timeouts+`").closest("svg").querySelectorAll(".score .fill")].map((r) => r.getBoundingClientRect().right))`), "not on the axis")
 	tab.Screenshot("rewards")
+	tab.Dark(true)
+	tab.Screenshot("rewards-dark")
 	tab.Click(timeouts)
 	tab.Wait(`document.getElementById("found").dataset.shown === "20"`)
 	require.Contains(t, tab.Path(), "outcome=timeout")

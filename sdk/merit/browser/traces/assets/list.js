@@ -105,6 +105,7 @@ async function more() {
 async function follow(topics) {
   const q = query(), mine = loading;
   const changed = new Set(topics.map((t) => t.replace(/^trace\//, "")));
+  if (changed.has("*")) for (const r of el("sheet").children) changed.add(r.dataset.item); // of all there is, what is seen
   const there = known.filter((t) => changed.has(t.id)).slice(0, 100).map((t) => t.id);
   const [head, seen] = await Promise.all([get(page(q)), there.length ? get(page(q + " id=" + there.join(","))) : { rows: [] }]);
   if (mine !== loading || q !== query()) return;
