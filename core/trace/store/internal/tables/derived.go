@@ -11,7 +11,7 @@ import (
 // rewards writes what totals are computed from, and computes those that may
 // have changed.
 func (b *batch) rewards() error {
-	var rows, gone, ask [][]any
+	var rows, ask [][]any
 	by := map[int64]*change{}
 	for _, c := range b.traces {
 		if !c.rewards {
@@ -24,12 +24,11 @@ func (b *batch) rewards() error {
 			case r.kind == trace.KindReward:
 				rows = append(rows, []any{c.n, r.id, r.name, r.reward.Of, r.reward.Score, r.start, r.end})
 			case c.was[r.id].kind == trace.KindReward:
-				gone = append(gone, []any{c.n, r.id})
+				if err := b.exec("DELETE FROM rewards WHERE trace=? AND span=?", c.n, r.id); err != nil {
+					return err
+				}
 			}
 		}
-	}
-	if err := b.among(nil, "DELETE FROM rewards WHERE (trace,span) IN", []string{"BIGINT", "TEXT"}, gone); err != nil {
-		return err
 	}
 	if err := b.insert("rewards", "trace,span,name,about,score,started,ended", updates("trace,span", "name,about,score,started,ended"), rows); err != nil {
 		return err
@@ -44,7 +43,7 @@ func (b *batch) rewards() error {
 		s.Start, s.End = time.Unix(0, start), time.Unix(0, end)
 		spans[n] = append(spans[n], s)
 		return nil
-	}, "SELECT trace,span,name,about,score,started,ended FROM rewards WHERE score IS NOT NULL AND (trace) IN", []string{"BIGINT"}, ask)
+	}, "SELECT trace,span,name,about,score,started,ended FROM rewards WHERE score IS NOT NULL AND trace IN %s", []string{"BIGINT"}, ask)
 	for n, c := range by {
 		c.Reward = trace.Total(spans[n])
 	}

@@ -91,16 +91,16 @@ func (s *Store) remove(ctx context.Context, some []victim) (gone []victim, err e
 			at.bytes -= v.bytes
 			gone = append(gone, v)
 			return nil
-		}, "SELECT n,started,id,spans,bytes FROM traces WHERE (n) IN", []string{"BIGINT"}, keys)
+		}, "SELECT n,started,id,spans,bytes FROM traces WHERE n IN %s", []string{"BIGINT"}, keys)
 		if err != nil {
 			return err
 		}
 		for _, table := range []string{"spans", "messages", "rewards", "agents", "metadata"} {
-			if err := t.among(nil, "DELETE FROM "+table+" WHERE (trace) IN", []string{"BIGINT"}, keys); err != nil {
+			if err := t.among(nil, "DELETE FROM "+table+" WHERE trace IN %s", []string{"BIGINT"}, keys); err != nil {
 				return err
 			}
 		}
-		if err := t.among(nil, "DELETE FROM traces WHERE (n) IN", []string{"BIGINT"}, keys); err != nil {
+		if err := t.among(nil, "DELETE FROM traces WHERE n IN %s", []string{"BIGINT"}, keys); err != nil {
 			return err
 		}
 		return at.save(t)()

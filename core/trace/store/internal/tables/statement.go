@@ -51,8 +51,10 @@ func (t *txn) insert(table, columns, conflict string, rows [][]any) error {
 	return nil
 }
 
-// among runs a statement that ends in "(columns) IN" with keys, each with a
-// value for one of types. Without f it has no result.
+// among runs a statement in which %s stands for the rows of keys, each with a
+// value for one of types; their columns are column1, column2 and so on. Without
+// f it has no result. Rows of two columns must be joined, by CROSS JOIN so that
+// SQLite begins with them: it finds no index for (a, b) IN.
 func (t *txn) among(f func(scan func(...any) error) error, query string, types []string, keys [][]any) error {
 	var one []string
 	for _, typ := range types {
@@ -61,7 +63,7 @@ func (t *txn) among(f func(scan func(...any) error) error, query string, types [
 	key := "(" + strings.Join(one, ",") + "),"
 	for len(keys) > 0 {
 		n := min(chunk, len(keys))
-		full := query + " (VALUES " + strings.TrimSuffix(strings.Repeat(key, n), ",") + ")"
+		full := strings.Replace(query, "%s", "(VALUES "+strings.TrimSuffix(strings.Repeat(key, n), ",")+")", 1)
 		var err error
 		if args := flat(keys[:n]); f == nil {
 			err = t.exec(full, args...)
