@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
+	"github.com/merit-rl/merit/cmd/merit/internal/labels"
 	"github.com/merit-rl/merit/cmd/merit/internal/optimizing"
 	"github.com/merit-rl/merit/cmd/merit/internal/pages"
 	"github.com/merit-rl/merit/cmd/merit/internal/plugins"
@@ -47,6 +48,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
 		traces.NewCmd(h),
+		labels.NewCmd(h),
 		plugins.NewCmd(h),
 		engine.NewCmd(h),
 		proxying.NewCmd(h),

@@ -115,7 +115,7 @@ func explainCode(code string) *fault.Error {
 	case code == "42501":
 		return &fault.Error{Kind: fault.Refused, What: "this user may not do that", Hint: "GRANT CREATE ON DATABASE, or let its owner open the store once"}
 	case strings.HasPrefix(code, "53"):
-		return &fault.Error{Kind: fault.Exhausted, What: "the server has no more room", Hint: "make room, allow more connections, or remove old traces: merit traces prune", Retry: true}
+		return &fault.Error{Kind: fault.Exhausted, What: "the server has no more room", Hint: "make room, allow more connections, or remove old traces", Retry: true}
 	case strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "08"):
 		return &fault.Error{Kind: fault.Crashed, What: "the server went away", Hint: "try again when it is back", Retry: true}
 	}

@@ -92,7 +92,7 @@ func explain(err error) *fault.Error {
 	case code.SQLITE_READONLY:
 		return &fault.Error{Kind: fault.Refused, What: "the store cannot be written", Hint: "see that you may write to the file and to its folder"}
 	case code.SQLITE_FULL:
-		return &fault.Error{Kind: fault.Exhausted, What: "the disk is full", Hint: "make room, or remove old traces: merit traces prune"}
+		return &fault.Error{Kind: fault.Exhausted, What: "the disk is full", Hint: "make room, or remove old traces"}
 	case code.SQLITE_BUSY, code.SQLITE_LOCKED:
 		return &fault.Error{Kind: fault.Timeout, What: "another process has held the store for a minute", Hint: "end it, or try again", Retry: true}
 	}

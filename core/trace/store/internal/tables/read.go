@@ -47,7 +47,7 @@ func (t *txn) trace(id string) (*trace.Trace, error) {
 		return nil, err
 	}
 	if h == nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace of this id", Hint: "list what is there: merit traces list"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace of this id", Hint: "list what is there"}
 	}
 	out := &trace.Trace{Head: h.Head, All: make([]trace.Span, 0, h.Spans)}
 	var prompts []*trace.Prompt
