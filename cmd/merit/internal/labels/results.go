@@ -103,7 +103,7 @@ func printScores(h *console.Host, all []labelling.Standing, write bool, written 
 	parts := map[string]int{}
 	for _, s := range all {
 		parts[s.Task] = max(parts[s.Task], s.Part+1)
-		t.Add(s.Task, strconv.Itoa(s.Part+1), s.Trace, fmt.Sprintf("%.3f", s.Score), fmt.Sprintf("[%.3f, %.3f]", s.Low, s.High), strconv.Itoa(s.Comparisons))
+		t.Add(s.Task, strconv.Itoa(s.Part), s.Trace, fmt.Sprintf("%.3f", s.Score), fmt.Sprintf("[%.3f, %.3f]", s.Low, s.High), strconv.Itoa(s.Comparisons))
 	}
 	if err := t.Write(h.Stdout); err != nil {
 		return err

@@ -78,3 +78,10 @@ func TestContract(t *testing.T) {
 		require.Equal(t, "sum", x.Task)
 	})
 }
+
+func BenchmarkWrite(b *testing.B) {
+	s, err := postgres.Open(b.Context(), testneeds.Postgres(b))
+	require.NoError(b, err)
+	b.Cleanup(func() { s.Close() })
+	storetest.BenchmarkWrite(b, s)
+}

@@ -2,12 +2,20 @@ package sqlite_test
 
 import (
 	"cmp"
+	"database/sql"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/core/trace/store/sqlite"
 	"github.com/merit-rl/merit/core/trace/store/storetest"
@@ -18,6 +26,89 @@ func TestMain(m *testing.M) { storetest.Main(m, sqlite.Open) }
 // Promise: a file of SQLite keeps traces as every store does.
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) string { return filepath.Join(t.TempDir(), "what is it? #1 %41.db") }, sqlite.Open)
+}
+
+// Promise: a file that is not ours is refused as it is, with what to do; so is
+// one of a newer Merit.
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, statements string) string {
+		path := filepath.Join(dir, name)
+		db, err := sql.Open("sqlite", "file:"+path)
+		require.NoError(t, err)
+		_, err = db.ExecContext(t.Context(), statements)
+		require.NoError(t, errors.Join(err, db.Close()))
+		return path
+	}
+	newer := filepath.Join(dir, "newer.db")
+	s, err := sqlite.Open(t.Context(), newer)
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	write("newer.db", "UPDATE state SET version=99")
+	text := filepath.Join(dir, "text.db")
+	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("a file of something else\n", 100)), 0o600))
+	for path, c := range map[string]struct {
+		kind fault.Kind
+		said string
+	}{
+		text: {fault.Refused, "not a store of traces"},
+		write("theirs.db", "CREATE TABLE state (version BIGINT)"): {fault.Refused, "another program"},
+		write("marked.db", "PRAGMA application_id=7"):             {fault.Refused, "another program"},
+		newer:                                   {fault.Refused, "version 99"},
+		dir:                                     {fault.Missing, "cannot be opened"},
+		filepath.Join(dir, "no", "folder", "x"): {fault.Missing, "cannot be opened"},
+	} {
+		before, _ := os.ReadFile(path)
+		_, err := sqlite.Open(t.Context(), path)
+		require.ErrorIs(t, err, fault.Of(fault.Storage, c.kind), path)
+		require.ErrorContains(t, err, c.said)
+		require.ErrorContains(t, err, path)
+		require.NotEmpty(t, fault.As(err).Hint)
+		if path == text {
+			after, _ := os.ReadFile(path)
+			require.Equal(t, before, after)
+		}
+	}
+}
+
+// Promise: an empty file is a store to be, and whoever opens a new one at the
+// same time as others gets it.
+func TestOpenedByManyAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	var work errgroup.Group
+	for i := range 8 {
+		work.Go(func() error {
+			s, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				return err
+			}
+			return errors.Join(s.Put(t.Context(), nil, []trace.About{{Trace: fmt.Sprint(i)}}), s.Close())
+		})
+	}
+	require.NoError(t, work.Wait())
+	s, err := sqlite.Open(t.Context(), path)
+	require.NoError(t, err)
+	defer s.Close()
+	page, err := s.List(t.Context(), trace.Query{})
+	require.NoError(t, err)
+	require.Len(t, page.Heads, 8)
+}
+
+// Promise: what is pruned leaves the disk.
+func TestShrinks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.db")
+	s, err := sqlite.Open(t.Context(), path)
+	require.NoError(t, err)
+	now := time.Now()
+	for i := range 50 {
+		require.NoError(t, s.Put(t.Context(), []trace.Span{{Trace: fmt.Sprint(i), ID: "1", Kind: trace.KindContent, Start: now, End: now, Status: trace.StatusOK, Text: strings.Repeat("x", 100_000)}}, nil))
+	}
+	_, err = s.Prune(t.Context(), store.Retention{Bytes: 1})
+	require.NoError(t, errors.Join(err, s.Close()))
+	file, err := os.Stat(path)
+	require.NoError(t, err)
+	require.Less(t, file.Size(), int64(1<<20))
 }
 
 // file opens a store for a benchmark: a new one, or the one that

@@ -43,7 +43,7 @@ func (b *batch) rewards() error {
 		s.Start, s.End = time.Unix(0, start), time.Unix(0, end)
 		spans[n] = append(spans[n], s)
 		return nil
-	}, "SELECT trace,span,name,about,score,started,ended FROM rewards WHERE score IS NOT NULL AND trace IN %s", []string{"BIGINT"}, ask)
+	}, scoresOf, []string{"BIGINT"}, ask)
 	for n, c := range by {
 		c.Reward = trace.Total(spans[n])
 	}

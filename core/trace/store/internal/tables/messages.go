@@ -86,7 +86,7 @@ func (b *batch) lookFor(open []*search, width int) (map[message]bool, error) {
 		}
 		there[message{n, digest(d)}] = true
 		return nil
-	}, "SELECT m.trace,m.digest FROM %s v CROSS JOIN messages m WHERE m.trace=v.column1 AND m.digest=v.column2", []string{"BIGINT", b.dialect.Bytes}, keys)
+	}, messagesOf, []string{"BIGINT", b.dialect.Bytes}, keys)
 }
 
 // freshMessages are the rows to write, each once.

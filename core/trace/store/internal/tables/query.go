@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace"
@@ -104,7 +105,7 @@ func cursor(h *head) string { return strconv.FormatInt(h.start, 10) + ":" + h.ID
 func readCursor(text string) (int64, string, error) {
 	number, id, ok := strings.Cut(text, ":")
 	start, err := strconv.ParseInt(number, 10, 64)
-	if !ok || err != nil || len(id) > trace.MaxID || strings.ContainsRune(id, 0) {
+	if !ok || err != nil || len(id) > trace.MaxID || strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
 		return 0, "", wrongQuery(fmt.Sprintf("%.64q is no place in a list", text), "give what the page before it says is next")
 	}
 	return start, id, nil

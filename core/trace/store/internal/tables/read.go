@@ -177,7 +177,7 @@ func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Hea
 			}
 			found[n] = append(found[n], span)
 			return nil
-		}, "SELECT s.trace,s.body FROM rewards r JOIN spans s ON s.trace=r.trace AND s.id=r.span WHERE r.trace IN %s", []string{"BIGINT"}, keys)
+		}, rewardsOf, []string{"BIGINT"}, keys)
 		if err != nil {
 			return s.dialect.explain(err)
 		}

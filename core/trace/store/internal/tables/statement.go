@@ -33,6 +33,15 @@ func (t *txn) each(f func(scan func(...any) error) error, query string, args ...
 	return rows.Err()
 }
 
+// What is asked of many rows at a time, by their keys.
+const (
+	headsOf    = "SELECT " + headColumns + " FROM traces WHERE id IN %s"
+	spansOf    = "SELECT s.trace,s.id,s.agent,s.kind,s.status,s.started,s.ended,s.bytes FROM %s v CROSS JOIN spans s WHERE s.trace=v.column1 AND s.id=v.column2"
+	messagesOf = "SELECT m.trace,m.digest FROM %s v CROSS JOIN messages m WHERE m.trace=v.column1 AND m.digest=v.column2"
+	scoresOf   = "SELECT trace,span,name,about,score,started,ended FROM rewards WHERE score IS NOT NULL AND trace IN %s"
+	rewardsOf  = "SELECT s.trace,s.body FROM rewards r JOIN spans s ON s.trace=r.trace AND s.id=r.span WHERE r.trace IN %s"
+)
+
 // chunk is how many rows a statement has at most: few journeys to a server,
 // and few values of the 32,766 that SQLite takes.
 const chunk = 64

@@ -91,7 +91,7 @@ func (b *batch) load() error {
 			by[h.ID].head = h
 		}
 		return err
-	}, "SELECT "+headColumns+" FROM traces WHERE id IN %s", []string{"TEXT"}, ids)
+	}, headsOf, []string{"TEXT"}, ids)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (b *batch) compare() error {
 		}
 		by[n].was[id] = o
 		return nil
-	}, "SELECT s.trace,s.id,s.agent,s.kind,s.status,s.started,s.ended,s.bytes FROM %s v CROSS JOIN spans s WHERE s.trace=v.column1 AND s.id=v.column2", []string{"BIGINT", "TEXT"}, keys)
+	}, spansOf, []string{"BIGINT", "TEXT"}, keys)
 }
 
 // count brings the heads up to date as far as they tell by themselves.
