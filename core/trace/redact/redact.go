@@ -30,6 +30,13 @@ type Config struct {
 	Keys []string `yaml:"keys" json:"keys,omitempty"`
 }
 
+// Validate returns every problem of c, each a *fault.Error whose Where is a key
+// path.
+func (c Config) Validate() []error {
+	_, problems := build(c)
+	return problems
+}
+
 // Redactor blanks secrets. It is safe for concurrent use and changes nothing
 // that it is given.
 type Redactor struct {
@@ -47,6 +54,14 @@ type pattern struct {
 
 // New returns what cfg asks for, or everything that is wrong with it.
 func New(cfg Config) (*Redactor, error) {
+	r, problems := build(cfg)
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	return r, nil
+}
+
+func build(cfg Config) (*Redactor, []error) {
 	var wrong fault.Problems
 	r := &Redactor{keys: map[string]bool{}, found: map[string]*atomic.Uint64{}}
 	all := slices.Contains(cfg.Off, "all")
@@ -77,10 +92,7 @@ func New(cfg Config) (*Redactor, error) {
 	for _, name := range append(Rules(), names(cfg.Patterns)...) {
 		r.found[name] = new(atomic.Uint64)
 	}
-	if len(wrong) > 0 {
-		return nil, errors.Join(wrong...)
-	}
-	return r, nil
+	return r, wrong
 }
 
 var ruleName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)

@@ -136,9 +136,10 @@ func (c *Config) Validate() []error {
 	if c.Listen != "" && c.Listen == c.GRPC && !strings.HasSuffix(c.Listen, ":0") {
 		p.Invalid("grpc", "is the address of listen", "give each a port of its own")
 	}
-	if _, err := redact.New(c.Redact); err != nil {
-		f := fault.As(err)
-		p.Invalid("redact", f.Error(), f.Hint)
+	for _, err := range c.Redact.Validate() {
+		f := *fault.As(err)
+		f.Where = "redact." + f.Where
+		p = append(p, &f)
 	}
 	p.Check(c.Retention.Age >= 0, "retention.age", c.Retention.Age, "write a duration such as 720h, or 0 for no limit")
 	p.Check(c.Retention.MiB >= 0 && c.Retention.MiB < 1<<40, "retention.mib", c.Retention.MiB, "write a number of MiB, or 0 for no limit")
