@@ -89,7 +89,7 @@ func (o *options) ready(s *browser.Server) error {
 	if o.keyFile != "" {
 		may = "who has the key in " + o.keyFile + " can write"
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s, %s\n", s.URL(), may)
+	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s (%s)\n", s.URL(), may)
 	return err
 }
 
