@@ -49,7 +49,7 @@ func TestCollect(t *testing.T) {
 // Promise: behind a bar are as many rewards as it says, over all pages of them.
 func TestFindAgreesWithBars(t *testing.T) {
 	s := tracestest.Store(t)
-	tracestest.Fill(t, s, 700)
+	tracestest.FillEach(t, s, 700, 3)
 	got, err := rewards.Collect(t.Context(), s, trace.Query{})
 	require.NoError(t, err)
 	for _, r := range got.Rewards {
@@ -66,7 +66,7 @@ func TestFindAgreesWithBars(t *testing.T) {
 	}
 	require.Len(t, all(t, func(from int) (rewards.Found, error) {
 		return rewards.Find(t.Context(), s, trace.Query{}, rewards.Want{Key: got.Rewards[0].Key, Outcome: "timeout", From: from})
-	}), 140)
+	}), 47)
 }
 
 func all(t *testing.T, page func(from int) (rewards.Found, error)) (found []rewards.One) {

@@ -60,14 +60,17 @@ func Spans(i int) ([]trace.Span, trace.About) {
 
 func number(x float64) *float64 { return &x }
 
-// Fill puts n traces into a sink, many at one time.
-func Fill(t testing.TB, sink trace.Sink, n int) {
+// Fill puts traces number 0 to n - 1 into a sink, many at one time.
+func Fill(t testing.TB, sink trace.Sink, n int) { FillEach(t, sink, n, 1) }
+
+// FillEach puts one of each step traces into a sink, up to number n - 1.
+func FillEach(t testing.TB, sink trace.Sink, n, step int) {
 	t.Helper()
 	const batch = 500
-	for from := 0; from < n; from += batch {
+	for from := 0; from < n; from += batch * step {
 		var spans []trace.Span
 		var about []trace.About
-		for i := from; i < min(from+batch, n); i++ {
+		for i := from; i < min(from+batch*step, n); i += step {
 			s, a := Spans(i)
 			spans, about = append(spans, s...), append(about, a)
 		}
