@@ -147,6 +147,9 @@ func (p *Proxy) answered(r *http.Response) error {
 	c.status, c.encoding = r.StatusCode, r.Header.Get("Content-Encoding")
 	c.stream = strings.HasPrefix(r.Header.Get("Content-Type"), "text/event-stream")
 	r.Body = &capture{ReadCloser: r.Body, call: c, end: p.end}
+	if r.ContentLength == 0 { // the agent has it all with the header, and nobody reads an end
+		p.end(c, "")
+	}
 	return nil
 }
 

@@ -41,6 +41,7 @@ class TestTracer(unittest.TestCase):
         self.tracer = Tracer(enable=True, sink=self.kept)
 
     def recorded(self):
+        self.assertTrue(self.tracer.flush())
         self.tracer.close()
         return self.kept
 
@@ -205,6 +206,7 @@ class TestMixins(unittest.TestCase):
 
         self.assertEqual(asyncio.run(Recorded().chat(QUESTION, stream=False)), "2")
         self.assertTrue(inspect.iscoroutinefunction(Recorded.chat))
+        self.assertTrue(tracer.flush())
         tracer.close()
         self.assertEqual(kept.spans[0]["agent"], "solver")
         self.assertEqual(kept.spans[0]["prompt"]["messages"], QUESTION)
@@ -222,6 +224,7 @@ class TestMixins(unittest.TestCase):
                     self.record_end("a", consensus=True, round=2)
 
         Recorded().run()
+        self.assertTrue(tracer.flush())
         tracer.close()
         self.assertEqual([(s["name"], s.get("agent"), s.get("text")) for s in kept.spans], [
             ("answer", "a", "Bonn"), ("vote", "b", "of course"), ("restart", "c", "I know better"), ("end", "Recorded", None)])
@@ -299,6 +302,7 @@ class TestCollector(unittest.TestCase):
         for name in ("one", "poison", "two"):
             with tracer.span("content", name):
                 pass
+        self.assertTrue(tracer.flush())
         tracer.close()
         names = [s["name"] for _, _, body in self.server.bodies for s in body["spans"]]
         self.assertEqual(names, ["good", "one", "two"])
@@ -320,6 +324,7 @@ class TestCollector(unittest.TestCase):
         self.assertEqual([f() for _ in range(5)], [1] * 5)
         self.assertEqual(tracer.stats.lost, 3)
         hold.set()
+        self.assertTrue(tracer.flush())
         tracer.close()
         self.assertEqual(tracer.stats.sent, 3)
 

@@ -15,7 +15,8 @@ from .._http import Pool, parse_address
 
 LOG = logging.getLogger("merit_rl.trace")
 BATCH = 256  # things sent at one time
-PATIENCE = 10.0  # seconds with a collector that fails
+PATIENCE = 30.0  # seconds with a collector that fails
+ATEXIT = 10.0  # seconds that the end of a program may take for what waits
 
 Sink = Callable[[List[Dict[str, Any]], List[Dict[str, Any]]], None]
 
@@ -104,7 +105,7 @@ class Outbox:
         self._queue.put(("flush", done), timeout=timeout)
         return done.wait(timeout)
 
-    def close(self, timeout: float = PATIENCE) -> None:
+    def close(self, timeout: float = ATEXIT) -> None:
         """Send what waits, within so many seconds."""
         if self._closed or self._pid != os.getpid():
             return
