@@ -148,14 +148,3 @@ func (h *history) at(name string, row int) float64 {
 	}
 	return math.NaN()
 }
-
-// latest is the newest value of a column; NaN if it has none.
-func (h *history) latest(name string) float64 {
-	c := h.columns[name]
-	for i := len(c) - 1; i >= 0; i-- {
-		if !math.IsNaN(c[i]) {
-			return c[i]
-		}
-	}
-	return math.NaN()
-}
