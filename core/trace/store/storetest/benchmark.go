@@ -50,6 +50,7 @@ func work(n int) ([]trace.Span, []trace.About) {
 // goroutines a trace's ten at a time, as agents that end do.
 func BenchmarkWrite(b *testing.B, s store.Store) {
 	var n atomic.Int64
+	b.ResetTimer()
 	before := processor()
 	b.SetParallelism(8)
 	b.RunParallel(func(p *testing.PB) {
@@ -80,6 +81,7 @@ func processor() time.Duration {
 // BenchmarkWriteEach measures the same, put a span at a time, as proxies do.
 func BenchmarkWriteEach(b *testing.B, s store.Store) {
 	var n atomic.Int64
+	b.ResetTimer()
 	before := processor()
 	b.SetParallelism(16)
 	b.RunParallel(func(p *testing.PB) {
