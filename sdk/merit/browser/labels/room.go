@@ -78,7 +78,7 @@ type Queue struct {
 }
 
 // ahead is how many questions a page holds.
-const ahead = 20
+const ahead = 50
 
 func (p pages) queue(r *http.Request) (any, error) {
 	d, err := p.desk(r.FormValue("q"), r.FormValue("mode"))

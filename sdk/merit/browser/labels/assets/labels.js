@@ -32,6 +32,7 @@ function wrong(err) {
 async function load() {
   const mine = ++loading;
   delete el("question").dataset.shown; // what is shown may not be what is asked
+  el("progress").textContent = "looking for questions…";
   try {
     const got = await get("/data/labels/queue?" + new URLSearchParams({ ...asked(), rater: rater() }));
     if (mine !== loading) return;
