@@ -117,7 +117,7 @@ func (c *Config) open(ctx context.Context, o Options) (members []council.Member,
 		}
 		h, err := m.Policy.host()
 		if err == nil {
-			h.Path, err = host.Find(m.Policy.Plugin, merit.PluginFolders(getenv)...)
+			h.Path, err = c.find(i, m.Policy.Plugin, getenv)
 		}
 		if err == nil {
 			h.Log, h.Getenv, h.Seed = o.Log, getenv, rl.Seed(c.Seed).Path(seedMember, uint64(i))
@@ -140,6 +140,18 @@ func (c *Config) open(ctx context.Context, o Options) (members []council.Member,
 		}
 	}
 	return members, closing, errors.Join(problems...)
+}
+
+// find looks for the plug-in of member i, and says where it is named if there is
+// none.
+func (c *Config) find(i int, plugin string, getenv func(string) string) (string, error) {
+	path, err := host.Find(plugin, merit.PluginFolders(getenv)...)
+	if err == nil {
+		return path, nil
+	}
+	named := *fault.As(err)
+	named.Where = c.Places.Of(fmt.Sprintf("members[%d].policy.plugin", i)) + ": " + named.Where
+	return "", &named
 }
 
 // Labels of seeds.
