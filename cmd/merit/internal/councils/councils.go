@@ -194,7 +194,27 @@ func (o *options) print(cfg *councils.Config, decisions []councils.Decision) err
 		return err
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%d of %d decisions were agreed on\n", agreed, len(decisions))
+	if n, first := unanswered(decisions); err == nil && n > 0 {
+		_, err = fmt.Fprintf(o.host.Stdout, "%d requests for an answer have none; the first: %s\n", n, ui.Clean(first))
+	}
 	return err
+}
+
+// unanswered counts the answers that failed, and says why the first one did.
+func unanswered(decisions []councils.Decision) (n int, first string) {
+	for _, d := range decisions {
+		for _, r := range d.Rounds {
+			for _, a := range r.Answers {
+				if a.Error == "" {
+					continue
+				}
+				if n++; n == 1 {
+					first = a.Agent + ": " + a.Error
+				}
+			}
+		}
+	}
+	return n, first
 }
 
 // number shows a score, or why there is none.
