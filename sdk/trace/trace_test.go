@@ -159,7 +159,7 @@ func TestCollector(t *testing.T) {
 		}
 		text, _ := io.ReadAll(r.Body)
 		if busy--; busy >= 0 {
-			http.Error(w, "busy", 503)
+			http.Error(w, "busy", http.StatusServiceUnavailable)
 			return
 		}
 		if r.Method+" "+r.URL.Path != "POST /v1/traces/spans" || r.Header.Get("Authorization") != "Bearer key" || json.Unmarshal(text, &body) != nil {

@@ -49,10 +49,12 @@ func TestFailuresAreRecorded(t *testing.T) {
 		want   string
 		answer string
 	}{
-		"no form":      {answers("<html>busy</html>"), "the answer ended before it was complete", ""},
-		"plain status": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "overloaded", 503) }, "overloaded\n", ""},
-		"cut stream":   {answers(partial), "the answer ended before it was complete", "half an"},
-		"in a stream":  {answers("data: {\"error\": {\"message\": \"out of memory\"}}\n\n"), "out of memory", ""},
+		"no form": {answers("<html>busy</html>"), "the answer ended before it was complete", ""},
+		"plain status": {func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "overloaded", http.StatusServiceUnavailable)
+		}, "overloaded\n", ""},
+		"cut stream":  {answers(partial), "the answer ended before it was complete", "half an"},
+		"in a stream": {answers("data: {\"error\": {\"message\": \"out of memory\"}}\n\n"), "out of memory", ""},
 		"broken off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, partial)

@@ -74,12 +74,12 @@ func kept(pair string, c labelling.Choice) (string, labelling.Choice) {
 // seen, an answer can be taken back, and whoever comes again goes on.
 func TestPairs(t *testing.T) {
 	tab, s := open(t, 5, true)
-	first := asked(tab, "")
+	asked(tab, "")
 	tab.Press("1") // nobody has said who it is
 	tab.Wait(`document.activeElement.id === "rater"`)
 	require.Empty(t, said(t, s, labelling.Pairs))
 	tab.Press("a", "n", "n", browsertest.Enter)
-	first = asked(tab, "x")
+	first := asked(tab, "x")
 	tab.Wait(`document.activeElement.id !== "rater"`)
 	tab.Screenshot("pairs")
 	tab.Press("1")
