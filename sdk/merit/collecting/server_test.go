@@ -105,8 +105,14 @@ func TestEndsGently(t *testing.T) {
 	go func() { ended <- s.Serve(ctx) }()
 	body, more := io.Pipe()
 	answered := make(chan int, 1)
+	r, err := http.NewRequest("POST", s.URL()+"/v1/traces/spans", body)
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue") // nobody takes of the body before the collector reads it
+	wire := &http.Transport{ExpectContinueTimeout: time.Hour}
+	defer wire.CloseIdleConnections()
 	go func() {
-		resp, err := http.Post(s.URL()+"/v1/traces/spans", "application/json", body)
+		resp, err := wire.RoundTrip(r)
 		if err != nil {
 			answered <- 0
 			return
@@ -114,7 +120,7 @@ func TestEndsGently(t *testing.T) {
 		resp.Body.Close()
 		answered <- resp.StatusCode
 	}()
-	_, err = more.Write([]byte(`{"spans":[`)) // the request is under way when it has been read
+	_, err = more.Write([]byte(`{"spans":[`)) // the request is under way when this has been taken
 	require.NoError(t, err)
 	_, err = more.Write([]byte(span(1, strings.Repeat("x", 1<<20))[:1<<19]))
 	require.NoError(t, err)

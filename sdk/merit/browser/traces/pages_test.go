@@ -26,7 +26,14 @@ func open(t *testing.T, n int) (*browsertest.Tab, store.Store) {
 	t.Helper()
 	s := tracestest.Store(t)
 	tracestest.Fill(t, s, n)
-	return browsertest.Open(t, tracestest.Serve(t, browser.Config{}, traces.Room(s))), s
+	return serve(t, s), s
+}
+
+// serve opens a tab on the pages of a store. What is written before it changes
+// nothing under the mouse.
+func serve(t *testing.T, s store.Store) *browsertest.Tab {
+	t.Helper()
+	return browsertest.Open(t, tracestest.Serve(t, browser.Config{}, traces.Room(s)))
 }
 
 // shown waits for the rows of a query.
@@ -69,8 +76,9 @@ func TestFilter(t *testing.T) {
 // Promise: counts are buttons that narrow the list and widen it again, days too,
 // and the way back goes through each.
 func TestFacets(t *testing.T) {
-	tab, s := open(t, 0)
+	s := tracestest.Store(t)
 	tracestest.FillEach(t, s, 6000, 20) // two days and more, of each agent as many
+	tab := serve(t, s)
 	tab.Go("/traces")
 	shown(tab, "")
 	require.Equal(t, []string{"ok", "error"}, browsertest.Eval[[]string](tab, `[...document.querySelectorAll("[aria-label=status] .choice .cut")].map((c) => c.textContent)`))
@@ -90,12 +98,14 @@ func TestFacets(t *testing.T) {
 // Promise: a task of several words, with commas and quotes in them, narrows the
 // list by a click as any other, and a task that has no name, too.
 func TestFacetsInWords(t *testing.T) {
-	tab, s := open(t, 4)
+	s := tracestest.Store(t)
+	tracestest.Fill(t, s, 4)
 	for i, task := range []string{`add 1, 2 and "3"`, "x", "x"} {
 		require.NoError(t, s.Put(t.Context(), nil, []trace.About{{Trace: tracestest.ID(i), Task: task}}))
 	}
 	late, _ := tracestest.Spans(9)
 	require.NoError(t, s.Put(t.Context(), late, nil)) // without a task
+	tab := serve(t, s)
 	tab.Go("/traces")
 	shown(tab, "")
 	for _, task := range []struct{ name, query, id string }{{`add 1, 2 and "3"`, `task="add 1, 2 and ""3"""`, tracestest.ID(0)}, {"none", `task=""`, tracestest.ID(9)}} {
@@ -183,7 +193,7 @@ var hostile = []string{
 // Promise: what an agent wrote is text wherever it stands, with what a browser
 // would obey or hide shown; no script of it runs, nothing of it is loaded.
 func TestHostileText(t *testing.T) {
-	tab, s := open(t, 0)
+	s := tracestest.Store(t)
 	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
 	all := strings.Join(hostile, "\n")
 	name := strings.Join(hostile[:2], " ")
@@ -203,6 +213,7 @@ func TestHostileText(t *testing.T) {
 	spans[6].Reward = &trace.Reward{Of: "1", Digest: name, Outcome: "scored", Score: &half, By: name}
 	require.NoError(t, s.Put(t.Context(), spans, []trace.About{{Trace: "evil", Agent: name, Task: name, Metadata: map[string]json.RawMessage{name: quoted}}}))
 
+	tab := serve(t, s)
 	tab.Go("/traces")
 	shown(tab, "")
 	require.Contains(t, tab.Text("#sheet"), hostile[0])
@@ -222,12 +233,14 @@ func TestHostileText(t *testing.T) {
 // Promise: a long text is cut, says how long it is, and is shown whole by one
 // click; a conversation shows what is new, and the rest when it is asked for.
 func TestShowAll(t *testing.T) {
-	tab, s := open(t, 1)
+	s := tracestest.Store(t)
+	tracestest.Fill(t, s, 1)
 	long := strings.Repeat("0123456789", 20_000)
 	spans, _ := tracestest.Spans(0)
 	tool := spans[1]
 	tool.ID, tool.Tool = "long", &trace.Tool{Result: long}
 	require.NoError(t, s.Put(t.Context(), []trace.Span{tool}, nil))
+	tab := serve(t, s)
 	tab.Go("/traces/" + tracestest.ID(0) + "?span=long")
 	tab.Wait(`document.querySelector("#spans").dataset.shown`)
 	require.Equal(t, 2000, browsertest.Eval[int](tab, `document.querySelector("[data-item=long] .text").textContent.length`))
@@ -245,7 +258,7 @@ func TestShowAll(t *testing.T) {
 // Promise: what agents decided together is a table by round and agent, and an
 // event in it leads to its span.
 func TestTogether(t *testing.T) {
-	tab, s := open(t, 0)
+	s := tracestest.Store(t)
 	start := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
 	var spans []trace.Span
 	add := func(agent string, e trace.Event, round int, whom, text string) {
@@ -260,6 +273,7 @@ func TestTogether(t *testing.T) {
 	add("bob", trace.EventVote, 1, "ann", "hers adds up")
 	add("", trace.EventEnd, 1, "ann", "")
 	require.NoError(t, s.Put(t.Context(), spans, nil))
+	tab := serve(t, s)
 	tab.Go("/traces/council")
 	tab.Wait(`document.querySelector("#spans").dataset.shown`)
 	cells := browsertest.Eval[[]string](tab, `[...document.querySelectorAll("#together tbody tr:nth-child(2) > *")].map((c) => c.innerText.trim().replace(/\s+/g, " "))`)
