@@ -37,6 +37,17 @@ export function say(text) {
   box.hidden = !text;
 }
 
+let pressed = false;
+const later = [];
+const release = () => setTimeout(() => { pressed = false; for (const go of later.splice(0)) go(); }); // when the click has been heard
+addEventListener("pointerdown", () => { pressed = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, release, true);
+addEventListener("blur", release); // of the window
+
+// still waits while a button is held: what is drawn anew under it loses the
+// click, and a drag its beginning.
+export const still = () => (pressed ? new Promise((done) => { later.push(done); }) : Promise.resolve());
+
 async function answer(response) {
   const kind = response.headers.get("content-type") ?? "";
   const body = kind.includes("json") ? await response.json() : null;

@@ -228,11 +228,18 @@ func (b *Tab) Click(selector string) {
 	b.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// Drag drags the mouse from a share of an element's width to another.
-func (b *Tab) Drag(selector string, from, to float64) {
+// Drag drags the mouse from a share of an element's width to another; between
+// them something happens.
+func (b *Tab) Drag(selector string, from, to float64, happens func()) {
 	b.t.Helper()
 	r := Eval[[]float64](b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.x, r.y + r.height / 2, r.width] })()`, selector))
-	b.do(chromedp.DragAndDropXY(r[0]+from*r[2], r[1], r[0]+to*r[2], r[1]))
+	mouse := func(kind input.DispatchMouseEventType, share float64) {
+		call(b, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: r[0] + share*r[2], Y: r[1], Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1})
+	}
+	mouse(chromedp.MousePressed, from)
+	happens()
+	mouse(chromedp.MouseMoved, to)
+	mouse(chromedp.MouseReleased, to)
 }
 
 // Press presses keys, one after the other: characters, or the names below. As

@@ -174,6 +174,7 @@ func TestLive(t *testing.T) {
 	spans, about := tracestest.Spans(10)
 	require.NoError(t, s.Put(t.Context(), spans[:2], []trace.About{about}))
 	tab.Wait(fmt.Sprintf(`%s[0] === %q`, ids, tracestest.ID(10)))
+	tab.Wait(`document.getElementById("total").textContent === "4 traces"`) // the counts above the list have been drawn
 	tab.Click(fmt.Sprintf(`[data-item=%q] a`, tracestest.ID(10)))
 	tab.Wait(`document.querySelector("#spans")?.dataset.shown && document.querySelectorAll(".span").length === 2`)
 	tab.Wait(`document.getElementById("live").dataset.state === "live"`)

@@ -146,4 +146,5 @@ async function changes() {
 try { el("rater").value = localStorage.getItem("merit-rater") ?? ""; } catch { /* storage is off */ }
 el("query").value = place().get("q") ?? "";
 load();
-told().then(() => on("traces", changes));
+on("traces", changes); // before the first answer: what is said meanwhile is asked for again
+told();

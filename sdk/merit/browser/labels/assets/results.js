@@ -1,5 +1,5 @@
 // What raters said together: how far they agree, and the scores of pairs.
-import { h, svg, get, count, number, visible } from "/assets/frame/dom.js";
+import { h, svg, get, count, number, still, visible } from "/assets/frame/dom.js";
 
 const few = 50; // scores at first
 const el = (id) => document.getElementById(id);
@@ -9,6 +9,7 @@ let latest = 0;
 export async function results(asked) {
   const mine = ++latest;
   const got = await get("/data/labels/results?" + new URLSearchParams(asked));
+  await still();
   if (mine !== latest) return;
   el("results").hidden = got.labels === 0;
   el("raters").textContent = got.raters.map((r) => visible(r.name) + " " + count(r.labels)).join(", ");

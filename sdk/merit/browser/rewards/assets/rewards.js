@@ -1,6 +1,6 @@
 // How rewards are distributed, and the traces behind a bar. The query and the
 // bar are the URL's.
-import { h, get, place, go, number, count, visible, ago } from "/assets/frame/dom.js";
+import { h, get, place, go, number, count, still, visible, ago } from "/assets/frame/dom.js";
 import { on } from "/assets/frame/live.js";
 import { add, mark } from "/assets/frame/keys.js";
 import { histogram } from "./histogram.js";
@@ -96,6 +96,7 @@ async function load() {
   if (!shown) el("total").textContent = "counting…";
   try {
     const got = await get("/data/rewards?" + new URLSearchParams({ q: query() }), mine.signal);
+    await still();
     if (mine !== loading) return;
     shown = got;
     rest = Math.max(3000, 10 * (performance.now() - begun));

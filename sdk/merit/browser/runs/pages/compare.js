@@ -1,7 +1,7 @@
 // Several runs over each other.
 import { add } from "../frame/keys.js";
 import { on } from "../frame/live.js";
-import { h, get, go, place, say, number, percent, visible } from "../frame/dom.js";
+import { h, get, go, place, say, still, number, percent, visible } from "../frame/dom.js";
 import { chart, smooth } from "../frame/chart.js";
 import { figures, axisNames } from "./figures.js";
 
@@ -53,6 +53,7 @@ async function load() {
   if (view.to !== null) ask.set("to", view.to);
   try {
     const c = await get("/data/curves?" + ask);
+    await still();
     if (mine !== latest) return;
     curves = c.curves;
     draw();

@@ -2,7 +2,7 @@
 // is ticked stays ticked over pages and is part of the address.
 import { add, mark } from "../frame/keys.js";
 import { on } from "../frame/live.js";
-import { h, get, go, place, say, number, percent, count, ago, visible } from "../frame/dom.js";
+import { h, get, go, place, say, still, number, percent, count, ago, visible } from "../frame/dom.js";
 import { spark } from "../frame/chart.js";
 
 const $ = (id) => document.getElementById(id);
@@ -63,6 +63,7 @@ async function load() {
     const q = place();
     q.delete("tick");
     const page = await get("/data/runs?" + q);
+    await still();
     if (mine === latest) { draw(page); say(""); }
   } catch (e) {
     if (mine === latest) say(e.message);

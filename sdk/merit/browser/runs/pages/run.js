@@ -1,7 +1,7 @@
 // One run: curves, red flags and outcomes, as they come.
 import { add } from "../frame/keys.js";
 import { on } from "../frame/live.js";
-import { h, get, go, place, say, number, percent, count, visible } from "../frame/dom.js";
+import { h, get, go, place, say, still, number, percent, count, visible } from "../frame/dom.js";
 import { chart, smooth } from "../frame/chart.js";
 import { figures, axisNames } from "./figures.js";
 
@@ -73,6 +73,7 @@ async function load() {
   if (view.to !== null) ask.set("to", view.to);
   try {
     const [s, c] = await Promise.all([get("/data/run?run=" + encodeURIComponent(run)), get("/data/curves?" + ask)]);
+    await still();
     if (mine !== latest) return;
     if (s.finished && !$("lead").dataset.finished) return location.reload(); // the final table is there now
     state = s;

@@ -1,5 +1,5 @@
 // The list of traces: the query is the URL's.
-import { h, get, place, go, count, visible, ago } from "/assets/frame/dom.js";
+import { h, get, place, go, count, still, visible, ago } from "/assets/frame/dom.js";
 import { on } from "/assets/frame/live.js";
 import { add } from "/assets/frame/keys.js";
 import { facets } from "./facets.js";
@@ -75,6 +75,7 @@ async function load() {
 
 async function counts(q, signal) {
   const got = await get("/data/traces/counts?" + new URLSearchParams({ q }), signal);
+  await still();
   if (q !== query()) return;
   nothing(got.traces);
   facets(el("facets"), got, q, (text) => { el("query").value = text; changed(true); });
@@ -108,6 +109,7 @@ async function follow(topics) {
   if (changed.has("*")) for (const r of el("sheet").children) changed.add(r.dataset.item); // of all there is, what is seen
   const there = known.filter((t) => changed.has(t.id)).slice(0, 100).map((t) => t.id);
   const [head, seen] = await Promise.all([get(page(q)), there.length ? get(page(q + " id=" + there.join(","))) : { rows: [] }]);
+  await still();
   if (mine !== loading || q !== query()) return;
   const now = new Map([...seen.rows, ...head.rows].map((t) => [t.id, t]));
   const gone = new Set(there.filter((id) => !now.has(id))); // not as the query says any more

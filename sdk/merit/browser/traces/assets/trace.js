@@ -1,6 +1,6 @@
 // A trace as a timeline of its spans. What is open and what is left out is the
 // URL's.
-import { h, get, place, go, count, say, visible, ago } from "/assets/frame/dom.js";
+import { h, get, place, go, count, say, still, visible, ago } from "/assets/frame/dom.js";
 import { on } from "/assets/frame/live.js";
 import { add, mark } from "/assets/frame/keys.js";
 import { clipped, given, reward, took } from "./figures.js";
@@ -112,6 +112,7 @@ async function more() {
 async function load(least = 1) {
   const got = [await get(base + "?from=0")];
   while (got.at(-1).next && (got.length < least || missing(got))) got.push(await get(base + "?from=" + got.at(-1).next));
+  await still();
   parts = got;
   facts();
   about();
