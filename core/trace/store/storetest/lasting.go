@@ -3,6 +3,7 @@ package storetest
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -71,6 +72,29 @@ func pruneAge(t *testing.T, b *bench) {
 	require.Equal(t, []string{"t0"}, ids(all(t, b, trace.Query{Agents: []string{"a"}}, 10)))
 	put(t, b, prompt("t1", "2", "a", 0, "no", "well?"))
 	require.Equal(t, 1, get(t, b, "t1").Spans)
+}
+
+// pruneAgeless: however many traces without spans come first, the old ones
+// behind them go; and all of them do if there are too many bytes.
+func pruneAgeless(t *testing.T, b *bench) {
+	const announced = 200
+	var about []trace.About
+	for i := range announced {
+		about = append(about, trace.About{Trace: fmt.Sprintf("announced%03d", i), Metadata: map[string]json.RawMessage{"m": json.RawMessage(`"x"`)}})
+	}
+	require.NoError(t, b.Put(t.Context(), nil, about))
+	old := span("old", "1", "a", 0)
+	old.Start = time.Now().Add(-100 * time.Hour)
+	old.End = old.Start
+	put(t, b, old)
+	done, err := b.Prune(t.Context(), store.Retention{Age: 50 * time.Hour, Bytes: 1 << 30})
+	require.NoError(t, err)
+	require.Equal(t, 1, done.Traces)
+	require.Len(t, all(t, b, trace.Query{}, 100), announced)
+	put(t, b, old)
+	done, err = b.Prune(t.Context(), store.Retention{Bytes: 1})
+	require.NoError(t, err)
+	require.Equal(t, announced+1, done.Traces)
 }
 
 // pruneBytes: the oldest go until the rest fits, and not one more.

@@ -37,6 +37,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (address string), open Open) {
 		{"rewards are found with their traces", rewardsFound},
 		{"changes are seen once, in order, by all", changes},
 		{"what is old goes", pruneAge},
+		{"what is old goes behind what has no age", pruneAgeless},
 		{"what is too much goes", pruneBytes},
 		{"many write and read", concurrent},
 		{"processes write side by side", processes},

@@ -24,6 +24,9 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) (store.Pruned, 
 	}
 	after := victim{start: none - 1}
 	for {
+		if after.start <= none && excess <= total.Bytes {
+			after = victim{start: none + 1} // what has no age comes first, and stays
+		}
 		some, err := s.victims(ctx, after, horizon, excess-total.Bytes)
 		if err != nil {
 			return total, err
