@@ -163,6 +163,24 @@ func (k *keeper) Put(_ context.Context, spans []trace.Span, about []trace.About)
 	return nil
 }
 
+// Promise: what a model thought is among its tokens: where a secret was blanked
+// in a thought, the tokens of its call cannot be read back either.
+func TestTokensOfThoughts(t *testing.T) {
+	id := int32(7)
+	call := func(name string) trace.Span {
+		return trace.Span{Trace: "t", ID: name, Kind: trace.KindPrompt, Prompt: &trace.Prompt{Answer: &rl.Message{Role: "assistant", Content: rl.Text("done")}, Tokens: []trace.Token{{ID: &id, LogProb: -1}}}}
+	}
+	thought := func(of, text string) trace.Span {
+		return trace.Span{Trace: "t", ID: of + "-thought", Parent: of, Kind: trace.KindReasoning, Text: text}
+	}
+	var k keeper
+	given := []trace.Span{call("a"), thought("a", "it is password=hunter22"), call("b"), thought("b", "nothing")}
+	require.NoError(t, redactor(t, Config{}).Sink(&k).Put(t.Context(), given, nil))
+	require.Equal(t, []trace.Token{{LogProb: -1}}, k.Spans[0].Prompt.Tokens)
+	require.Equal(t, []trace.Token{{ID: &id, LogProb: -1}}, k.Spans[2].Prompt.Tokens)
+	require.Equal(t, &id, given[0].Prompt.Tokens[0].ID, "what was given is as it was")
+}
+
 // Promise: all that is wrong with a configuration is said at once, and a rule
 // that is off blanks nothing.
 func TestConfig(t *testing.T) {

@@ -57,8 +57,17 @@ type sink struct {
 // Put implements trace.Sink.
 func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) error {
 	clean := make([]trace.Span, len(spans))
+	thought := map[[2]string]bool{} // calls whose thoughts held a secret
 	for i := range spans {
 		clean[i] = s.r.Span(spans[i])
+		if clean[i].Kind == trace.KindReasoning && clean[i].Text != spans[i].Text {
+			thought[[2]string{clean[i].Trace, clean[i].Parent}] = true
+		}
+	}
+	for i := range clean {
+		if p := clean[i].Prompt; p != nil && thought[[2]string{clean[i].Trace, clean[i].ID}] {
+			p.Tokens = silent(p.Tokens) // thoughts are among them
+		}
 	}
 	known := make([]trace.About, len(about))
 	for i := range about {
@@ -89,12 +98,18 @@ func (r *Redactor) prompt(p *trace.Prompt) *trace.Prompt {
 		out.PromptTokens = nil
 	}
 	if said || r.spelt(p.Tokens) {
-		out.Tokens = slices.Clone(p.Tokens)
-		for i := range out.Tokens {
-			out.Tokens[i].ID, out.Tokens[i].Text = nil, ""
-		}
+		out.Tokens = silent(p.Tokens)
 	}
 	return &out
+}
+
+// silent is tokens of which only is left how likely they were.
+func silent(tokens []trace.Token) []trace.Token {
+	tokens = slices.Clone(tokens)
+	for i := range tokens {
+		tokens[i].ID, tokens[i].Text = nil, ""
+	}
+	return tokens
 }
 
 // spelt reports whether the tokens together spell a secret.
