@@ -40,6 +40,50 @@ func TestKeyIsNeverStored(t *testing.T) {
 	require.Equal(t, "401", string(span.Attributes["http_status"]))
 }
 
+// Promise: a model that repeats a key does not store it, in whatever pieces or
+// packing it comes, nor as tokens.
+func TestKeyInPieces(t *testing.T) {
+	const key = "a-key-of-no-known-form-0123"
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(w, `{"prompt_token_ids": [9], "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "`+key+`"},
+		"logprobs": {"content": [{"token": "a-key-of", "logprob": -1}, {"token": "-no-known-form-0123", "logprob": -1}]}}]}`)
+	require.NoError(t, w.Close())
+	pieces := `data: {"prompt_token_ids": [9], "choices": [{"index": 0, "delta": {"content": "it is a-key-of", "reasoning_content": "a-key-of"}, "token_ids": [7]}]}
+
+data: {"choices": [{"index": 0, "delta": {"content": "-no-known-form-0123", "reasoning_content": "-no-known-form-0123"}, "token_ids": [8], "finish_reason": "stop"}]}
+
+data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "x", "function": {"name": "f", "arguments": "{\"k\": \"a-key-of"}}]}}]}
+
+data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "-no-known-form-0123\"}"}}]}}]}
+
+data: [DONE]
+
+`
+	for name, server := range map[string]http.HandlerFunc{
+		"stream": answers(pieces),
+		"packed": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(packed.Bytes())
+		},
+	} {
+		s := open(t, server)
+		s.post("/v1/chat/completions", `{"messages": [{"role": "user", "content": "my key is `+key+`"}]}`, "Authorization", "Bearer "+key)
+		p := s.prompts()[0]
+		stored, err := json.Marshal(s.sink.spans)
+		require.NoError(t, err)
+		for _, piece := range []string{key, "a-key-of", "no-known-form", "token_ids"} {
+			require.NotContains(t, string(stored), piece, name)
+		}
+		require.Contains(t, p.Prompt.Answer.Content.Text(), "[key]", name)
+		require.Empty(t, p.Prompt.PromptTokens, name)
+		require.Empty(t, p.Prompt.Tokens, name)
+	}
+	s := open(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, strings.Repeat("x", 1010)+key, 500) })
+	s.post("/v1/chat/completions", question, "Authorization", "Bearer "+key)
+	require.NotContains(t, s.prompts()[0].Error, "a-key")
+}
+
 // Promise: each way in which a call fails is recorded as what it was, with as
 // much of the answer as came.
 func TestFailuresAreRecorded(t *testing.T) {

@@ -16,11 +16,12 @@ import (
 // record makes the spans of a call, the model's first, and what is known of its
 // trace. Only the recorder calls it.
 func (t *threads) record(c *call) ([]trace.Span, trace.About) {
-	for _, secret := range c.secrets {
-		c.request, c.answer = without(c.request, secret), without(c.answer, secret)
-	}
-	q, problem := readRequest(c.api, bytes.ToValidUTF8(c.request, replacement))
+	request, secret := c.without(c.request)
+	q, problem := readRequest(c.api, bytes.ToValidUTF8(request, replacement))
 	a, complete := c.said()
+	if secret {
+		a.prompt = nil // its tokens could be read back
+	}
 	id, keys := t.traceOf(c, &q)
 	prompts := c.prompts(id, &q, &a)
 	main := &prompts[0]
@@ -73,12 +74,44 @@ func (t *threads) traceOf(c *call, q *request) (string, []key) {
 
 var replacement = []byte("\uFFFD")
 
-func (c *call) said() (answer, bool) {
-	text := bytes.ToValidUTF8(c.plain(), replacement)
+func (c *call) said() (a answer, complete bool) {
+	text, secret := c.without(c.plain())
+	text = bytes.ToValidUTF8(text, replacement)
 	if c.api == "responses" {
-		return readResponse(text, c.stream)
+		a, complete = readResponse(text, c.stream)
+	} else {
+		a, complete = readChunks(text, c.stream)
 	}
-	return readChunks(text, c.stream)
+	for i := range a.choices {
+		c.forget(&a.choices[i], secret)
+	}
+	return a, complete
+}
+
+// without is a body without the call's secrets, and whether it held one.
+func (c *call) without(body []byte) (clean []byte, held bool) {
+	clean = body
+	for _, secret := range c.secrets {
+		clean = without(clean, secret)
+	}
+	return clean, !bytes.Equal(clean, body)
+}
+
+// forget takes the call's secrets from a choice: events of a stream hold a text
+// in pieces. Its tokens could be read back, and go too if it held one.
+func (c *call) forget(s *said, held bool) {
+	clean := func(text []byte) []byte {
+		text, found := c.without(text)
+		held = held || found
+		return text
+	}
+	s.text, s.thoughts, s.parts = clean(s.text), clean(s.thoughts), clean(s.parts)
+	for i := range s.calls {
+		s.calls[i].Function.Arguments = string(clean([]byte(s.calls[i].Function.Arguments)))
+	}
+	if held {
+		s.tokens, s.probs = nil, nil
+	}
 }
 
 // prompts are the spans of kind prompt: one, or one for each text that
@@ -147,7 +180,8 @@ func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 	}
 	switch {
 	case c.status >= http.StatusBadRequest && c.failure == "":
-		s.Error = first(a.failure, cut(string(c.plain()), 1024), http.StatusText(c.status))
+		text, _ := c.without(c.plain()) // before it is cut: half a key is none that would be found
+		s.Error = first(a.failure, cut(string(text), 1024), http.StatusText(c.status))
 	case a.failure != "":
 		s.Error = a.failure
 	case complete || c.partly && c.failure == "":

@@ -168,7 +168,7 @@ func (k *keeper) Put(_ context.Context, spans []trace.Span, about []trace.About)
 func TestTokensOfThoughts(t *testing.T) {
 	id := int32(7)
 	call := func(name string) trace.Span {
-		return trace.Span{Trace: "t", ID: name, Kind: trace.KindPrompt, Prompt: &trace.Prompt{Answer: &rl.Message{Role: "assistant", Content: rl.Text("done")}, Tokens: []trace.Token{{ID: &id, LogProb: -1}}}}
+		return trace.Span{Trace: "t", ID: name, Kind: trace.KindPrompt, Attributes: map[string]json.RawMessage{"token_ids": json.RawMessage(`[7]`)}, Prompt: &trace.Prompt{Answer: &rl.Message{Role: "assistant", Content: rl.Text("done")}, Tokens: []trace.Token{{ID: &id, LogProb: -1}}}}
 	}
 	thought := func(of, text string) trace.Span {
 		return trace.Span{Trace: "t", ID: of + "-thought", Parent: of, Kind: trace.KindReasoning, Text: text}
@@ -178,6 +178,12 @@ func TestTokensOfThoughts(t *testing.T) {
 	require.NoError(t, redactor(t, Config{}).Sink(&k).Put(t.Context(), given, nil))
 	require.Equal(t, []trace.Token{{LogProb: -1}}, k.Spans[0].Prompt.Tokens)
 	require.Equal(t, []trace.Token{{ID: &id, LogProb: -1}}, k.Spans[2].Prompt.Tokens)
+	require.NotContains(t, k.Spans[0].Attributes, "token_ids")
+	require.Contains(t, k.Spans[2].Attributes, "token_ids")
+	require.Contains(t, given[0].Attributes, "token_ids")
+	said := call("c")
+	said.Prompt.Answer.Content = rl.Text("password=hunter22")
+	require.NotContains(t, redactor(t, Config{}).Span(said).Attributes, "token_ids")
 	require.Equal(t, &id, given[0].Prompt.Tokens[0].ID, "what was given is as it was")
 }
 

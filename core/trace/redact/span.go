@@ -20,7 +20,10 @@ func (r *Redactor) Span(s trace.Span) trace.Span {
 	s.Error, s.Text = r.long(s.Error), r.long(s.Text)
 	s.Attributes = r.fields(s.Attributes)
 	if s.Prompt != nil {
-		s.Prompt = r.prompt(s.Prompt)
+		var said bool
+		if s.Prompt, said = r.prompt(s.Prompt); said {
+			silence(&s)
+		}
 	}
 	if s.Tool != nil {
 		t := *s.Tool
@@ -65,8 +68,8 @@ func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) 
 		}
 	}
 	for i := range clean {
-		if p := clean[i].Prompt; p != nil && thought[[2]string{clean[i].Trace, clean[i].ID}] {
-			p.Tokens = silent(p.Tokens) // thoughts are among them
+		if clean[i].Prompt != nil && thought[[2]string{clean[i].Trace, clean[i].ID}] {
+			silence(&clean[i]) // thoughts are among its tokens
 		}
 	}
 	known := make([]trace.About, len(about))
@@ -76,7 +79,8 @@ func (s sink) Put(ctx context.Context, spans []trace.Span, about []trace.About) 
 	return s.next.Put(ctx, clean, known)
 }
 
-func (r *Redactor) prompt(p *trace.Prompt) *trace.Prompt {
+// prompt returns p with its secrets blanked, and whether what was said held one.
+func (r *Redactor) prompt(p *trace.Prompt) (*trace.Prompt, bool) {
 	out := *p
 	out.Model, out.Finish = r.name(p.Model), r.name(p.Finish)
 	given, said := false, false
@@ -97,19 +101,21 @@ func (r *Redactor) prompt(p *trace.Prompt) *trace.Prompt {
 	if given || string(out.Tools) != string(p.Tools) {
 		out.PromptTokens = nil
 	}
-	if said || r.spelt(p.Tokens) {
-		out.Tokens = silent(p.Tokens)
-	}
-	return &out
+	return &out, said || r.spelt(p.Tokens)
 }
 
-// silent is tokens of which only is left how likely they were.
-func silent(tokens []trace.Token) []trace.Token {
-	tokens = slices.Clone(tokens)
-	for i := range tokens {
-		tokens[i].ID, tokens[i].Text = nil, ""
+// tokenIDs is the attribute with ids of tokens whose log-probabilities nobody
+// said: see package proxy.
+const tokenIDs = "token_ids"
+
+// silence leaves of the tokens that a call sampled only how likely they were. S
+// and its prompt are copies.
+func silence(s *trace.Span) {
+	delete(s.Attributes, tokenIDs)
+	s.Prompt.Tokens = slices.Clone(s.Prompt.Tokens)
+	for i := range s.Prompt.Tokens {
+		s.Prompt.Tokens[i].ID, s.Prompt.Tokens[i].Text = nil, ""
 	}
-	return tokens
 }
 
 // spelt reports whether the tokens together spell a secret.
