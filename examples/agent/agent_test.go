@@ -62,7 +62,8 @@ func record(t *testing.T, python, base string) (byProxy, byOTLP *trace.Trace) {
 
 	agent := exec.Command(filepath.Join(filepath.Dir(python), "opentelemetry-instrument"), python, "agent.py")
 	agent.Env = append(os.Environ(), "OPENAI_BASE_URL="+front.URL+"/v1", "OPENAI_API_KEY=none", "OTEL_EXPORTER_OTLP_ENDPOINT="+other.URL(),
-		"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none", "NO_PROXY=127.0.0.1", "HF_HUB_OFFLINE=1")
+		"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "OTEL_METRICS_EXPORTER=none", "OTEL_LOGS_EXPORTER=none", "NO_PROXY=127.0.0.1", "HF_HUB_OFFLINE=1",
+		"OTEL_EXPORTER_OTLP_TIMEOUT=600", "OTEL_BSP_EXPORT_TIMEOUT=600000") // seconds and milliseconds: 10 and 30 s may be few on a machine with much to do
 	output, err := agent.CombinedOutput()
 	require.NoError(t, err, string(output))
 	require.Contains(t, string(output), "Together they cost 6.25 euros.")

@@ -62,10 +62,8 @@ func browser(t testing.TB) context.Context {
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience),
 		chromedp.Flag("headless", "new"), chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("disable-gpu", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true))
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // its own does not work for root
-	}
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("no-proxy-server", true),
+		chromedp.NoSandbox) // its own works neither for root nor in most containers; the pages are ours
 	alloc, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(alloc)
 	require.NoError(t, chromedp.Do(ctx), "Chromium does not start")
