@@ -34,21 +34,10 @@ func (w watch) run(ctx context.Context, h *browser.Hub) error {
 		if err := h.Watched(ctx); err != nil {
 			return err
 		}
-		heads, next, err := w.store.Changes(ctx, at, mostChanges)
-		if err != nil {
-			return err
-		}
-		at = next
-		if len(heads) == mostChanges {
-			if at, err = w.store.Now(ctx); err != nil {
-				return err
-			}
-			h.Publish(browser.Everything)
-		} else if len(heads) > 0 {
-			topics := []string{Topic}
-			for i := range heads {
-				topics = append(topics, TopicOf(heads[i].ID))
-			}
+		// A server of stores may go and come again: what was missed is still there,
+		// and pages that ask meanwhile say what is wrong.
+		if next, topics, err := w.changed(ctx, at); err == nil && len(topics) > 0 {
+			at = next
 			h.Publish(topics...)
 		}
 		select {
@@ -57,4 +46,21 @@ func (w watch) run(ctx context.Context, h *browser.Hub) error {
 		case <-time.After(w.every):
 		}
 	}
+}
+
+// changed returns the topics of what was written after at, and up to where.
+func (w watch) changed(ctx context.Context, at uint64) (next uint64, topics []string, err error) {
+	heads, next, err := w.store.Changes(ctx, at, mostChanges)
+	if err != nil || len(heads) == 0 {
+		return at, nil, err
+	}
+	if len(heads) == mostChanges {
+		next, err = w.store.Now(ctx)
+		return next, []string{browser.Everything}, err
+	}
+	topics = []string{Topic}
+	for i := range heads {
+		topics = append(topics, TopicOf(heads[i].ID))
+	}
+	return next, topics, nil
 }
