@@ -66,7 +66,7 @@ func (p *place) desk(ctx context.Context, cmd *cobra.Command, words []string, f 
 		return err
 	}
 	var s store.Store
-	if s, err = traces.Open(ctx, cmp.Or(p.address, p.host.Env(traces.Variable), traces.File)); err != nil {
+	if s, err = traces.Existing(ctx, cmp.Or(p.address, p.host.Env(traces.Variable), traces.File)); err != nil {
 		return err
 	}
 	defer s.Close()

@@ -137,7 +137,7 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := traces.Open(cmd.Context(), cmp.Or(o.store, o.host.Env(traces.Variable)))
+	s, err := traces.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(traces.Variable)))
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,7 @@ func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...meri
 		return merit.Open(ctx, cfg, opts...)
 	}
 	var err error
-	if o.kept, err = traces.Open(ctx, cmp.Or(o.store, o.host.Env(traces.Variable))); err != nil {
+	if o.kept, err = traces.Existing(ctx, cmp.Or(o.store, o.host.Env(traces.Variable))); err != nil {
 		return nil, err
 	}
 	options := learning.Options{Traces: o.kept, Now: o.host.Now()}

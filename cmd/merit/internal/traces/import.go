@@ -38,7 +38,7 @@ every one.`,
 			if err != nil {
 				return asFlags(err)
 			}
-			s, err := p.open(cmd.Context())
+			s, err := traces.Open(cmd.Context(), p.where())
 			if err != nil {
 				return err
 			}

@@ -44,9 +44,9 @@ type place struct {
 	address string
 }
 
-// open opens the store.
+// open opens the store that is there; only what puts something into it makes one.
 func (p *place) open(ctx context.Context) (store.Store, error) {
-	return traces.Open(ctx, p.where())
+	return traces.Existing(ctx, p.where())
 }
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(traces.Variable), traces.File) }
