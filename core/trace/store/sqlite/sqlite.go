@@ -66,10 +66,10 @@ func address(path string, settings ...string) string {
 // empty reports whether nothing was ever written to the file.
 func empty(ctx context.Context, q tables.Querier, path string) (bool, error) {
 	var whose, objects int
-	err := errors.Join(
-		q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&whose),
-		q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects),
-	)
+	err := q.QueryRowContext(ctx, "PRAGMA application_id").Scan(&whose)
+	if err == nil { // else the same would be said twice
+		err = q.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&objects)
+	}
 	if err == nil && whose != application && (whose != 0 || objects > 0) {
 		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "this is a database of another program", Hint: "name another file; a store of traces is made where none is"}
 	}

@@ -64,6 +64,7 @@ func TestRefused(t *testing.T) {
 		require.ErrorContains(t, err, c.said)
 		require.ErrorContains(t, err, path)
 		require.NotEmpty(t, fault.As(err).Hint)
+		require.NotContains(t, err.Error(), "\n", "said once")
 		if path == text {
 			after, _ := os.ReadFile(path)
 			require.Equal(t, before, after)
