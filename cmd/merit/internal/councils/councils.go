@@ -94,7 +94,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 		return err
 	}
 	run := councils.Options{
-		Run: strings.ToLower(o.host.Now().UTC().Format("20060102T150405")), Parallel: o.parallel, Getenv: o.host.Env, Log: o.host.Logger(),
+		Run: strings.NewReplacer("T", "t", ".", "-").Replace(o.host.Now().UTC().Format("20060102T150405.000000000")), Parallel: o.parallel, Getenv: o.host.Env, Log: o.host.Logger(),
 		Session: rewards.Options(o.host, cfg.Sandbox.Limits),
 	}
 	if o.store != "" {
