@@ -66,6 +66,9 @@ class TestTracer(unittest.TestCase):
             self.assertEqual(asyncio.run(solve("1+1")), "2")
             t.reward("exact", 1)
             t.reward("broken", float("nan"))
+            t.reward("zero", 0)
+            for name, score in (("none", None), ("words", "good"), ("huge", 10**400)):
+                t.reward(name, score)
         self.assertEqual(current(), {})
         kept = self.recorded()
         self.assertEqual(kept.traces, [{"trace": id, "agent": "lead", "task": "sum", "status": "ok", "metadata": {"ground_truth": 2}}])
@@ -75,7 +78,9 @@ class TestTracer(unittest.TestCase):
         self.assertEqual(m["prompt"], {"messages": QUESTION, "answer": {"role": "assistant", "content": "2"}, "model": "m"})
         self.assertEqual(tool["tool"], {"arguments": '{"args": [1, 1]}', "result": "2"})
         self.assertEqual(kept.named("exact")["reward"], {"outcome": "scored", "score": 1.0})
-        self.assertEqual(kept.named("broken")["reward"], {"outcome": "invalid"})
+        self.assertEqual(kept.named("zero")["reward"], {"outcome": "scored", "score": 0.0})
+        for name in ("broken", "none", "words", "huge"):
+            self.assertEqual(kept.named(name)["reward"], {"outcome": "invalid"}, name)
 
     def test_streams(self):
         """Chunks pass as they are; the context is the span's only while the stream runs."""

@@ -159,14 +159,16 @@ class Tracer:
 
         return lambda f: wrap(self, f, "tool", name or getattr(f, "__name__", "tool"), fill)
 
-    def reward(self, name: str, score: float, *, of: Optional[str] = None, by: str = "") -> None:
-        """What the span of the context was worth (``of=""``: the whole trace)."""
+    def reward(self, name: str, score: Optional[float], *, of: Optional[str] = None, by: str = "") -> None:
+        """What the span of the context was worth (``of=""``: the whole trace).
+
+        What is no finite number, such as None, is no score, and never 0.
+        """
         with self.span("reward", name) as span:
             of = span.record.get("parent", "") if of is None else of
-            said = {"of": of, "outcome": "scored", "score": float(score), "by": by}
-            if not math.isfinite(score):  # no number is never 0
-                said.update(outcome="invalid", score="")
-            span.record["reward"] = {k: v for k, v in said.items() if v != ""}
+            number = finite(score)
+            said = {"of": of, "outcome": "invalid" if number is None else "scored", "score": number, "by": by}
+            span.record["reward"] = {k: v for k, v in said.items() if v not in ("", None)}
 
     def event(self, event: str, *, agent: str = "", round: int = 0, of: str = "", consensus: bool = False, text: str = "") -> None:
         """An event among agents: an answer, a vote, a restart or an end; ``of`` is whose answer is meant."""
@@ -175,6 +177,15 @@ class Tracer:
             span.record["coordination"] = {k: v for k, v in said.items() if v not in ("", False) or k == "round"}
             if text:
                 span.text(text)
+
+
+def finite(score: Any) -> Optional[float]:
+    """A score as a finite number, or None if it is none."""
+    try:
+        number = float(score)
+    except Exception:  # the agent must not suffer
+        return None
+    return number if math.isfinite(number) else None
 
 
 def reset(token: Any) -> None:
