@@ -2,6 +2,7 @@
 package proxying
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -81,7 +82,14 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if err := o.ready(s); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	err = s.Serve(cmd.Context())
+	said := make(chan struct{})
+	stop := context.AfterFunc(cmd.Context(), func() {
+		defer close(said)
+		fmt.Fprintln(o.host.Stderr, "calls under way may end; once more ends it at once")
+	})
+	if err = s.Serve(cmd.Context()); !stop() {
+		<-said
+	}
 	n := s.Stats()
 	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, blanked %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
 	return err
