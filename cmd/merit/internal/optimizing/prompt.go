@@ -121,8 +121,12 @@ func (o *promptOptions) print(r *prompt.Result) error {
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates\nprompt: %s\npage: %s\n",
-		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), filepath.Join(o.out, optimize.PromptFile), filepath.Join(o.out, page.HTMLFile))
+	rejected := 0
+	for _, round := range r.Rounds {
+		rejected += round.Rejected
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were no new prompt\nprompt: %s\npage: %s\n",
+		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.out, optimize.PromptFile), filepath.Join(o.out, page.HTMLFile))
 	return err
 }
 
