@@ -102,8 +102,17 @@ func (s *session) again(ctx context.Context, before *labelling.Item) error {
 
 // end says what was done, of a queue the first few of which are answered.
 func (s *session) end(q labelling.Queue, answered int) error {
+	if q.Total == 0 {
+		fmt.Fprintln(s.host.Stderr, nothing[s.desk.Mode])
+	}
 	_, err := fmt.Fprintf(s.host.Stdout, "%d labelled by %s now, %d left\n", s.said, s.rater, q.Total-q.Done-answered)
 	return err
+}
+
+// nothing says why there is nothing to ask.
+var nothing = map[labelling.Mode]string{
+	labelling.Pairs:  "no two traces of one task are chosen: merit traces query --by task says what there is; --mode thumbs needs no tasks",
+	labelling.Thumbs: "no trace is chosen: merit traces query --by task says what there is",
 }
 
 // choices are what keys mean.
