@@ -30,14 +30,17 @@ func TestKeyIsNeverStored(t *testing.T) {
 	status, text := s.post("/v1/chat/completions", `{"messages": [{"role": "user", "content": "my key is `+agents+`"}]}`, "Authorization", "Bearer "+agents)
 	require.Equal(t, 401, status)
 	require.Contains(t, text, own, "the agent gets the answer as it is")
+	s.post("/t/"+agents+"/task/"+agents+"/v1/chat/completions", `{"messages": []}`, "Authorization", "Bearer "+agents,
+		proxy.HeaderAgent, "of "+agents, proxy.HeaderParent, agents, proxy.HeaderMetadata, `{"key": "`+agents+`", "`+agents+`": 1}`)
 	span := s.prompts()[0]
-	stored, err := json.Marshal(s.sink.spans)
+	stored, err := json.Marshal([]any{s.sink.spans, s.sink.about})
 	require.NoError(t, err)
 	require.NotContains(t, string(stored), own)
 	require.NotContains(t, string(stored), agents)
 	require.Equal(t, trace.StatusError, span.Status)
 	require.Equal(t, "Incorrect API key provided: Bearer [key] [key]", span.Error)
 	require.Equal(t, "401", string(span.Attributes["http_status"]))
+	require.Contains(t, string(stored), "of [key]")
 }
 
 // Promise: a model that repeats a key does not store it, in whatever pieces or

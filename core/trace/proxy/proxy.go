@@ -48,13 +48,14 @@ type calls struct{} // of a request's context
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	whose, path := p.whose(r)
+	secrets := secretsOf(r, p.options.Key)
+	whose, path := p.whose(r, secrets)
 	api := apiOf(r.Method, path)
 	out := r.Clone(r.Context())
 	out.URL.Path, out.URL.RawPath = path, ""
 	if api != "" {
 		c := &call{api: api, whose: whose, span: newID(8), start: time.Now(), memory: &p.held, budget: p.options.Memory, most: p.options.Body}
-		c.scope, c.secrets = scopeOf(r, whose.agent), secretsOf(r, p.options.Key)
+		c.scope, c.secrets = scopeOf(r, whose.agent), secrets
 		if err := p.read(out, c); err != nil {
 			c.release()
 			fail(w, http.StatusBadRequest, "the request could not be read: "+err.Error())

@@ -31,22 +31,28 @@ type whose struct {
 
 // whose reads headers, then the path (/t/TRACE/a/AGENT/task/TASK/v1/…, each pair
 // if there is something to say), then W3C's traceparent; and gives the path
-// without what it said.
-func (p *Proxy) whose(r *http.Request) (whose, string) {
+// without what it said. Secrets are blanked in what it says.
+func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 	said, path := pairs(r.URL)
-	h := r.Header
-	w := whose{
-		trace:  first(h.Get(HeaderTrace), said["t"]),
-		agent:  first(h.Get(HeaderAgent), said["a"], p.options.Agent),
-		task:   first(h.Get(HeaderTask), said["task"], p.options.Task),
-		parent: h.Get(HeaderParent),
+	blank := func(text string) string {
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, "[key]")
+		}
+		return text
 	}
-	if m := traceparent.FindStringSubmatch(h.Get("Traceparent")); m != nil && (w.trace == "" || w.trace == m[1]) {
+	header := func(name string) string { return blank(r.Header.Get(name)) }
+	w := whose{
+		trace:  first(header(HeaderTrace), blank(said["t"])),
+		agent:  first(header(HeaderAgent), blank(said["a"]), p.options.Agent),
+		task:   first(header(HeaderTask), blank(said["task"]), p.options.Task),
+		parent: header(HeaderParent),
+	}
+	if m := traceparent.FindStringSubmatch(r.Header.Get("Traceparent")); m != nil && (w.trace == "" || w.trace == m[1]) {
 		w.trace, w.parent = m[1], first(w.parent, m[2])
 	}
 	w.trace, w.parent = identifier(w.trace), identifier(w.parent)
 	w.agent, w.task = cut(w.agent, trace.MaxName), cut(w.task, trace.MaxName)
-	if text := h.Get(HeaderMetadata); text != "" {
+	if text := header(HeaderMetadata); text != "" {
 		if err := json.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
 			w.metadata, w.wrong = nil, HeaderMetadata+" is no JSON object of at most 256 entries"
 		}
