@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -159,6 +160,9 @@ func (o *trainOptions) advise(err error) error {
 		return err
 	}
 	command := "go on with: merit train --resume --out " + console.Quote(o.out)
+	if o.store != "" {
+		command += " --store " + console.Quote(withoutPassword(o.store))
+	}
 	switch {
 	case errors.Is(err, fault.Of("", fault.Interrupted)):
 		f.Hint = command
@@ -166,6 +170,14 @@ func (o *trainOptions) advise(err error) error {
 		f.Hint = strings.TrimPrefix(f.Hint+"; then "+command, "; then ")
 	}
 	return err
+}
+
+// withoutPassword is an address of a store as it may be shown.
+func withoutPassword(address string) string {
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
 }
 
 func (o *trainOptions) load(cmd *cobra.Command) (*merit.Config, error) {
