@@ -11,6 +11,7 @@ import (
 const (
 	mostFamilies = 1024
 	mostKin      = 20_000   // spans of one trace
+	mostLinks    = 200_000  // spans of all
 	mostWaiting  = 32 << 20 // bytes of spans whose agent is not known yet
 )
 
@@ -27,6 +28,7 @@ type kin struct {
 	families map[string]*list.Element // of *family, the last used first
 	order    *list.List
 	waiting  int // bytes
+	links    int
 }
 
 // family is what is remembered of a trace.
@@ -34,6 +36,7 @@ type family struct {
 	trace   string
 	links   map[string]link
 	waiting map[string]trace.Span
+	dropped bool // to make room: nothing more is remembered here
 }
 
 func newKin() *kin { return &kin{families: map[string]*list.Element{}, order: list.New()} }
@@ -47,9 +50,7 @@ func (k *kin) name(b *Batch) (settled func()) {
 	for _, l := range b.links {
 		f := k.family(l.trace)
 		touched[l.trace] = f
-		if len(f.links) < mostKin {
-			f.links[l.id] = l
-		}
+		k.link(f, l)
 	}
 	for i := range b.Spans {
 		s := &b.Spans[i]
@@ -123,8 +124,26 @@ func (k *kin) family(id string) *family {
 	return f
 }
 
-// wait remembers a span, at the cost of the families that were used least.
+// link remembers a span's place, at the cost of the families that were used
+// least.
+func (k *kin) link(f *family, l link) {
+	_, again := f.links[l.id]
+	if !again && len(f.links) >= mostKin {
+		return
+	}
+	if f.links[l.id] = l; !again {
+		k.links++
+	}
+	for k.links > mostLinks && k.order.Back().Value.(*family) != f {
+		k.drop()
+	}
+}
+
+// wait remembers a span, as link does.
 func (k *kin) wait(f *family, s trace.Span) {
+	if f.dropped {
+		return
+	}
 	k.forget(f, s.ID)
 	f.waiting[s.ID] = s
 	k.waiting += weight(&s)
@@ -146,6 +165,8 @@ func (k *kin) forget(f *family, id string) {
 func (k *kin) drop() {
 	f := k.order.Remove(k.order.Back()).(*family)
 	delete(k.families, f.trace)
+	f.dropped = true
+	k.links -= len(f.links)
 	for id := range f.waiting {
 		k.forget(f, id)
 	}

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func (src *source) usage(in, inToo, out, outToo string) *trace.Usage {
 func (src *source) settings() json.RawMessage {
 	const prefix = "gen_ai.request."
 	object := map[string]any{}
-	for key, value := range src.at.all {
+	for _, key := range slices.Sorted(maps.Keys(src.at.all)) { // two may have one name
 		name, ok := strings.CutPrefix(key, prefix)
 		if !ok || name == "model" || src.at.read[key] {
 			continue
@@ -36,7 +37,7 @@ func (src *source) settings() json.RawMessage {
 		case "choice.count":
 			name = "n"
 		}
-		object[name] = plain(value, 0)
+		object[name] = plain(src.at.all[key], 0)
 	}
 	return nonempty(object)
 }

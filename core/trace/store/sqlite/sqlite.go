@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"runtime"
 
 	driver "modernc.org/sqlite"
@@ -31,6 +32,11 @@ const application = 0x4d657274
 // Open opens the store in a file, which it makes if it is not there. A file of
 // another program, or of a newer Merit, is refused.
 func Open(ctx context.Context, path string) (store.Store, error) {
+	// What agents said is for who records it; SQLite's other files are as open as
+	// this one. Where it cannot be made, SQLite says why.
+	if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
 	write, err := sql.Open("sqlite", address(path, "_txlock=immediate", "_pragma=auto_vacuum(incremental)", "_pragma=journal_mode(wal)", "_pragma=synchronous(full)"))
 	if err != nil {
 		return nil, err

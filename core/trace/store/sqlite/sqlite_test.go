@@ -28,6 +28,23 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) string { return filepath.Join(t.TempDir(), "what is it? #1 %41.db") }, sqlite.Open)
 }
 
+// Promise: nobody but its owner reads a store, in whichever of its files.
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "t.db"))
+	require.NoError(t, err)
+	require.NoError(t, s.Put(t.Context(), nil, []trace.About{{Trace: "a"}}))
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Greater(t, len(files), 1, "the log of writes, too")
+	for _, f := range files {
+		info, err := f.Info()
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, f.Name())
+	}
+	require.NoError(t, s.Close())
+}
+
 // Promise: a file that is not ours is refused as it is, with what to do; so is
 // one of a newer Merit.
 func TestRefused(t *testing.T) {
