@@ -26,19 +26,19 @@ type Compared struct {
 // configurations they differ, sorted. The value of a key that a run does not
 // have is empty. The error joins what is wrong with each run.
 func Compare(dirs ...string) (runs []Compared, keys []string, err error) {
-	var problems []error
-	for _, dir := range dirs {
+	problems := make([]error, len(dirs))
+	configs := make([]map[string]string, len(dirs))
+	for i, dir := range dirs {
 		c := Compared{Run: dir, Config: map[string]string{}}
-		c.Summary, err = run.ReadSummary(dir)
-		runs, problems = append(runs, c), append(problems, err)
+		if c.Summary, problems[i] = run.ReadSummary(dir); problems[i] == nil {
+			configs[i], problems[i] = flatConfig(dir)
+		}
+		runs = append(runs, c)
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, nil, err
 	}
-	configs, keys, err := Differences(dirs...)
-	if err != nil {
-		return nil, nil, err
-	}
+	keys = differing(configs)
 	for i, r := range runs {
 		for _, key := range keys {
 			r.Config[key] = configs[i][key]
