@@ -45,8 +45,9 @@ func TestKilledPlugin(t *testing.T) {
 		if c.Number == 12 {
 			once.Do(func() {
 				for _, pid := range running(t) {
-					require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-					killed++
+					if syscall.Kill(pid, syscall.SIGKILL) == nil { // else it has ended by itself
+						killed++
+					}
 				}
 			})
 		}
