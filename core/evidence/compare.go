@@ -19,7 +19,8 @@ type Comparison struct {
 	After  int `json:"episodes_after"`
 	// Unscored is the share of all episodes that do not count.
 	Unscored float64 `json:"unscored"`
-	// Metrics are success, return and length, and then the environment's by name.
+	// Metrics are success, return and length, and then the environment's and the
+	// reward's by name.
 	Metrics []Difference `json:"metrics"`
 	Verdict Verdict      `json:"verdict"`
 	// Notes say what else the two evaluations differ in.

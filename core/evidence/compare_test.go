@@ -43,6 +43,36 @@ func TestOneStartShowsNothing(t *testing.T) {
 	}
 }
 
+// Promise: where episodes are clustered by task, starts of one task show no more
+// than one of them does, in intervals and tests.
+func TestOneTaskShowsNothing(t *testing.T) {
+	of := func(tasks, k int) *run.Evaluation {
+		e := played(24, 1, "s", upTo(k))
+		for i := range e.Episodes {
+			e.Episodes[i].Cluster = fmt.Sprint("task ", i%tasks)
+		}
+		return e
+	}
+	one, err := evidence.Compare(of(1, 0), of(1, 24), evidence.Default())
+	require.NoError(t, err)
+	require.Equal(t, evidence.Iterate, one.Verdict.Decision)
+	eight, err := evidence.Compare(of(8, 0), of(8, 24), evidence.Default())
+	require.NoError(t, err)
+	success, _ := eight.Metric(evidence.Success)
+	require.Equal(t, "exact sign-flip of the differences of tasks, two-sided", success.Test)
+	require.InDelta(t, 2.0/256, success.PValue, 1e-12, "eight tasks, all on one side")
+	rows := evidence.ByTask(of(8, 0), of(8, 24), "cost")
+	require.Len(t, rows, 8)
+	require.Equal(t, 3, rows[0].Episodes) // starts 0, 8 and 16, which cost 20, 23 and 21
+	require.InDelta(t, 64.0/3, rows[0].Before, 1e-12)
+	require.InDelta(t, 64.0/3-4, rows[0].After, 1e-12)
+	require.Empty(t, evidence.ByTask(of(8, 0), of(8, 24), "cots"))
+	require.Empty(t, evidence.ByTask(played(8, 1, "s", upTo(0)), played(8, 1, "s", upTo(8)), "cost"), "starts are no tasks")
+	cost, _ := eight.Metric("cost")
+	require.Contains(t, cost.Test, "tasks' mean differences")
+	require.InDelta(t, 2.0/256, cost.PValue, 1e-12)
+}
+
 // Promise: a verdict follows the thresholds: enough and no chance promotes; too
 // little, or maybe chance, iterates; the rest falls back; each with one sentence.
 func TestVerdict(t *testing.T) {

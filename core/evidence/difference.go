@@ -37,19 +37,27 @@ const (
 // seed is that of all resampling: a comparison is a function of its files.
 const seed = 1
 
-// column is a metric of the episodes that have it, with their starts.
+// column is a metric of the episodes that have it, with what each counts for:
+// its start, or its task if tasks is set.
 type column struct {
-	x      []float64
-	starts []string
+	x     []float64
+	units []string
+	tasks bool
 }
 
 // read gives a metric of an episode, if it has it.
 type read func(run.Played) (float64, bool)
 
+// of reads the metric of a name.
+func of(name string) read {
+	return func(e run.Played) (float64, bool) { return value(e, name) }
+}
+
 func (read read) of(all []run.Played) (c column) {
 	for _, e := range all {
 		if v, ok := read(e); ok {
-			c.x, c.starts = append(c.x, v), append(c.starts, e.Start)
+			c.x, c.units = append(c.x, v), append(c.units, e.Unit())
+			c.tasks = c.tasks || e.Cluster != ""
 		}
 	}
 	return c
@@ -64,28 +72,27 @@ func differences(before, after []run.Played, paired bool) []Difference {
 		}
 	}
 	list := []Difference{
-		difference(Success, before, after, paired, func(e run.Played) (float64, bool) { return number(e.Success), true }),
-		difference(Return, before, after, paired, func(e run.Played) (float64, bool) { return e.Return, true }),
-		difference(Length, before, after, paired, func(e run.Played) (float64, bool) { return float64(e.Length), true }),
+		difference(Success, before, after, paired, of(Success)),
+		difference(Return, before, after, paired, of(Return)),
+		difference(Length, before, after, paired, of(Length)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		of := func(e run.Played) (float64, bool) { v, ok := e.Metrics[name]; return v, ok }
 		b, a := before, after
 		if paired {
-			b, a = both(before, after, of)
+			b, a = both(before, after, of(name))
 		}
-		if len(read(of).of(b).x) > 0 && len(read(of).of(a).x) > 0 {
-			list = append(list, difference(name, b, a, paired, of))
+		if len(of(name).of(b).x) > 0 && len(of(name).of(a).x) > 0 {
+			list = append(list, difference(name, b, a, paired, of(name)))
 		}
 	}
 	return list
 }
 
 // both are the pairs that both have a metric.
-func both(before, after []run.Played, of read) (b, a []run.Played) {
+func both(before, after []run.Played, metric read) (b, a []run.Played) {
 	for i := range before {
-		_, one := of(before[i])
-		_, other := of(after[i])
+		_, one := metric(before[i])
+		_, other := metric(after[i])
 		if one && other {
 			b, a = append(b, before[i]), append(a, after[i])
 		}
@@ -93,8 +100,8 @@ func both(before, after []run.Played, of read) (b, a []run.Played) {
 	return b, a
 }
 
-func difference(name string, before, after []run.Played, paired bool, of read) Difference {
-	b, a := of.of(before), of.of(after)
+func difference(name string, before, after []run.Played, paired bool, metric read) Difference {
+	b, a := metric.of(before), metric.of(after)
 	d := Difference{Name: name}
 	d.Before, _, _ = stats.Mean(b.x)
 	d.After, _, _ = stats.Mean(a.x)

@@ -20,10 +20,10 @@ type verdict struct {
 	scores   []score // by place; nil if the answer cannot be used
 }
 
-// decide returns the verdict about g: one that is kept, or the model's. An
+// decide returns the verdict about g by rubric: one that is kept, or the model's. An
 // error may come with an answer that cannot be used.
-func (j *Judge) decide(ctx context.Context, g *group) (verdict, error) {
-	q, err := j.question(g)
+func (j *Judge) decide(ctx context.Context, rubric string, g *group) (verdict, error) {
+	q, err := j.question(rubric, g)
 	if err != nil {
 		return verdict{}, err
 	}
@@ -64,7 +64,7 @@ func (j *Judge) ask(ctx context.Context, q Question, n int) (v verdict, err erro
 		}
 	}
 	return v, &fault.Error{
-		Boundary: fault.Model, Kind: fault.Protocol, What: problem, Err: errUnusable,
+		Boundary: fault.Model, Kind: fault.Protocol, What: problem, Err: ErrUnusable,
 		Hint: "use a server that enforces a JSON Schema, a larger model or smaller groups; if it was cut, raise max_tokens",
 	}
 }

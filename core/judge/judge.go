@@ -82,7 +82,14 @@ func (j *Judge) Info() reward.Info {
 
 // Evaluate implements reward.Scorer: t is judged on its own.
 func (j *Judge) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
-	return j.together(ctx, []*rl.Trajectory{t})[0]
+	return j.together(ctx, j.rubric, []*rl.Trajectory{t})[0]
+}
+
+// EvaluateBy judges t on its own by a rubric in the place of the configured one,
+// such as a single question about what was done. Nothing but its length is
+// checked: whoever writes it decides what the judge looks for.
+func (j *Judge) EvaluateBy(ctx context.Context, rubric string, t *rl.Trajectory) reward.Evaluation {
+	return j.together(ctx, rubric, []*rl.Trajectory{t})[0]
 }
 
 // EvaluateGroup implements reward.GroupScorer. Members that say the same are
@@ -91,7 +98,7 @@ func (j *Judge) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluatio
 // gave would stand in every mean.
 func (j *Judge) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
 	if j.cfg.Mode == Ruler {
-		return j.together(ctx, members)
+		return j.together(ctx, j.rubric, members)
 	}
 	out := make([]reward.Evaluation, len(members))
 	for i, t := range members {
@@ -100,14 +107,14 @@ func (j *Judge) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []r
 	return out
 }
 
-// together judges members in one question.
-func (j *Judge) together(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
+// together judges members by rubric in one question.
+func (j *Judge) together(ctx context.Context, rubric string, members []*rl.Trajectory) []reward.Evaluation {
 	began := time.Now()
 	out := make([]reward.Evaluation, len(members))
 	g, err := newGroup(members, rl.Seed(j.cfg.Seed), j.opts.Reversed)
 	var v verdict
 	if err == nil {
-		v, err = j.decide(ctx, g)
+		v, err = j.decide(ctx, rubric, g)
 	}
 	if err != nil {
 		j.totals.unscored(len(members))
@@ -138,9 +145,9 @@ func failure(ctx context.Context, err error) reward.Evaluation {
 	case ctx.Err() != nil:
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, fault.Of(fault.Model, fault.Timeout)):
 		e.Outcome = reward.Timeout
-	case errors.Is(err, errUnusable):
+	case errors.Is(err, ErrUnusable):
 		e.Outcome = reward.ABIViolation
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, ErrTooLong):
 		e.Outcome = reward.OutputLimit
 	}
 	if f != nil && f.Hint != "" {

@@ -9,7 +9,8 @@ import (
 
 // Model is the language model behind a judge. It is safe for concurrent use.
 // Its errors are *fault.Error of the boundary fault.Model; it has tried again
-// what was worth it.
+// what was worth it. One that is ErrTooLong or ErrUnusable is about this question,
+// whoever answers it; any other means that the model is away.
 type Model interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }

@@ -21,10 +21,12 @@ const (
 	maxReason = 2000    // bytes of an explanation or an error that is kept
 )
 
-// Answers that give no scores, and questions that are not asked.
+// Answers that give no scores, and questions that are not asked. A Model says
+// by them what is wrong with a question and not with itself: that it is longer
+// than its context, or that it will not answer it.
 var (
-	errUnusable = errors.New("the answer cannot be used")
-	errTooLong  = errors.New("the question is too long")
+	ErrUnusable = errors.New("the answer cannot be used")
+	ErrTooLong  = errors.New("the question is too long")
 )
 
 // score is what the judge says of one trajectory.

@@ -77,6 +77,9 @@ func DefaultConfig() Config {
 	}
 }
 
+// SetDefaults is called for a section that need not be there before it is read.
+func (c *Config) SetDefaults() { *c = DefaultConfig() }
+
 const (
 	maxTokens           = "max_tokens"
 	maxCompletionTokens = "max_completion_tokens"

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -113,6 +114,26 @@ func (j *Judge) Close() error {
 	return nil
 }
 
+// ofQuestion marks the errors that are about a question, and not about the
+// judge that is away: who writes a question must not get rid of a bad score by
+// one that no judge takes.
+func ofQuestion(err error) error {
+	var why error
+	switch {
+	case errors.Is(err, chat.ErrContext):
+		why = judge.ErrTooLong
+	case errors.Is(err, chat.ErrFilter):
+		why = judge.ErrUnusable
+	}
+	f := fault.As(err)
+	if f == nil || why == nil {
+		return err
+	}
+	named := *f
+	named.Err = fmt.Errorf("%w: %w", why, f.Err)
+	return &named
+}
+
 // model is a chat client as a judge asks it.
 type model struct {
 	client *chat.Client
@@ -125,7 +146,7 @@ func (m *model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error)
 		Messages: q.Messages, Schema: q.Schema, Temperature: &q.Temperature, MaxTokens: q.MaxTokens, Seed: &q.Seed,
 	})
 	if err != nil {
-		return judge.Answer{}, err
+		return judge.Answer{}, ofQuestion(err)
 	}
 	a := judge.Answer{
 		Text: cmp.Or(r.Text, r.Refusal), Cut: r.Finish == chat.FinishLength, Model: r.Model,

@@ -81,6 +81,9 @@ func TestFailures(t *testing.T) {
 		"down":            {chattest.Fail(500, "server_error", "out of memory"), reward.Infrastructure, "out of memory"},
 		"busy":            {chattest.Fail(429, "rate_limit", "slow down"), reward.Infrastructure, "slow down"},
 		"dropped":         {chattest.Reply{Drop: true}, reward.Infrastructure, "127.0.0.1"},
+		"context":         {chattest.Fail(400, "exceed_context_size_error", "9000 tokens"), reward.OutputLimit, "the question is too long"},
+		"filter":          {chattest.Fail(400, "content_filter", "not this"), reward.ABIViolation, "not this"},
+		"bad request":     {chattest.Fail(400, "invalid_request_error", "no such parameter"), reward.Infrastructure, "no such parameter"},
 		"no JSON":         {chattest.Reply{Body: "<html>"}, reward.Infrastructure, "page"},
 	} {
 		t.Run(name, func(t *testing.T) {
