@@ -1,0 +1,35 @@
+package rl
+
+import "math"
+
+// maxMeasured bounds the names that a reward may bring to an evaluation of many
+// episodes; what it has beyond them stays in Evaluation.
+const maxMeasured = 64
+
+// Measured returns what is known of the episode by name: what the environment
+// measured, and the valid metrics of the reward, the first 64 of them. Where a
+// name is taken the reward's gets the prefix reward_. It may be t.Metrics itself
+// and must not be written to.
+func (t *Trajectory) Measured() map[string]float64 {
+	if t.Evaluation == nil || len(t.Evaluation.Metrics) == 0 {
+		return t.Metrics
+	}
+	all := make(map[string]float64, len(t.Metrics)+len(t.Evaluation.Metrics))
+	for name, value := range t.Metrics {
+		all[name] = value
+	}
+	for _, m := range t.Evaluation.Metrics {
+		if len(all) == len(t.Metrics)+maxMeasured {
+			break
+		}
+		if !m.IsScoreValid || math.IsNaN(m.Score) || math.IsInf(m.Score, 0) {
+			continue
+		}
+		name := m.Name
+		for _, taken := all[name]; taken; _, taken = all[name] {
+			name = "reward_" + name
+		}
+		all[name] = m.Score
+	}
+	return all
+}

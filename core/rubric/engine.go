@@ -1,0 +1,149 @@
+package rubric
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/merit-rl/merit/core/reward"
+)
+
+// EngineOptions say how an engine works; none of them changes a verdict.
+type EngineOptions struct {
+	// Kept is how many verdicts are kept in memory; 0 means DefaultKept, and below
+	// 0 none.
+	Kept int
+	// Parallel is how many criteria of a rubric are applied at one time; 0 means
+	// one after the other, as it should be where many evaluations run side by side.
+	Parallel int
+}
+
+// DefaultKept is how many verdicts an engine keeps: at some hundred bytes each
+// they take a few MiB.
+const DefaultKept = 1 << 15
+
+// Engine evaluates the outputs of workflows by rubrics. The same question has
+// one answer: a verdict is kept under the digest of all that decides it, and
+// those who want it at one time wait for the one who finds it out. It is safe
+// for concurrent use.
+type Engine struct {
+	checker Checker
+	cache   *cache
+	most    int
+}
+
+// NewEngine returns an engine that applies rules by c.
+func NewEngine(c Checker, o EngineOptions) *Engine {
+	if o.Kept == 0 {
+		o.Kept = DefaultKept
+	}
+	return &Engine{checker: c, cache: newCache(o.Kept), most: max(1, o.Parallel)}
+}
+
+// Checker returns what applies the rules.
+func (e *Engine) Checker() Checker { return e.checker }
+
+// Digest covers all that decides verdicts but rubric and workflow.
+func (e *Engine) Digest() string { return Digest("engine/1", e.checker.Digest()) }
+
+// Stats returns how many verdicts were asked for so far, and how many of those
+// were there already.
+func (e *Engine) Stats() Stats { return e.cache.stats() }
+
+// Evaluate applies every rule of r to every output of w. Rules that fail are
+// verdicts with an outcome; the error is ctx's, and then there is no evaluation.
+func (e *Engine) Evaluate(ctx context.Context, r *Rubric, w *Workflow) (*Evaluation, error) {
+	out := &Evaluation{Totals: make([]*float64, len(w.Outputs)), Criteria: make([]Result, len(r.Criteria))}
+	s := newSubject(w)
+	if e.most == 1 {
+		for i, c := range r.Criteria {
+			out.Criteria[i] = e.criterion(ctx, c, s)
+		}
+	} else {
+		e.together(ctx, r.Criteria, s, out.Criteria)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	for o := range w.Outputs {
+		out.Totals[o] = total(out.Criteria, o)
+	}
+	return out, nil
+}
+
+// together applies several criteria at one time.
+func (e *Engine) together(ctx context.Context, criteria []Criterion, s *subject, results []Result) {
+	turns := make(chan struct{}, e.most)
+	var wg sync.WaitGroup
+	for i, c := range criteria {
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			results[i] = e.criterion(ctx, c, s)
+		})
+	}
+	wg.Wait()
+}
+
+// criterion applies c to every output. What cannot be applied to one output for
+// now, because a judge is away, is not tried on the next.
+func (e *Engine) criterion(ctx context.Context, c Criterion, s *subject) Result {
+	out := Result{Name: c.Name, Weight: c.Weight, Verdicts: make([]Verdict, len(s.workflow.Outputs))}
+	key := e.ruleKey(c.Rule)
+	away := -1
+	for o := range out.Verdicts {
+		if away >= 0 {
+			out.Verdicts[o] = Verdict{Outcome: reward.Infrastructure, Reason: fmt.Sprintf("not tried: the rule could not be applied to output %d", away+1)}
+			continue
+		}
+		out.Verdicts[o] = e.cache.get(ctx, s.key(key, o), func() Verdict { return e.checker.Check(ctx, c.Rule, s.workflow, o) })
+		if out.Verdicts[o].Unavailable() {
+			away = o
+		}
+	}
+	if out.Constant = constant(out.Verdicts); out.Constant && len(out.Verdicts) > 1 {
+		v := e.cache.get(ctx, s.emptyKey(key), func() Verdict { return e.checker.Check(ctx, c.Rule, s.empty(), 0) })
+		out.Empty = &v
+		out.Vacuous = v.Score != nil && *v.Score > 0 && *v.Score == *out.Verdicts[0].Score
+	}
+	return out
+}
+
+// constant reports whether all have a score, and the same.
+func constant(verdicts []Verdict) bool {
+	return len(verdicts) > 0 && !slices.ContainsFunc(verdicts, func(v Verdict) bool {
+		return v.Score == nil || verdicts[0].Score == nil || *v.Score != *verdicts[0].Score
+	})
+}
+
+// total is the weighted preference total of output o; nil if a criterion has no
+// score for it.
+func total(criteria []Result, o int) *float64 {
+	sum := 0.0
+	for _, c := range criteria {
+		score := c.Verdicts[o].Score
+		if score == nil {
+			return nil
+		}
+		sum += c.Weight * *score
+	}
+	return &sum
+}
+
+func (e *Engine) ruleKey(r Rule) string {
+	return Digest("rule/1", e.checker.Digest(), string(r.Language), r.Code, r.Question)
+}
+
+// Digest is sha256:… of a list of texts.
+func Digest(parts ...string) string {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // texts always are JSON
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

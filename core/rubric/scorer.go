@@ -1,0 +1,180 @@
+package rubric
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// NoteKey is the key of the note that a Scorer keeps with a trajectory: a Dual
+// as JSON, with short reasons.
+const NoteKey = "rubric"
+
+// Scorer is the dual evaluation: it judges the outputs of an episode by the
+// rubric that the agent wrote and by the stakeholder's, and gives another
+// reward both, as the ground truth, a Dual as JSON.
+//
+// A rule of the agent's that fails is a verdict without a score, which the
+// other reward charges. A judge or a sandbox that is away, and a truth that
+// fails, leave the whole episode without a score.
+type Scorer struct {
+	engine *Engine
+	inner  reward.Scorer
+	info   reward.Info
+}
+
+var _ reward.GroupScorer = (*Scorer)(nil)
+
+// NewScorer returns the dual evaluation by e before inner. InFlight is how many
+// evaluations e can have under way at one time where it waits for another
+// machine; 0 if it computes here.
+func NewScorer(e *Engine, inner reward.Scorer, inFlight int) *Scorer {
+	info := inner.Info()
+	info.Digest = ScorerDigest(e, info.Digest)
+	info.GroundTruth = reward.UseRead
+	info.InFlight = max(info.InFlight, inFlight)
+	return &Scorer{engine: e, inner: inner, info: info}
+}
+
+// ScorerDigest is the digest of the dual evaluation by e before a reward with
+// the digest inner.
+func ScorerDigest(e *Engine, inner string) string { return Digest("dual/1", e.Digest(), inner) }
+
+// Info implements reward.Scorer: that of the other reward, but for the digest,
+// which covers both.
+func (s *Scorer) Info() reward.Info { return s.info }
+
+// Engine returns what evaluates the outputs.
+func (s *Scorer) Engine() *Engine { return s.engine }
+
+// Evaluate implements reward.Scorer.
+func (s *Scorer) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
+	began := time.Now()
+	d, shown, failed := s.prepare(ctx, t)
+	if failed != nil {
+		failed.Elapsed = time.Since(began)
+		return *failed
+	}
+	e := s.inner.Evaluate(ctx, shown)
+	return d.complete(e, time.Since(began))
+}
+
+// EvaluateGroup implements reward.GroupScorer: a reward that compares gets the
+// members about which there are both evaluations.
+func (s *Scorer) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
+	out := make([]reward.Evaluation, len(members))
+	group, compares := s.inner.(reward.GroupScorer)
+	if !compares || !s.info.Group {
+		for i, t := range members {
+			out[i] = s.Evaluate(ctx, t)
+		}
+		return out
+	}
+	var duals []*Dual
+	var shown []*rl.Trajectory
+	var at []int
+	for i, t := range members {
+		d, copied, failed := s.prepare(ctx, t)
+		if failed != nil {
+			out[i] = *failed
+			continue
+		}
+		duals, shown, at = append(duals, d), append(shown, copied), append(at, i)
+	}
+	if len(shown) == 0 {
+		return out
+	}
+	for i, e := range group.EvaluateGroup(ctx, shown) {
+		if i < len(at) {
+			out[at[i]] = duals[i].complete(e, e.Elapsed)
+		}
+	}
+	return out
+}
+
+// prepare judges the outputs of t twice and returns t as the other reward sees
+// it, or why there is no score.
+func (s *Scorer) prepare(ctx context.Context, t *rl.Trajectory) (*Dual, *rl.Trajectory, *reward.Evaluation) {
+	given, err := ReadEpisode(t)
+	if err != nil {
+		return nil, nil, unscored(reward.Infrastructure, err.Error())
+	}
+	d := given.dual()
+	if given.Workflow != nil {
+		if d.Truth.Evaluation, err = s.engine.Evaluate(ctx, given.Truth, given.Workflow); err != nil {
+			return nil, nil, unscored(reward.Infrastructure, err.Error())
+		}
+		if d.Written.Rubric != nil {
+			if d.Written.Evaluation, err = s.engine.Evaluate(ctx, d.Written.Rubric, given.Workflow); err != nil {
+				return nil, nil, unscored(reward.Infrastructure, err.Error())
+			}
+		}
+	}
+	if failed := d.undecided(); failed != nil {
+		return nil, nil, d.keep(failed)
+	}
+	truth, err := json.Marshal(d)
+	if err != nil {
+		return nil, nil, unscored(reward.Infrastructure, "the two evaluations cannot be written as JSON: "+err.Error())
+	}
+	shown := *t
+	shown.GroundTruth, shown.Steps = truth, given.steps
+	return d, &shown, nil
+}
+
+// undecided says why an episode has no score whatever the agent wrote: what
+// judges is away, or the truth fails.
+func (d *Dual) undecided() *reward.Evaluation {
+	if e := d.Truth.Evaluation; e != nil {
+		if failed := e.Failures(); len(failed) > 0 {
+			outcome := failed[0].Outcome
+			if !failed[0].Unavailable() {
+				outcome = reward.Infrastructure
+			}
+			return unscored(outcome, "the stakeholder's rubric cannot be applied: "+failed[0].String())
+		}
+	}
+	if e := d.Written.Evaluation; e != nil {
+		for _, f := range e.Failures() {
+			if f.Unavailable() {
+				return unscored(f.Outcome, "the written rubric cannot be applied for now: "+f.String())
+			}
+		}
+	}
+	return nil
+}
+
+func unscored(outcome reward.Outcome, reason string) *reward.Evaluation {
+	return &reward.Evaluation{Outcome: outcome, Reason: Clip(reason, maxReason)}
+}
+
+// complete adds to what the other reward says what both evaluations have cost,
+// and the note.
+func (d *Dual) complete(e reward.Evaluation, elapsed time.Duration) reward.Evaluation {
+	e.Elapsed = elapsed
+	return *d.keep(&e)
+}
+
+// keep puts the note and the fuel of both evaluations beside e.
+func (d *Dual) keep(e *reward.Evaluation) *reward.Evaluation {
+	for _, evaluation := range []*Evaluation{d.Written.Evaluation, d.Truth.Evaluation} {
+		if evaluation != nil {
+			e.Fuel += evaluation.Fuel()
+		}
+	}
+	notes := map[string]json.RawMessage{NoteKey: d.note()}
+	for key, note := range e.Notes {
+		notes[key] = note
+	}
+	e.Notes = notes
+	return e
+}
+
+// errGiven is an error in what the environment has given.
+func errGiven(key, format string, args ...any) error {
+	return fmt.Errorf("the environment's %q %s", key, fmt.Sprintf(format, args...))
+}
