@@ -8,6 +8,7 @@ const (
 	SeedUpdate                       // the learner's shuffles
 	SeedValidation                   // starts and decisions of every validation
 	SeedTest                         // starts and decisions of the final table
+	SeedCheck                        // starts of the episodes that a reward is tried on before a run
 
 	// SeedRollout is where rollouts outside of a run come from: none of their
 	// starts and decisions is one that training has seen by its seed.

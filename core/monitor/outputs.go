@@ -55,7 +55,7 @@ func (t *tally) add(x *rl.Trajectory) {
 	t.out.Revisits += float64(e.revisits)
 	t.out.Words += float64(e.words)
 	t.out.Distinct += e.distinct
-	for name, value := range x.Metrics {
+	for name, value := range x.Measured() {
 		t.out.Metrics[name] += value
 		t.counts[name]++
 	}
@@ -89,8 +89,10 @@ func (t *tally) sum() *run.Outputs {
 	o.Top = float64(top) / n
 	o.EnvReward /= n
 	o.Revisits /= float64(max(1, t.steps))
-	for name := range o.Metrics {
-		o.Metrics[name] /= float64(t.counts[name])
+	sums := o.Metrics
+	o.Metrics = make(map[string]float64, len(sums))
+	for _, name := range run.Widespread(t.counts) {
+		o.Metrics[name] = sums[name] / float64(t.counts[name])
 	}
 	if o.Words == 0 {
 		o.Distinct, o.Different = 0, 0

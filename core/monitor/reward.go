@@ -40,7 +40,8 @@ func rewardFlat(v *view) *finding {
 }
 
 // plateau: the best mean of a window lies far back, in a run that had risen.
-// Two in a hundred more are progress.
+// Two in a hundred more are progress, in training or on the starts of validation:
+// those are the same each time, so that a slow climb shows there first.
 func plateau(v *view) *finding {
 	n := v.c.Thresholds.Plateau
 	if len(v.lines) < n+v.c.Window || v.solved() || !v.rose(v.score) {
@@ -48,11 +49,31 @@ func plateau(v *view) *finding {
 	}
 	means := v.means(v.score)
 	before, since := slices.Max(means[:len(means)-n]), slices.Max(last(means, n))
-	if since > before+min(3*v.noise(v.score), 0.02*abs(before)) {
+	if since > before+min(3*v.noise(v.score), 0.02*abs(before)) || v.validated(n) {
 		return nil
 	}
 	return &finding{run.Warn, float64(n), float64(n), fmt.Sprintf(
 		"the best mean score of the last %d iterations is %.3g; before it was %.3g", n, since, before)}
+}
+
+// validated reports whether the last n iterations have a better validation than
+// all before them.
+func (v *view) validated(n int) bool {
+	var before, since []float64
+	for i, it := range v.lines {
+		switch {
+		case it.Validation == nil:
+		case i < len(v.lines)-n:
+			before = append(before, it.Validation.Return)
+		default:
+			since = append(since, it.Validation.Return)
+		}
+	}
+	if len(before) == 0 || len(since) == 0 {
+		return false
+	}
+	best := slices.Max(before)
+	return slices.Max(since) > best+0.02*abs(best)
 }
 
 // oscillation counts turns of the score after which it goes further than a

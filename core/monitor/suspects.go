@@ -38,7 +38,7 @@ func (c Config) Suspects(trajectories []*rl.Trajectory, n int) []*rl.Trajectory 
 		}
 		x := make([]float64, len(all))
 		for i, t := range all {
-			x[i] = t.Metrics[name]
+			x[i] = t.Measured()[name]
 		}
 		add(suspicion, x, -sign)
 	}

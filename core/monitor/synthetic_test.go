@@ -187,3 +187,24 @@ func TestRepeats(t *testing.T) {
 	}
 	require.Equal(t, []int{30, 33, 53, 73}, at)
 }
+
+// Promise: a run whose training score stands still within its noise while
+// validations still improve is no plateau, and one whose validations stand too is.
+func TestSlowClimbIsNoPlateau(t *testing.T) {
+	stalled := func(slope float64) []run.Alarm {
+		return replay(Default(), healthy(200, func(i int, it *run.Iteration) {
+			if i > 40 {
+				it.Outputs.Score -= 0.001 * float64(i-40)
+				it.Outputs.EnvReward -= 0.001 * float64(i-40)
+				it.Rollout.Success = 0.74
+			}
+			if it.Validation != nil {
+				it.Validation.Return = 0.7 + slope*float64(i)
+			}
+		}))
+	}
+	require.Empty(t, stalled(0.0005))
+	alarms := stalled(0)
+	require.NotEmpty(t, alarms)
+	require.Equal(t, "plateau", alarms[0].Name)
+}

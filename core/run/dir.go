@@ -6,6 +6,7 @@
 //	metrics.jsonl                   one Iteration a line; wall clock only under "time"
 //	starts.jsonl                    where the episodes of each iteration began, hashed
 //	traces.jsonl                    what was learnt from in the place of episodes, if it was traces
+//	rubric-check.json               whether the reward goes with the quality of rubrics, if it judges those
 //	trajectories/train.jsonl.zst    selected episodes, one zstd frame an iteration
 //	trajectories/<name>.jsonl.zst   evaluations, written whole
 //	checkpoints/last, best          atomic and checksummed
@@ -33,6 +34,7 @@ const (
 	ManifestFile = "manifest.json"
 	MetricsFile  = "metrics.jsonl"
 	StartsFile   = "starts.jsonl"
+	CheckFile    = "rubric-check.json"
 	SummaryFile  = "summary.json"
 	ReportFile   = "report.html"
 	LockFile     = "lock"
@@ -97,6 +99,15 @@ func (d *Dir) WriteSummary(s *Summary) error {
 	}
 	s.Digests = d.written
 	return d.writeJSON(SummaryFile, s)
+}
+
+// WriteCheck writes rubric-check.json: what a check of the reward found before
+// the run began, as JSON.
+func (d *Dir) WriteCheck(found any) error {
+	if err := d.begin(); err != nil {
+		return err
+	}
+	return d.writeJSON(CheckFile, found)
 }
 
 // WriteReport writes report.html.

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -52,9 +53,17 @@ type Played struct {
 	Success bool    `json:"success"`
 	Return  float64 `json:"return"`
 	Length  int     `json:"length"`
-	// Metrics are the environment's; nil in files from before they were kept.
+	// Cluster is what the episode shares with others, so that they are not
+	// independent of each other; empty if that is its start.
+	Cluster string `json:"cluster,omitempty"`
+	// Metrics are the environment's, and the reward's valid ones (see
+	// rl.Trajectory.Measured); nil in files from before they were kept.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 }
+
+// Unit is what the episode counts for in intervals and tests: its cluster, or
+// its start.
+func (p Played) Unit() string { return cmp.Or(p.Cluster, p.Start) }
 
 // EvaluationFormat is the version of the file that this program writes.
 const EvaluationFormat = 1

@@ -66,7 +66,7 @@ type Outputs struct {
 	Distinct  float64 `json:"distinct,omitempty"`  // of an episode's pairs of words in a row, the share of different ones; mean
 	Different float64 `json:"different,omitempty"` // of a group's episodes, the share of different ones; mean
 
-	Metrics map[string]float64 `json:"metrics,omitempty"` // means of what the environment measured
+	Metrics map[string]float64 `json:"metrics,omitempty"` // means of what the environment and the reward measured
 }
 
 // OffPolicy says how far the policy that learns is from the one that decided,

@@ -106,7 +106,7 @@ func (d *Dir) open(newLock bool) error {
 // replaced lists what a new run replaces of what is there.
 func (d *Dir) replaced() (files []string, err error) {
 	files = []string{
-		ManifestFile, MetricsFile, StartsFile, TracesFile, SummaryFile, ReportFile, ConfigFile,
+		ManifestFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile, ConfigFile,
 		filepath.Join(Checkpoints, Last), filepath.Join(Checkpoints, Best),
 	}
 	inside, err := os.ReadDir(d.file(Trajectories))

@@ -70,6 +70,9 @@ func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 type Starts struct {
 	Episodes int `json:"episodes"` // of the test, each policy
 	Distinct int `json:"distinct"` // starts among them
+	// Clusters is of how many tasks they are, where intervals and test take the
+	// episodes of one together; 0 = they take those of one start together.
+	Clusters int `json:"clusters,omitempty"`
 	// InTraining and InValidation are how many of the distinct starts episodes
 	// of training and of validation began in too; nil = it was not kept.
 	InTraining   *int `json:"in_training,omitempty"`
@@ -84,9 +87,12 @@ func (s Starts) Seen() bool {
 // String says it in one or two sentences, for people.
 func (s Starts) String() string {
 	var b strings.Builder
-	if s.Distinct == s.Episodes {
+	switch {
+	case s.Clusters > 0:
+		fmt.Fprintf(&b, "%d distinct starts of %d tasks in %d test episodes; intervals and test are clustered by task", s.Distinct, s.Clusters, s.Episodes)
+	case s.Distinct == s.Episodes:
 		fmt.Fprintf(&b, "The %d test episodes have distinct starts", s.Episodes)
-	} else {
+	default:
 		fmt.Fprintf(&b, "%d distinct starts in %d test episodes; intervals and test are clustered by start", s.Distinct, s.Episodes)
 	}
 	switch {

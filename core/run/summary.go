@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 )
@@ -67,11 +68,14 @@ type Score struct {
 	Episodes        int      `json:"episodes"` // scored
 	Unscored        int      `json:"unscored"`
 	DistinctStarts  int      `json:"distinct_starts"`
-	Metrics         []Metric `json:"metrics,omitempty"` // of the environment, by name
+	// Clusters is in how many the intervals took the episodes to fall where these
+	// are not their starts; see Played.
+	Clusters int      `json:"clusters,omitempty"`
+	Metrics  []Metric `json:"metrics,omitempty"` // of the environment and the reward, by name
 }
 
-// Metric is what the environment measured, over the scored episodes that have
-// it.
+// Metric is what the environment or the reward measured, over the scored
+// episodes that have it.
 type Metric struct {
 	Name     string   `json:"name"`
 	Mean     float64  `json:"mean"`
@@ -98,4 +102,20 @@ func (s Score) Metric(name string) (Metric, bool) {
 		}
 	}
 	return Metric{}, false
+}
+
+// maxNames bounds how many metrics a summary of many episodes has.
+const maxNames = 256
+
+// Widespread returns the names of the metrics that a summary has, in order, out
+// of how many episodes have each: all, or, of a reward that names them by the
+// episode, the 256 that most have.
+func Widespread(episodes map[string]int) []string {
+	names := slices.Sorted(maps.Keys(episodes))
+	if len(names) > maxNames {
+		slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(episodes[b], episodes[a]) })
+		names = names[:maxNames]
+		slices.Sort(names)
+	}
+	return names
 }

@@ -34,6 +34,11 @@ type Config struct {
 	// SuccessScore: an episode that the environment terminated with a score
 	// above it is a success.
 	SuccessScore float64 `yaml:"success_score" json:"success_score"`
+	// Cluster says which episodes are not independent of each other, so that
+	// intervals and tests take them together: start are those from one start, task
+	// those of one task, by its id up to the first slash, such as all that were
+	// about one rubric.
+	Cluster Cluster `yaml:"cluster" json:"cluster"`
 	// Expect says, by the name of a metric (or success, return, length), between
 	// which two numbers a baseline should lie: what a measurement holds them to.
 	Expect map[string]any `yaml:"expect" json:"expect"`
@@ -58,7 +63,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Iterations: 200, EvaluateEvery: 10, ValidationEpisodes: 500, TestEpisodes: 1000,
-		Patience: 10, SuccessScore: 0.5, CheckpointEvery: 5, Restarts: 2,
+		Patience: 10, SuccessScore: 0.5, Cluster: ByStart, CheckpointEvery: 5, Restarts: 2,
 	}
 }
 
@@ -73,6 +78,7 @@ func (c Config) Validate() []error {
 	p.Check(c.TargetSuccess >= 0 && c.TargetSuccess <= 1, "target_success", c.TargetSuccess, "use a share from 0 (off) to 1")
 	p.Check(c.Patience >= 0, "patience", c.Patience, "use 0 (off) or a number of validations")
 	p.Check(c.SuccessScore-c.SuccessScore == 0, "success_score", c.SuccessScore, "use a finite number")
+	p.OneOf("cluster", string(c.Cluster), string(ByStart), string(ByTask))
 	for _, name := range slices.Sorted(maps.Keys(c.Expect)) {
 		_, err := c.Expected(name)
 		p.Check(err == nil, "expect."+name, c.Expect[name], "use two numbers, the lower one first, such as [0.7, 0.85]")

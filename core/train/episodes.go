@@ -2,7 +2,6 @@ package train
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 
@@ -16,23 +15,27 @@ import (
 // episode is what counts of a trajectory.
 type episode struct {
 	start   string // see startOf
+	cluster string // of episodes that are not independent of it; "" is its start
 	scored  bool
 	success bool
 	sum     float64 // of base rewards
 	length  int
-	metrics map[string]float64 // of the environment
+	metrics map[string]float64 // of the environment and the reward
 }
 
+// unit is what e counts for in intervals and tests.
+func (e episode) unit() string { return cmp.Or(e.cluster, e.start) }
+
 // episodes returns one episode for each trajectory of a batch. A success is an
-// episode that the environment terminated with a score above threshold.
-func episodes(b *credit.Batch, threshold float64) []episode {
+// episode that the environment terminated with a score above the threshold of c.
+func episodes(b *credit.Batch, c Config) []episode {
 	out := make([]episode, len(b.Trajectories))
 	for i, t := range b.Trajectories {
 		from, to := b.First[i], b.First[i+1]
-		e := episode{start: startOf(t), length: to - from, metrics: t.Metrics}
+		e := episode{start: startOf(t), cluster: c.Cluster.of(t), length: to - from, metrics: t.Measured()}
 		if from < to && b.Rows.Scored[from] {
 			e.scored = true
-			e.success = t.StopReason == rl.StopTerminated && b.Rows.Score[from] > threshold
+			e.success = t.StopReason == rl.StopTerminated && b.Rows.Score[from] > c.SuccessScore
 			for _, r := range b.Rows.Reward[from:to] {
 				e.sum += r
 			}
@@ -42,8 +45,8 @@ func episodes(b *credit.Batch, threshold float64) []episode {
 	return out
 }
 
-// score summarises the scored episodes. Those from one start are not
-// independent, and the intervals allow for it.
+// score summarises the scored episodes. Those from one start, or of one cluster,
+// are not independent, and the intervals allow for it.
 func score(all []episode) run.Score {
 	var sums, lengths []float64
 	var successes []bool
@@ -51,10 +54,10 @@ func score(all []episode) run.Score {
 	for _, e := range all {
 		if e.scored {
 			sums, lengths = append(sums, e.sum), append(lengths, float64(e.length))
-			successes, keys = append(successes, e.success), append(keys, e.start)
+			successes, keys = append(successes, e.success), append(keys, e.unit())
 		}
 	}
-	s := run.Score{Episodes: len(sums), Unscored: len(all) - len(sums), DistinctStarts: len(distinct(all))}
+	s := run.Score{Clusters: clusters(all), Episodes: len(sums), Unscored: len(all) - len(sums), DistinctStarts: len(distinct(all))}
 	c := stats.ClusterBy(keys)
 	s.Success, s.SuccessInterval[0], s.SuccessInterval[1] = c.Share(successes)
 	s.Return, s.ReturnInterval[0], s.ReturnInterval[1] = c.Mean(sums)
@@ -63,19 +66,31 @@ func score(all []episode) run.Score {
 	return s
 }
 
-// metrics summarises what the environment measured.
+// clusters counts those of all that are not starts.
+func clusters(all []episode) int {
+	seen := map[string]bool{}
+	for _, e := range all {
+		if e.cluster != "" {
+			seen[e.cluster] = true
+		}
+	}
+	return len(seen)
+}
+
+// metrics summarises what was measured of the episodes.
 func metrics(all []episode) []run.Metric {
-	values, keys := map[string][]float64{}, map[string][]string{}
+	values, keys, counts := map[string][]float64{}, map[string][]string{}, map[string]int{}
 	for _, e := range all {
 		if !e.scored {
 			continue
 		}
 		for name, v := range e.metrics {
-			values[name], keys[name] = append(values[name], v), append(keys[name], e.start)
+			values[name], keys[name] = append(values[name], v), append(keys[name], e.unit())
+			counts[name]++
 		}
 	}
 	var out []run.Metric
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	for _, name := range run.Widespread(counts) {
 		m := run.Metric{Name: name, Episodes: len(values[name])}
 		m.Mean, m.Interval[0], m.Interval[1] = stats.ClusterBy(keys[name]).Mean(values[name])
 		out = append(out, m)
@@ -91,11 +106,14 @@ func compare(before, after []episode) (test string, p float64) {
 	for i := range before {
 		if before[i].scored && after[i].scored {
 			a, b = append(a, before[i].success), append(b, after[i].success)
-			keys = append(keys, after[i].start)
+			keys = append(keys, after[i].unit())
 		}
 	}
 	test = "exact McNemar, paired by start, two-sided"
-	if len(distinct(after)) < len(after) {
+	switch {
+	case clusters(after) > 0:
+		test = "exact sign-flip of the differences of tasks, two-sided"
+	case len(distinct(after)) < len(after):
 		test = "exact sign-flip of the differences of starts, two-sided"
 	}
 	return test, stats.ClusterBy(keys).Paired(a, b)

@@ -1,11 +1,14 @@
 package train
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train/stats"
 )
 
 // Promise: what environments measure is averaged over the scored episodes that
@@ -25,6 +28,46 @@ func TestMetrics(t *testing.T) {
 	require.Equal(t, run.Metric{Name: "gap", Mean: 1, Interval: run.Interval{1, 1}, Episodes: 1}, gap)
 	_, ok = s.Metric("absent")
 	require.False(t, ok)
+}
+
+// Promise: clustered by task, episodes of one task count once however many starts
+// it has: the interval is that of the tasks' means, and wider than that of starts.
+func TestClusteredByTask(t *testing.T) {
+	var starts, tasks []episode
+	for i := range 40 {
+		task := fmt.Sprint(i % 4)
+		e := episode{start: fmt.Sprint(i), scored: true, length: 1, metrics: map[string]float64{"agreement": float64(i % 4)}}
+		starts = append(starts, e)
+		e.cluster = ByTask.of(&rl.Trajectory{Task: task + "/" + e.start})
+		require.Equal(t, task, e.cluster)
+		tasks = append(tasks, e)
+	}
+	require.Empty(t, ByStart.of(&rl.Trajectory{Task: "a/1"}))
+	a, b := score(starts), score(tasks)
+	require.Zero(t, a.Clusters)
+	require.Equal(t, 4, b.Clusters)
+	narrow, _ := a.Metric("agreement")
+	wide, _ := b.Metric("agreement")
+	require.Equal(t, narrow.Mean, wide.Mean)
+	of := stats.ClusterBy([]string{"0", "1", "2", "3"})
+	_, low, high := of.Mean([]float64{0, 1, 2, 3})
+	require.InDelta(t, low, wide.Interval[0], 1e-12)
+	require.InDelta(t, high, wide.Interval[1], 1e-12)
+	require.Greater(t, narrow.Interval[0], wide.Interval[0])
+}
+
+// Promise: a reward that names its metrics by the episode does not fill the
+// summary with them.
+func TestManyMetrics(t *testing.T) {
+	var all []episode
+	for i := range 1000 {
+		all = append(all, episode{start: fmt.Sprint(i), scored: true, metrics: map[string]float64{fmt.Sprint("of ", i): 1, "way": 2}})
+	}
+	s := score(all)
+	require.Len(t, s.Metrics, 256)
+	way, ok := s.Metric("way")
+	require.True(t, ok)
+	require.Equal(t, 1000, way.Episodes)
 }
 
 // Promise: a validation in which no episode has a score is not one of success 0

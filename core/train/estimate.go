@@ -42,7 +42,7 @@ func (l *loop) held(ctx context.Context, what, split string, most int, weigh boo
 			return nil, err
 		}
 	}
-	e := &estimate{evaluation: evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}}
+	e := &estimate{evaluation: evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train), trajectories: batch.Trajectories}}
 	var tasks []string
 	for i, x := range e.episodes {
 		if x.scored {

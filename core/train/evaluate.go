@@ -41,7 +41,7 @@ func (l *loop) evaluate(ctx context.Context, c *rollout.Collector, s starts) (*e
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train.SuccessScore), trajectories: batch.Trajectories}
+	e := &evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train), trajectories: batch.Trajectories}
 	e.score = score(e.episodes)
 	l.deps.Progress.Evaluated(s.what, e.score)
 	return e, nil
@@ -104,20 +104,20 @@ func (it *iteration) best(t Config, s run.Score) bool {
 // Measurement sums up trajectories that are scored, with their credit or as the
 // tests of a run keep them, one after the other, as an evaluation of a run does.
 type Measurement struct {
-	Align     align.Config // of the run
-	Threshold float64      // Config.SuccessScore
+	Align align.Config // of the run
+	Train Config       // its SuccessScore and Cluster
 
 	all []episode
 }
 
 // Add takes a trajectory; nothing of it is kept.
 func (m *Measurement) Add(t *rl.Trajectory) {
-	e := episode{start: startOf(t), length: len(t.Steps), metrics: t.Metrics}
+	e := episode{start: startOf(t), cluster: m.Train.Cluster.of(t), length: len(t.Steps), metrics: t.Measured()}
 	if t.Outcome == string(reward.Scored) && t.Evaluation != nil {
 		e.scored = true
 		var score float64
 		score, e.sum = m.Align.Totals(t)
-		e.success = t.StopReason == rl.StopTerminated && score > m.Threshold
+		e.success = t.StopReason == rl.StopTerminated && score > m.Train.SuccessScore
 	}
 	m.all = append(m.all, e)
 }
@@ -126,7 +126,7 @@ func (m *Measurement) Add(t *rl.Trajectory) {
 func (m *Measurement) Score() (run.Score, []run.Played) {
 	played := make([]run.Played, len(m.all))
 	for i, e := range m.all {
-		played[i] = run.Played{Start: e.start, Scored: e.scored, Success: e.success, Return: e.sum, Length: e.length, Metrics: e.metrics}
+		played[i] = run.Played{Start: e.start, Cluster: e.cluster, Scored: e.scored, Success: e.success, Return: e.sum, Length: e.length, Metrics: e.metrics}
 	}
 	return score(m.all), played
 }

@@ -85,7 +85,8 @@ func (c *corridor) Exchange(_ context.Context, b *env.Batch, r *env.Reply) error
 
 func (c *corridor) Close() error { return nil }
 
-// arrived scores 1 for an episode that ended at the goal.
+// arrived scores 1 for an episode that ended at the goal, and measures how far it
+// was: only where it arrived is that valid.
 type arrived struct {
 	fail func(t *rl.Trajectory) bool
 }
@@ -102,6 +103,7 @@ func (a arrived) Evaluate(_ context.Context, t *rl.Trajectory) reward.Evaluation
 	if t.StopReason == rl.StopTerminated {
 		e.Result.Score = 1
 	}
+	e.Result.Metrics = rl.Metrics{{Name: "way", Score: float64(len(t.Steps)), IsScoreValid: e.Result.Score == 1}}
 	return e
 }
 

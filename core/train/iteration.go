@@ -52,12 +52,12 @@ func (it *iteration) played(groups []*rl.Group, s rollout.Stats) {
 // learned fills the line from the batch of an iteration, of which played
 // episodes were collected, those that resampling dropped too, and from what
 // the learner made of it.
-func (it *iteration) learned(b *credit.Batch, played int, success float64, u *policy.Stats) {
-	it.line.Rollout = rolloutMetrics(b, played, success)
+func (it *iteration) learned(b *credit.Batch, played int, c Config, u *policy.Stats) {
+	it.line.Rollout = rolloutMetrics(b, played, c)
 	it.line.Outcomes = map[string]int{}
-	for _, c := range b.Counts() {
-		it.line.Outcomes[string(c.Outcome)] = c.N
-		it.cursor.Outcomes[string(c.Outcome)] += c.N
+	for _, n := range b.Counts() {
+		it.line.Outcomes[string(n.Outcome)] = n.N
+		it.cursor.Outcomes[string(n.Outcome)] += n.N
 	}
 	it.line.Advantage, it.line.Outputs = advantageMetrics(b), monitor.Measure(b.Trajectories)
 	it.line.Update = &run.Update{
@@ -69,8 +69,8 @@ func (it *iteration) learned(b *credit.Batch, played int, success float64, u *po
 	}
 }
 
-func rolloutMetrics(b *credit.Batch, played int, success float64) *run.Rollout {
-	s := score(episodes(b, success))
+func rolloutMetrics(b *credit.Batch, played int, c Config) *run.Rollout {
+	s := score(episodes(b, c))
 	r := &run.Rollout{
 		Success: s.Success, Return: s.Return, Length: s.Length, Episodes: s.Episodes,
 		Steps: len(b.Steps), Stops: map[string]int{}, Discarded: played - s.Episodes,

@@ -89,6 +89,9 @@ func (l *loop) begin(ctx context.Context) error {
 		l.began()
 		return nil
 	}
+	if err := l.check(ctx); err != nil {
+		return err
+	}
 	l.began()
 	it := newIteration(0, l.cursor)
 	if l.deps.Source != nil {
@@ -101,6 +104,18 @@ func (l *loop) begin(ctx context.Context) error {
 	}
 	it.lap(&it.line.Time.Validate)
 	return l.record(ctx, it)
+}
+
+// check looks at the reward and keeps what was found.
+func (l *loop) check(ctx context.Context) error {
+	if l.deps.Check == nil {
+		return nil
+	}
+	found, err := l.deps.Check(ctx)
+	if err != nil {
+		return err
+	}
+	return l.dir.WriteCheck(found)
 }
 
 // began tells the reporter what is behind the run.

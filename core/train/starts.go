@@ -3,10 +3,29 @@ package train
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 )
+
+// Cluster says what episodes have in common that are not independent.
+type Cluster string
+
+// The closed set of them.
+const (
+	ByStart Cluster = "start" // the state they begin in
+	ByTask  Cluster = "task"  // the task's id up to its first slash
+)
+
+// of is the cluster of t, empty if that is its start.
+func (c Cluster) of(t *rl.Trajectory) string {
+	if c != ByTask {
+		return ""
+	}
+	name, _, _ := strings.Cut(t.Task, "/")
+	return name
+}
 
 // startOf identifies the state that t began in by the anchor of the reset: the
 // environment's word that equal anchors are equal states. It is empty for an
@@ -49,7 +68,7 @@ func distinct(all []episode) map[string]bool {
 // episodes began; only what is asked for is held in memory.
 func (l *loop) overlap(test []episode) (run.Starts, error) {
 	wanted := distinct(test)
-	s := run.Starts{Episodes: len(test), Distinct: len(wanted)}
+	s := run.Starts{Episodes: len(test), Distinct: len(wanted), Clusters: clusters(test)}
 	met := map[string]map[string]bool{SplitTrain: {}, SplitValidation: {}}
 	lines := 0
 	for line, err := range run.ReadStarts(l.dir.Path()) {

@@ -60,7 +60,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	it.lap(&t.Update)
 
 	before := l.cursor.Episodes
-	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train.SuccessScore, &stats)
+	it.learned(batch, int(it.cursor.Episodes-before), l.s.Train, &stats)
 	it.line.Rollout.Stale = stale
 	it.kept = selectEpisodes(l.s.Save, before, batch.Trajectories)
 	it.lap(&t.Record)

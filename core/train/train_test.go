@@ -57,6 +57,11 @@ func TestRunLearns(t *testing.T) {
 	require.Equal(t, 40*24, summary.Outcomes["scored"])
 	require.EqualValues(t, 40*24, summary.Episodes)
 
+	way, ok := summary.Trained.Metric("way")
+	require.True(t, ok, "what the reward measures is part of every evaluation")
+	require.Equal(t, int(summary.Trained.Success*60+0.5), way.Episodes, "and what is not valid is not there")
+	require.Less(t, way.Interval[0], way.Mean)
+
 	read, err := run.ReadSummary(path)
 	require.NoError(t, err)
 	require.Equal(t, summary.Trained, read.Trained)
@@ -81,6 +86,7 @@ func TestRunLearns(t *testing.T) {
 			require.Positive(t, it.Update.Entropy)
 			require.Positive(t, it.Time.StepsPerSecond)
 			require.Equal(t, 24, it.Outcomes["scored"])
+			require.Contains(t, it.Outputs.Metrics, "way")
 		}
 	}
 	best, err := run.ReadCheckpoint(path, run.Best)

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/merit-rl/merit/core/explain"
 	"github.com/merit-rl/merit/core/run"
@@ -13,8 +14,15 @@ import (
 var functions = template.FuncMap{
 	"percent": percent, "number": number, "p": pValue, "seconds": seconds, "count": count, "width": width,
 	"metrics": func(a, b run.Score) []string { return run.MetricNames(a, b) },
-	"metric":  metricOf,
-	"exact":   explain.Number, "signed": explain.Signed,
+	"metric":  metricOf, "drawn": drawn,
+	"words": func(name string) string { return strings.ReplaceAll(name, "_", " ") },
+	"value": func(x *float64) string {
+		if x == nil {
+			return "–"
+		}
+		return number(*x)
+	},
+	"exact": explain.Number, "signed": explain.Signed,
 	"place": func(episode, step int, text string) jump { return jump{episode, step, text} },
 }
 

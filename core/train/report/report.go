@@ -10,6 +10,7 @@ import (
 	"html/template"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rubric/view"
 	"github.com/merit-rl/merit/core/run"
 )
 
@@ -50,6 +51,7 @@ type page struct {
 	Outcomes     []share
 	Stages       []share
 	Pairs        []pair
+	Rubrics      *rubrics // nil if none were written
 	Episodes     []episode
 	Group        *group // that of Episodes; nil if they are of several
 }
@@ -71,7 +73,7 @@ type share struct {
 func load(dir string) (*page, error) {
 	p := &page{}
 	for file, to := range map[string]func(string){
-		"style.css": func(s string) { p.Style = template.CSS(s) },
+		"style.css": func(s string) { p.Style = template.CSS(s + view.Style) },
 		"script.js": func(s string) { p.Script = template.JS(s) },
 	} {
 		text, err := assets.ReadFile(file)
@@ -101,9 +103,12 @@ func load(dir string) (*page, error) {
 	}
 	p.Alarms, p.Adapted = alarms(metrics), adaptations(metrics)
 	p.Wide, p.Narrow = learningCurve(metrics, 860, 320), learningCurve(metrics, 400, 280)
-	p.Figures = figures(metrics)
+	p.Figures = append(measured(metrics), figures(metrics)...)
 	p.Outcomes, p.Stages = outcomes(metrics), stages(metrics)
 	if p.Pairs, err = pairs(dir); err != nil {
+		return nil, err
+	}
+	if p.Rubrics, err = beside(dir); err != nil {
 		return nil, err
 	}
 	p.Episodes, p.Group, err = credited(dir, metrics)

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"os"
 	"regexp"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rubric/view/viewtest"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train/report"
 )
@@ -217,5 +219,64 @@ func TestRedFlags(t *testing.T) {
 	require.Contains(t, page, `<b class="flag alarm">alarm</b> kl</td><td>1 – 3, 3 times</td>`)
 	require.Contains(t, page, `Read first: <span class="mono">train-3-g0-m0</span>`)
 	require.Contains(t, page, "After iteration 2 the learning rate was 50 % and the clip 50 %")
+	require.NotContains(t, page, hostile)
+}
+
+// Promise: where rubrics were written, the starts with the largest, the median
+// and the smallest gain are shown, before and after, with the means of each
+// stakeholder; one without a score is shown as such, and nothing is markup.
+func TestReportOfRubrics(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Manifest: run.NewManifest("test", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	require.NoError(t, d.Record(run.Iteration{}))
+	var before, after []*rl.Trajectory
+	for i, skill := range []float64{0.6, 1, 0.8, 0.9, 0.7} {
+		id := "g" + strconv.Itoa(i) + "-m0"
+		before = append(before, viewtest.Episode("test-baseline-"+id, hostile, uint64(i), 0.6))
+		after = append(after, viewtest.Episode("test-trained-"+id, hostile, uint64(i), skill))
+	}
+	after[4].Outcome, after[4].Evaluation = "infrastructure", nil
+	require.NoError(t, d.WriteEpisodes("test-baseline", before))
+	require.NoError(t, d.WriteEpisodes("test-trained", after))
+	require.NoError(t, d.WriteCheck(json.RawMessage(`{"rubrics": 216, "truths": 4, "sentence": "the reward goes up`+strings.ReplaceAll(hostile, `"`, `\"`)+`", "rank_agreement": {"spearman": {"value": 0.79, "interval": [0.74, 0.81]}}}`)))
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	page := string(html)
+	require.Contains(t, page, "216 rubrics of known quality were paid for 4 stakeholders: the reward goes up&lt;script&gt;")
+	require.Contains(t, page, "(Spearman 0.79 [0.74, 0.81]")
+	require.Contains(t, page, "5 starts of the test split")
+	titles := regexp.MustCompile(`<h3>([A-Z][a-z ]+): outage-report`).FindAllStringSubmatch(page, -1)
+	require.Len(t, titles, 4)
+	require.Equal(t, []string{"The largest gain", "The median", "The smallest gain", "Without a score"}, []string{titles[0][1], titles[1][1], titles[2][1], titles[3][1]})
+	require.Contains(t, page, "<td>0.6</td><td>0.825</td>", "the means of spearman, over the episodes that have one")
+	require.Contains(t, page, `no score: <b class="rv-bad">infrastructure</b>`)
+	require.Equal(t, 8, strings.Count(page, `<div class="rubric-view">`))
+	require.NotContains(t, page, hostile)
+	require.NotContains(t, page, "ZgotmplZ")
+	require.Empty(t, regexp.MustCompile(`(?i)(src|href)\s*=|url\(|@import|https?://`).FindAllString(page, -1))
+}
+
+// Promise: what environment and rewards measured is drawn by name, of training
+// and of validation, and a name is no markup.
+func TestReportOfMetrics(t *testing.T) {
+	path := t.TempDir()
+	d, err := run.Start(path, run.Options{Manifest: run.NewManifest("test", 1)})
+	require.NoError(t, err)
+	defer d.Close()
+	for i := 1; i <= 4; i++ {
+		it := run.Iteration{Iteration: i, Rollout: &run.Rollout{}, Advantage: &run.Advantage{}, Update: &run.Update{}}
+		it.Outputs = &run.Outputs{Metrics: map[string]float64{"spearman": 0.11 * float64(i), hostile: -1}}
+		if i%2 == 0 {
+			it.Validation = &run.Score{Metrics: []run.Metric{{Name: "spearman", Mean: 0.2 * float64(i)}}}
+		}
+		require.NoError(t, d.Record(it))
+	}
+	html, err := report.Make(path)
+	require.NoError(t, err)
+	page := string(html)
+	require.Contains(t, page, `spearman <span class="value a">validation 0.8</span> <span class="value b">training 0.44</span>`)
+	require.Contains(t, page, `<figcaption>&lt;script&gt;`)
 	require.NotContains(t, page, hostile)
 }
