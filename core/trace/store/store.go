@@ -32,6 +32,9 @@ type Store interface {
 	Now(ctx context.Context) (uint64, error)
 	// Prune removes what is older, or more, than is to be kept.
 	Prune(ctx context.Context, keep Retention) (Pruned, error)
+	// Delete removes traces by their ids, all of them or, if the store lacks some,
+	// none: the error is then fault.Missing and names them.
+	Delete(ctx context.Context, ids []string) (Pruned, error)
 	// Close may be called more than once.
 	Close() error
 }

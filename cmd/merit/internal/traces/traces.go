@@ -34,7 +34,7 @@ of one key are joined by commas:
 	}
 	p := &place{host: h}
 	cmd.PersistentFlags().StringVar(&p.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
-	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newPruneCmd(p))
+	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 )
@@ -117,6 +118,34 @@ func pruneBytes(t *testing.T, b *bench) {
 	require.NoError(t, err)
 	require.Equal(t, len(left), rest.Traces)
 	require.Zero(t, len(all(t, b, trace.Query{}, 10)))
+}
+
+// deletion: named traces go whole, or none if one of them is not there, and a
+// trace that was removed comes again as new.
+func deletion(t *testing.T, b *bench) {
+	for i := range 3 {
+		put(t, b, prompt(name("t", i), "1", "a", 0, "yes", "well?"), span(name("t", i), "2", "b", 1))
+	}
+	before := get(t, b, "t2")
+	_, err := b.Delete(t.Context(), []string{"t0", "nobody", "t1", "none"})
+	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Missing))
+	require.ErrorContains(t, err, `"nobody", "none"`)
+	require.Len(t, all(t, b, trace.Query{}, 10), 3)
+	gone, err := b.Delete(t.Context(), []string{"t1", "t0", "t1"})
+	require.NoError(t, err)
+	require.Equal(t, 2, gone.Traces)
+	require.Equal(t, 4, gone.Spans)
+	require.Positive(t, gone.Bytes)
+	require.Equal(t, []string{"t2"}, ids(all(t, b.again(t), trace.Query{}, 10)))
+	require.Equal(t, []string{"t2"}, ids(all(t, b, trace.Query{Agents: []string{"b"}}, 10)))
+	require.Equal(t, before, get(t, b, "t2"))
+	put(t, b, span("t0", "9", "a", 0))
+	require.Equal(t, 1, get(t, b, "t0").Spans)
+	_, err = b.Delete(t.Context(), []string{"t0", "t2"})
+	require.NoError(t, err)
+	rest, err := b.Prune(t.Context(), pruneAll())
+	require.NoError(t, err)
+	require.Zero(t, rest, "no bytes of what is gone are counted")
 }
 
 // concurrent: writers of one trace and of many, with readers and followers,

@@ -39,6 +39,7 @@ func Run(t *testing.T, fresh func(t *testing.T) (address string), open Open) {
 		{"what is old goes", pruneAge},
 		{"what is old goes behind what has no age", pruneAgeless},
 		{"what is too much goes", pruneBytes},
+		{"what is named goes, or nothing", deletion},
 		{"many write and read", concurrent},
 		{"processes write side by side", processes},
 		{"what was acknowledged survives a kill", killed},

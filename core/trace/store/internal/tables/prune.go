@@ -76,39 +76,52 @@ func (s *Store) victims(ctx context.Context, after victim, horizon, excess int64
 
 // remove returns those that were still there, as they were then.
 func (s *Store) remove(ctx context.Context, some []victim) (gone []victim, err error) {
-	err = s.change(ctx, func(t *txn) error {
-		gone = nil
-		var at state
-		if err := at.load(t); err != nil {
+	var keys [][]any
+	for _, v := range some {
+		keys = append(keys, []any{v.n})
+	}
+	err = s.change(ctx, func(t *txn) (err error) {
+		if gone, err = t.found("n", "BIGINT", keys); err != nil {
 			return err
 		}
-		var keys [][]any
-		for _, v := range some {
-			keys = append(keys, []any{v.n})
-		}
-		err := t.among(func(scan func(...any) error) error {
-			var v victim
-			if err := scan(&v.n, &v.start, &v.id, &v.spans, &v.bytes); err != nil {
-				return err
-			}
-			at.bytes -= v.bytes
-			gone = append(gone, v)
-			return nil
-		}, "SELECT n,started,id,spans,bytes FROM traces WHERE n IN %s", []string{"BIGINT"}, keys)
-		if err != nil {
-			return err
-		}
-		for _, table := range []string{"spans", "messages", "rewards", "agents", "metadata"} {
-			if err := t.among(nil, "DELETE FROM "+table+" WHERE trace IN %s", []string{"BIGINT"}, keys); err != nil {
-				return err
-			}
-		}
-		if err := t.among(nil, "DELETE FROM traces WHERE n IN %s", []string{"BIGINT"}, keys); err != nil {
-			return err
-		}
-		return at.save(t)()
+		return t.remove(gone)
 	})
 	return gone, err
+}
+
+// found returns the traces whose column has one of keys.
+func (t *txn) found(column, kind string, keys [][]any) (all []victim, err error) {
+	err = t.among(func(scan func(...any) error) error {
+		var v victim
+		if err := scan(&v.n, &v.start, &v.id, &v.spans, &v.bytes); err != nil {
+			return err
+		}
+		all = append(all, v)
+		return nil
+	}, "SELECT n,started,id,spans,bytes FROM traces WHERE "+column+" IN %s", []string{kind}, keys)
+	return all, err
+}
+
+// remove removes traces and all that belongs to them.
+func (t *txn) remove(gone []victim) error {
+	var at state
+	if err := at.load(t); err != nil {
+		return err
+	}
+	var keys [][]any
+	for _, v := range gone {
+		keys = append(keys, []any{v.n})
+		at.bytes -= v.bytes
+	}
+	for _, table := range []string{"spans", "messages", "rewards", "agents", "metadata"} {
+		if err := t.among(nil, "DELETE FROM "+table+" WHERE trace IN %s", []string{"BIGINT"}, keys); err != nil {
+			return err
+		}
+	}
+	if err := t.among(nil, "DELETE FROM traces WHERE n IN %s", []string{"BIGINT"}, keys); err != nil {
+		return err
+	}
+	return at.save(t)()
 }
 
 // shrink gives the disk back what removed traces took.
