@@ -19,10 +19,23 @@ import (
 const Full = "MERIT_FULL"
 
 // Root returns the repository's root folder.
-func Root() string {
+func Root() string { return root }
+
+// root is found when the tests begin, while they are in their package's folder:
+// what is compiled with -trimpath knows of no place.
+var root = func() string {
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
-}
+	if filepath.IsAbs(file) {
+		return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	}
+	dir, _ := os.Getwd()
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "core", "testneeds", filepath.Base(file))); err == nil {
+			return dir
+		}
+	}
+	return ""
+}()
 
 // Shared returns the path of a file or folder of the shared data, which lies
 // beside the repository or where MERIT_SHARED says, and is never part of it.
