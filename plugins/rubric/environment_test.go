@@ -1,0 +1,164 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+func open(t testing.TB, slots int, split, options string) env.Env {
+	t.Helper()
+	e, err := definition().Open(plugin.Setup{Slots: slots, Split: split}, json.RawMessage(options))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// said is what a language model may say in its turns.
+var said = []string{
+	`{"ask": ["What matters most?", "How long should it be?"]}`, "", `{"ask": 7}`, "I think that",
+	"```json\n{\"rubric\": {\"name\": \"r\", \"criteria\": [{\"name\": \"short\", \"weight\": 1, \"rule\": {\"language\": \"python\", \"code\": \"def rule(output, task):\\n    return 1\"}}]}}\n```",
+}
+
+// Promise: both forms keep the contract of env.Env within a process.
+func TestContract(t *testing.T) {
+	for name, options := range map[string]string{"choice": `{}`, "json": `{"form": "json"}`, "many": `{"questions": 6, "criteria": 20, "size": [6, 8]}`} {
+		t.Run(name, func(t *testing.T) {
+			envtest.Run(t, func(t testing.TB) env.Env { return open(t, 5, plugin.Train, options) }, said...)
+		})
+	}
+}
+
+// Promise: no drawn truth of a held-out split, whatever its name and weights, is
+// one to train on, and no workflow either.
+func TestSplitsAreDisjoint(t *testing.T) {
+	o := defaults()
+	o.Size = [2]int{1, 2} // few truths: chance alone would make them meet
+	truths, works := map[string]string{}, map[string]string{}
+	for _, split := range []string{plugin.Train, plugin.Validation, plugin.Test} {
+		s, err := newSource(o, split)
+		require.NoError(t, err)
+		for seed := range uint64(300) {
+			start, err := s.start(seed)
+			require.NoError(t, err)
+			require.Contains(t, []string{"", split}, truths[start.truth.Key()], start.truth.Key())
+			truths[start.truth.Key()] = split
+			require.Contains(t, []string{"", split}, works[start.task.ID], start.task.ID)
+			works[start.task.ID] = split
+		}
+	}
+	require.Greater(t, len(truths), 100)
+}
+
+// Promise: a drawn truth is one that a file could have, and what it asks for can
+// be written by choices.
+func TestDrawnTruths(t *testing.T) {
+	o := defaults()
+	s, err := newSource(o, plugin.Train)
+	require.NoError(t, err)
+	hinted, names := 0, map[string]bool{}
+	for seed := range uint64(200) {
+		start, err := s.start(seed)
+		require.NoError(t, err)
+		require.Empty(t, start.truth.Validate())
+		require.GreaterOrEqual(t, len(start.truth.Criteria), o.Size[0])
+		require.LessOrEqual(t, len(start.truth.Criteria), o.Size[1])
+		names[start.truth.Name] = true
+		for i, c := range start.truth.Criteria {
+			require.Contains(t, []int{1, 2, truth.MostImportance}, start.truth.Importance(i))
+			if c.Hinted {
+				hinted++
+			}
+		}
+	}
+	require.Len(t, names, 200)
+	require.Greater(t, hinted, 200)
+}
+
+// Promise: every option that is wrong is named with its key, all at once.
+func TestWrongOptions(t *testing.T) {
+	for options, want := range map[string][]string{
+		`{"form": "xml", "drawn": 2, "domains": ["music"], "size": [3, 9], "hinted": -1, "questions": 11, "criteria": 0, "attempts": 0, "variants": 0,
+		  "stakeholder": {"kind": "ghost", "urll": "x"}, "workers": {"kind": "ants", "count": 1}, "shares": {"test": 1}}`: {
+			`options.form: must be choice or json, not "xml"`,
+			"options.drawn: must be a share, not 2",
+			`options.domains[0]: there is no domain "music"`,
+			"options.size: [3 9] is no range within 1 to 8",
+			"options.hinted: must be a share, not -1",
+			"options.questions: must be 0 to 10, not 11",
+			"options.criteria: must be 1 to 40, not 0",
+			"options.attempts: must be 1 to 10, not 0",
+			"options.variants: must be 1 to 1048576, not 0",
+			`options.stakeholder.kind: must be template or model, not "ghost"`,
+			"options.stakeholder.urll: is not an option",
+			`options.workers.kind: "ants" is not allowed`,
+			"options.workers.count: 1 is not allowed",
+			"options.shares: validation 0.1 and test 1 must be positive",
+		},
+		`{"stakeholder": {"kind": "model", "url": "http://127.0.0.1:1/v1"}, "workers": {"kind": "model"}}`: {
+			"options.stakeholder.model:", "options.workers.url:", "options.workers.model:",
+		},
+		`{"workers": {"kind": "recorded"}}`: {"options.workers.file: no file of outputs is named"},
+		`{"rubrics": "./nowhere"}`:          {"nowhere/train", "nowhere/heldout", "there is no such folder"},
+	} {
+		_, err := definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))
+		require.Error(t, err, options)
+		for _, w := range want {
+			require.ErrorContains(t, err, w)
+		}
+	}
+	_, err := definition().Open(plugin.Setup{Slots: 1, Split: "exam"}, nil)
+	require.ErrorContains(t, err, `split "exam" is not one of train, validation, test`)
+}
+
+// Promise: workers who are away end the episode with an error that says so: it
+// is no episode without outputs, and another one may begin.
+func TestWorkersAway(t *testing.T) {
+	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Reply{Status: 503} })
+	e := open(t, 1, plugin.Train, `{"workers": {"kind": "model", "model": "m", "retries": 0, "url": "`+server.URL+`"}}`)
+	b, r := env.NewBatch(e.Spec()), env.Reply{}
+	for range 2 {
+		b.Ops[0] = env.Reset
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Zero(t, r.Flags[0])
+		b.Ops[0], b.Actions[0] = env.Step, int32(slices.Index(e.Spec().Actions, "finish"))
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Equal(t, env.Failed, r.Flags[0])
+		require.Len(t, r.Events, 1)
+		require.Equal(t, env.EventError, r.Events[0].Kind)
+		require.Contains(t, r.Events[0].Message, "503")
+	}
+}
+
+// Promise: a choice that is masked changes nothing, and the text says so; when
+// the steps are used up the episode ends with what is in the rubric.
+func TestMaskedChoice(t *testing.T) {
+	e := open(t, 1, plugin.Train, `{"questions": 1, "criteria": 2}`)
+	index := func(name string) int32 { return int32(slices.Index(e.Spec().Actions, name)) }
+	b, r := env.NewBatch(e.Spec()), env.Reply{}
+	b.Want, b.Ops[0] = env.WantText, env.Reset
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	before := r.Anchor[0]
+	for _, other := range []string{"ask what else", "ask what matters most", "ask what matters most"} {
+		require.Equal(t, other == "ask what matters most" && r.Anchor[0] == before, r.Mask[index(other)] == 1)
+		b.Ops[0], b.Actions[0] = env.Step, index(other)
+		anchor, available := r.Anchor[0], r.Mask[index(other)] == 1
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		if !available {
+			require.Equal(t, env.InvalidAction, r.Flags[0])
+			require.Equal(t, anchor, r.Anchor[0])
+			require.Equal(t, "The action \""+other+"\" is not available now.\n\n"+anchor, r.Text[0])
+		}
+	}
+	b.Actions[0] = int32(slices.Index(r.Mask[3:], 1) + 3) // the first that adds
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	require.Equal(t, env.Terminated, r.Flags[0], "four steps are all there are")
+}

@@ -1,0 +1,172 @@
+// Package catalogue lists what may count in work: for each domain eight
+// aspects, each with the question that an agent asks about it, what a
+// stakeholder answers, and the rules that measure it.
+//
+// The levels of an aspect are alternatives: a stakeholder wants one of them, and
+// an output that has one often lacks the others, so that it pays to ask.
+package catalogue
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/merit-rl/merit/core/rubric"
+)
+
+// Domain is a kind of work: of what its outputs are.
+type Domain = rubric.Kind
+
+// The closed set of domains.
+const (
+	Document = rubric.Document // a report in Markdown
+	Table    = rubric.Table    // CSV
+	Code     = rubric.Code     // a function in Python
+)
+
+// Domains returns all of them, in their order.
+func Domains() []Domain { return []Domain{Document, Table, Code} }
+
+// Sizes of the catalogue.
+const (
+	Aspects   = 8 // of every domain
+	MaxLevels = 3 // of an aspect, which has two at least
+)
+
+// Aspect is something about an output that may count.
+type Aspect struct {
+	Name     string
+	Question string // that an agent asks about it
+	Hint     string // vague: names what matters, not which level
+	Words    []string
+	Levels   []Level
+}
+
+// Level is what a stakeholder may want of an aspect.
+type Level struct {
+	Name        string
+	Description string // of a criterion
+	Hint        string // gives the level away to those who can read it
+	Answer      string // what a stakeholder says who was asked
+	Code        string // of a rule in Python: rule(output, task)
+}
+
+// Rule returns the rule that measures l.
+func (l *Level) Rule() rubric.Rule {
+	return rubric.Rule{Language: rubric.Python, Code: l.Code}
+}
+
+// Of returns the aspects of a domain in their order, nil for an unknown one. The
+// slice is everybody's: it must not be changed.
+func Of(d Domain) []Aspect { return all()[d] }
+
+// Find returns a level and its aspect by their names.
+func Find(d Domain, aspect, level string) (*Aspect, *Level, bool) {
+	of := Of(d)
+	for i := range of {
+		a := &of[i]
+		if a.Name != aspect {
+			continue
+		}
+		for j := range a.Levels {
+			if a.Levels[j].Name == level {
+				return a, &a.Levels[j], true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+//go:embed rules/*.yaml
+var rules embed.FS
+
+// file is a domain as it is written.
+type file struct {
+	Shared  map[string]string `yaml:"shared"` // code that rules begin with, by name
+	Aspects []struct {
+		Name     string
+		Question string
+		Hint     string
+		Words    []string
+		Levels   []struct {
+			Name        string
+			Description string
+			Hint        string
+			Answer      string
+			Use         []string // of shared
+			Code        string
+		}
+	}
+}
+
+// all reads the embedded files, once. What is wrong with them is a mistake of
+// this package, which its tests find.
+var all = sync.OnceValue(func() map[Domain][]Aspect {
+	catalogue := map[Domain][]Aspect{}
+	for _, d := range Domains() {
+		text, err := rules.ReadFile("rules/" + string(d) + ".yaml")
+		if err != nil {
+			panic(err)
+		}
+		aspects, err := read(text)
+		if err != nil {
+			panic(fmt.Sprintf("catalogue of %s: %v", d, err))
+		}
+		catalogue[d] = aspects
+	}
+	return catalogue
+})
+
+func read(text []byte) (aspects []Aspect, err error) {
+	var f file
+	if err := yaml.UnmarshalWithOptions(text, &f, yaml.Strict()); err != nil {
+		return nil, err
+	}
+	for _, a := range f.Aspects {
+		aspect := Aspect{Name: a.Name, Question: a.Question, Hint: a.Hint, Words: a.Words}
+		for _, l := range a.Levels {
+			code, err := join(f.Shared, l.Use, l.Code)
+			if err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", a.Name, l.Name, err)
+			}
+			aspect.Levels = append(aspect.Levels, Level{l.Name, l.Description, l.Hint, l.Answer, code})
+		}
+		aspects = append(aspects, aspect)
+	}
+	return aspects, nil
+}
+
+// join puts the shared code that a rule uses before it, imports first and once.
+func join(shared map[string]string, use []string, code string) (string, error) {
+	var imports, parts []string
+	seen := map[string]bool{}
+	add := func(text string) {
+		var rest []string
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "import ") {
+				if !seen[line] {
+					seen[line] = true
+					imports = append(imports, line)
+				}
+				continue
+			}
+			rest = append(rest, line)
+		}
+		parts = append(parts, strings.Trim(strings.Join(rest, ""), "\n")+"\n")
+	}
+	for _, name := range use {
+		text, ok := shared[name]
+		if !ok {
+			return "", fmt.Errorf("uses %q, which is not shared", name)
+		}
+		add(text)
+	}
+	add(code)
+	if len(imports) > 0 {
+		parts = append([]string{strings.Join(imports, "")}, parts...)
+	}
+	return strings.Join(parts, "\n\n"), nil
+}

@@ -1,0 +1,84 @@
+package work
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/openai/chat"
+)
+
+// The kinds of workers.
+const (
+	KindScripted = "scripted" // programs whose outputs differ by a draw
+	KindRecorded = "recorded" // a file of outputs
+	KindModel    = "model"    // a language model behind an API
+)
+
+// Config says who does the tasks. The keys of the model's client stand beside
+// its own.
+type Config struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"` // how many there are; a file of outputs has as many of each task
+	// File is that of recorded outputs, JSON Lines: {"task": ID, "outputs": […]}.
+	File string `json:"file"`
+	// Record is a file to which the outputs of models are added, to be played again
+	// by kind recorded; empty means none is kept.
+	Record string `json:"record"`
+	// Habits is of how many aspects each worker that is a model is told what it
+	// always does, so that their outputs differ.
+	Habits int `json:"habits"`
+	// Attempts is how often a model is asked for an output that can be used.
+	Attempts    int     `json:"attempts"`
+	Temperature float64 `json:"temperature"`
+	MaxTokens   int     `json:"max_tokens"` // of one output
+
+	chat.Config
+}
+
+// DefaultConfig has scripted workers. It lacks a file and a model.
+func DefaultConfig() Config {
+	return Config{
+		Kind: KindScripted, Count: DefaultWorkers, Habits: 3, Attempts: 3, Temperature: 0.7, MaxTokens: 700,
+		Config: chat.DefaultConfig(),
+	}
+}
+
+// Validate returns everything that is wrong with c, with keys relative to it.
+func (c Config) Validate() []error {
+	var p fault.Problems
+	p.OneOf("kind", c.Kind, KindScripted, KindRecorded, KindModel)
+	p.Whole("count", c.Count, MinWorkers, MaxWorkers)
+	p.Whole("habits", c.Habits, 0, 8)
+	p.Whole("attempts", c.Attempts, 1, 10)
+	p.Within("temperature", c.Temperature, 0, 100)
+	p.Whole("max_tokens", c.MaxTokens, 1, 1<<16)
+	if c.Kind == KindRecorded && c.File == "" {
+		p.Missing("file", "no file of outputs is named", "name the JSON Lines file, or use kind: scripted")
+	}
+	if c.File != "" && c.Kind != KindRecorded {
+		p.Invalid("file", fmt.Sprintf("is of no use with kind: %s", c.Kind), "remove it, or use kind: recorded")
+	}
+	if c.Record != "" && c.Kind != KindModel {
+		p.Invalid("record", fmt.Sprintf("is of no use with kind: %s", c.Kind), "remove it, or use kind: model")
+	}
+	if c.Kind == KindModel {
+		p = append(p, c.Config.Validate()...)
+	}
+	return p
+}
+
+// Open returns the workers of a valid c. It asks no server yet, but reads the
+// file.
+func (c Config) Open() (Workers, error) {
+	switch c.Kind {
+	case KindRecorded:
+		return Recorded(c.File, c.Count)
+	case KindModel:
+		models, err := newModels(c)
+		if err != nil || c.Record == "" {
+			return models, err
+		}
+		return &recorder{Workers: models, path: c.Record}, nil
+	}
+	return Scripted(c.Count), nil
+}
