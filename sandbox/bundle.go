@@ -2,7 +2,10 @@ package sandbox
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 )
 
@@ -61,4 +64,21 @@ func (b *Bundle) Script() bool { return b.source.Script != nil }
 // LoadBundle loads b as LoadReference does the reference that it was read from.
 func (r *Runtime) LoadBundle(ctx context.Context, b *Bundle) (*Module, error) {
 	return r.load(ctx, b.source)
+}
+
+// NewBundle returns the script that text is, as if it were read from a file
+// called name, whose extension says its language: for scripts that a program
+// brings itself. The error is a *fault.Error.
+func NewBundle(name string, text []byte) (*Bundle, error) {
+	l := languages().With(filepath.Ext(name))
+	if l == nil || filepath.Base(name) != name {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: name, What: "this is no file name of a script",
+			Hint: "use a name without a folder that ends with .py or .js",
+		}
+	}
+	s := &source.Script{Language: l, Name: strings.TrimSuffix(name, filepath.Ext(name)), Entry: name, Files: map[string][]byte{name: text}}
+	b := &Bundle{Reference: Reference{Path: name}, Digest: s.Digest(languages()), Runner: languages().Digest(), Entry: name, Files: s.Files}
+	b.source = source.Source{Name: s.Name, Digest: b.Digest, Script: s}
+	return b, nil
 }

@@ -91,6 +91,10 @@ type Config struct {
 	// 100 times slower, and never more than 2,000 nested calls. It is meant for
 	// checks and for processors without a compiler.
 	Interpreter bool `yaml:"interpreter" json:"interpreter"`
+	// Alone lets no script open programs beside itself, for scripts of strangers:
+	// whether the interpreter of such a program is there is not theirs to decide
+	// about an outcome.
+	Alone bool `yaml:"-" json:"-"`
 	// Logger is told what a user should know and no error says: that CacheDir
 	// cannot be written, which costs time only. Nil is nobody.
 	Logger *slog.Logger `yaml:"-" json:"-"`
@@ -168,6 +172,7 @@ func (c Config) options() local.Options {
 	}
 	return local.Options{
 		Limits: limits.Limits(c.Limits), Isolation: local.Isolation(c.Isolation), Workers: c.Workers,
-		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter, Logger: c.Logger,
+		CacheDir: c.CacheDir, CacheMiB: c.CacheMiB, InterpreterDir: folder, Interpreter: c.Interpreter, Alone: c.Alone,
+		Logger: c.Logger,
 	}
 }

@@ -76,6 +76,10 @@ func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 	for i, r := range rewards {
 		at := fmt.Sprintf("rewards[%d]", i)
 		ref, err := r.Reference()
+		if r.Rubric != nil {
+			p = under(p, at+".rubric", r.Rubric.Validate())
+			p.Check(r.Judge == nil && !r.Environment, at+".rubric", "a dual evaluation without a module", "name the module that gets both evaluations; who answers the questions of rubrics stands in rubric.judge")
+		}
 		if r.Environment {
 			p.Check(r.Module == "", at+".module", r.Module, "a reward is a module or the environment's own: make two of it")
 			p.Check(r.Judge == nil, at+".judge", "a judge beside environment: true", "a reward is a judge or the environment's own: make two of it")

@@ -20,6 +20,7 @@ import (
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Config is a whole configuration, each stage under its key.
@@ -125,6 +126,10 @@ type Reward struct {
 	// With are parameters of a script: keyword arguments in Python, the second
 	// argument in JavaScript. They win over columns of the same name.
 	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
+	// Rubric makes the reward a dual evaluation: the outputs of an episode are
+	// judged by the rubric that an agent wrote and by the stakeholder's, and the
+	// module gets both as its ground truth.
+	Rubric *rubrics.Config `yaml:"rubric,omitempty" json:"rubric,omitempty"`
 	// Judge is a language model that scores in the place of a module.
 	Judge *judging.Config `yaml:"judge,omitempty" json:"judge,omitempty"`
 	// Environment takes the environment's own reward in the place of a module's:

@@ -59,6 +59,11 @@ func (r *Reward) EachPath(replace func(string) string) {
 	if r.Judge != nil {
 		r.Judge.EachPath(replace)
 	}
+	if r.Rubric != nil {
+		own := *r.Rubric
+		own.EachPath(replace)
+		r.Rubric = &own
+	}
 }
 
 // eachText returns v with every text that begins with ./ or ../ replaced.
@@ -95,14 +100,7 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 			g.Rewards[i].Judge = &judge
 		}
 	}
-	g.eachPath(func(path string) string {
-		from, err1 := filepath.Abs(dir)
-		to, err2 := filepath.Abs(path)
-		if rel, err := filepath.Rel(from, to); err == nil && err1 == nil && err2 == nil {
-			return rel
-		}
-		return path
-	})
+	g.eachPath(config.From(dir))
 	return config.Marshal(g)
 }
 

@@ -10,8 +10,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Rewards are loaded modules, the sandbox that runs them, judges, and the
@@ -21,6 +23,7 @@ type Rewards struct {
 	Modules []*sandbox.Module // in the order of Parts
 
 	judges  []*judging.Judge
+	rubrics []*rubrics.Checker // in the order of the parts that are dual
 	options options
 	sandbox sandbox.Config
 	runtime *sandbox.Runtime // nil without modules
@@ -82,6 +85,9 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 			scorer, err = r.openJudge(fmt.Sprintf("rewards[%d].judge", i), *part.Judge)
 		default:
 			scorer, err = r.loadModule(ctx, part)
+			if err == nil && part.Rubric != nil {
+				scorer, err = r.openRubric(ctx, fmt.Sprintf("rewards[%d].rubric", i), cfg, *part.Rubric, scorer)
+			}
 		}
 		if err != nil {
 			problems = append(problems, err)
@@ -117,6 +123,19 @@ func (r *Rewards) openJudge(at string, cfg judging.Config) (reward.Scorer, error
 	return j, nil
 }
 
+// openRubric puts the dual evaluation before a module.
+func (r *Rewards) openRubric(ctx context.Context, at string, cfg sandbox.Config, c rubrics.Config, inner reward.Scorer) (reward.Scorer, error) {
+	k, err := rubrics.Open(ctx, c, rubrics.Options{Sandbox: cfg, Getenv: r.options.getenv, Log: r.options.log})
+	if err != nil {
+		return nil, r.options.places.Explain(at, err)
+	}
+	r.rubrics = append(r.rubrics, k)
+	if err := k.Ready(ctx); err != nil {
+		return nil, err
+	}
+	return k.Scorer(inner), nil
+}
+
 // JudgeTotals is what the judges were asked and what that cost, by the names
 // of their parts.
 func (r *Rewards) JudgeTotals() map[string]judge.Totals {
@@ -124,6 +143,13 @@ func (r *Rewards) JudgeTotals() map[string]judge.Totals {
 	for _, p := range reward.NewPool(r.Parts, 1).Parts() {
 		if j, ok := p.Scorer.(*judging.Judge); ok {
 			totals[p.Name] = j.Totals()
+		}
+		if s, ok := p.Scorer.(*rubric.Scorer); ok {
+			if k, ok := s.Engine().Checker().(*rubrics.Checker); ok {
+				if t, asks := k.JudgeTotals(); asks {
+					totals[p.Name] = t
+				}
+			}
 		}
 	}
 	return totals
@@ -144,6 +170,9 @@ func (r *Rewards) Close() error {
 	var problems []error
 	for _, j := range r.judges {
 		problems = append(problems, j.Close())
+	}
+	for _, k := range r.rubrics {
+		problems = append(problems, k.Close())
 	}
 	if r.runtime != nil {
 		problems = append(problems, r.runtime.Close(context.Background()))

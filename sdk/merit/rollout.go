@@ -45,7 +45,8 @@ type Rollout struct {
 	Steps    int            `json:"steps"`
 	Stops    map[string]int `json:"stops"`
 	Outcomes map[string]int `json:"outcomes"`
-	Score    float64        `json:"mean_score"` // of the scored episodes
+	// Score is the mean of the scored episodes; nil if there is none.
+	Score *float64 `json:"mean_score"`
 	// Judges is what the judges were asked since they were opened, and what that
 	// cost, by the names of their parts.
 	Judges map[string]judge.Totals `json:"judges,omitempty"`
@@ -135,7 +136,10 @@ func (r *Rollout) add(t *rl.Trajectory) {
 	r.Stops[string(t.StopReason)]++
 	r.Outcomes[t.Outcome]++
 	if n := r.Outcomes[string(reward.Scored)]; t.Outcome == string(reward.Scored) {
-		r.Score += (t.Evaluation.Score - r.Score) / float64(n)
+		if r.Score == nil {
+			r.Score = new(float64)
+		}
+		*r.Score += (t.Evaluation.Score - *r.Score) / float64(n)
 	}
 }
 

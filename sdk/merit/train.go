@@ -25,6 +25,9 @@ type TrainOptions struct {
 	Resume bool
 	// Overwrite replaces the run in Dir.
 	Overwrite bool
+	// Check, if it is set, looks at the reward before a run begins, as
+	// rubricstudy.Before does; what it returns is written as rubric-check.json.
+	Check func(ctx context.Context) (any, error)
 }
 
 // Train trains a policy into a run directory and returns the summary that lies
@@ -74,7 +77,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		open = nil // there is only a source
 	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 

@@ -10,9 +10,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/plugins/openai/judging"
+	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Trial is what Try found out.
@@ -93,12 +95,34 @@ func closed(err error, release func() error) error {
 	return release()
 }
 
+// sampleOf is what a part is tried on: a dual evaluation wants an episode in
+// which a rubric was written.
+func sampleOf(s reward.Scorer, sample []*rl.Trajectory) ([]*rl.Trajectory, error) {
+	dual, ok := s.(*rubric.Scorer)
+	if !ok {
+		return sample, nil
+	}
+	k, ok := dual.Engine().Checker().(*rubrics.Checker)
+	if !ok {
+		return nil, nil
+	}
+	t, err := k.Sample()
+	if t == nil || err != nil {
+		return nil, err
+	}
+	return []*rl.Trajectory{t}, nil
+}
+
 // score lets each part score the sample. What the author decides, a score,
 // none, or an error, is no problem: the sample may not be what the reward is
 // for. What the author did not decide, such as a score that is not a number, is.
 func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl.Trajectory) error {
 	var problems []error
 	for _, part := range parts {
+		sample, err := sampleOf(part.Scorer, sample)
+		if err != nil {
+			return err
+		}
 		pool := reward.NewPool([]reward.Weighted{{Scorer: part.Scorer, Weight: 1}}, 1)
 		evaluations, err := pool.EvaluateAll(ctx, sample, nil)
 		if err != nil {

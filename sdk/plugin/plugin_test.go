@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func counters(closed *int) plugin.Definition[struct{}] {
 type counting struct{ closed *int }
 
 func (counting) Spec() plugin.Spec {
-	return plugin.Spec{Actions: []string{"count", "fail", "panic", "nan"}, FeatureShape: []int{2}, MaxSteps: 10}
+	return plugin.Spec{Actions: []string{"count", "fail", "panic", "nan", "long"}, FeatureShape: []int{2}, MaxSteps: 10}
 }
 
 func (c counting) NewSlot() (plugin.Slot, error) { return &counter{closed: c.closed}, nil }
@@ -53,13 +54,17 @@ func (c *counter) Step(a plugin.Action, turn *plugin.Turn) error {
 		panic("as told")
 	case 3:
 		turn.Reward = math.NaN()
+	case 4:
+		if err := turn.Info("long", strings.Repeat("x", 1<<20)); err != nil {
+			return err
+		}
 	}
 	return c.say(turn)
 }
 
 func (c *counter) say(turn *plugin.Turn) error {
 	turn.Anchor = append(turn.Anchor, byte('0'+c.steps%10))
-	turn.Mask[1], turn.Mask[2], turn.Mask[3] = 0, 0, 0
+	turn.Mask[1], turn.Mask[2], turn.Mask[3], turn.Mask[4] = 0, 0, 0, 0
 	if turn.Features != nil {
 		turn.Features[1] = float32(c.steps)
 	}
@@ -108,10 +113,11 @@ func TestVectorContract(t *testing.T) {
 	require.ErrorContains(t, err, "has 4 slots, asked for 3")
 }
 
-// Promise: an error, a panic or a number that is none breaks one slot, with
+// Promise: an error, a panic, a number that is none or an info that is too long
+// for the host breaks one slot, with
 // its reason and nothing else of it; the neighbour goes on.
 func TestBrokenSlot(t *testing.T) {
-	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN"} {
+	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN", 4: `the info "long" has 1048578 bytes as JSON, at most 1048576`} {
 		e := openCounter(t, 2, new(int))
 		b := env.NewBatch(e.Spec())
 		b.Want = env.WantText | env.WantFeatures

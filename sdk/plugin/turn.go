@@ -123,6 +123,9 @@ func (t *Turn) check(op env.Op) error {
 		return errors.New("the episode goes on but no action is available")
 	}
 	for _, e := range t.events[t.before:] {
+		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxText { // cut, it would be no JSON
+			return fmt.Errorf("the info %q has %d bytes as JSON, at most %d", e.Name, len(e.Message), wire.MaxText)
+		}
 		if e.Kind == env.EventMetric {
 			if err := wire.CheckMetric(e.Name, e.Message); err != nil {
 				return err

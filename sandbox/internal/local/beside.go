@@ -81,6 +81,8 @@ func (b *beside) Exchange(message []byte) []byte {
 
 var errStarting = errors.New("a program cannot be opened while the reward starts or warms up: the snapshot that every evaluation begins with could not hold it")
 
+var errAlone = errors.New("programs cannot be opened here: what is run here runs alone")
+
 var errTooLong = errors.New("the message is longer than sandbox.input_mib allows")
 
 // errWanted ends an evaluation that Module.perform begins again.
@@ -91,6 +93,8 @@ func (b *beside) start(language string) error {
 	backend := b.worker.module.backend
 	n := backend.nested[language]
 	switch {
+	case backend.options.Alone:
+		return errAlone
 	case !b.worker.started:
 		return errStarting
 	case n == nil:

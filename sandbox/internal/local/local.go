@@ -36,6 +36,7 @@ type Options struct {
 	CacheMiB       int
 	InterpreterDir string
 	Interpreter    bool
+	Alone          bool
 	Logger         *slog.Logger `json:"-"` // of this process
 }
 

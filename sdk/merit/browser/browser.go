@@ -18,6 +18,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
 // Config says where pages are served and who may open them.
@@ -31,6 +33,8 @@ type Config struct {
 	// Key lets who knows it write. Without one nobody can. Where others can reach
 	// the server, reading needs it, too.
 	Key string
+	// TLS has the server's certificates. Without them it speaks in the clear.
+	TLS certificates.Files
 	// Logger is told what goes wrong; nil is silence.
 	Logger *slog.Logger
 }
@@ -42,7 +46,8 @@ const DefaultListen = "127.0.0.1:8720"
 type Server struct {
 	config   Config
 	listener net.Listener
-	private  bool // reading needs the key
+	certs    *certificates.Certificates // nil without TLS
+	private  bool                       // reading needs the key
 	rooms    []Room
 	hub      *Hub
 	sessions sessions
@@ -62,6 +67,10 @@ func Open(config Config, rooms ...Room) (*Server, error) {
 	}
 	s := &Server{config: config, rooms: rooms, hub: newHub()}
 	if err := s.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.certs, err = certificates.Open(config.TLS); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(s.loadViews(), s.loadAssets()); err != nil {
@@ -84,8 +93,8 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Hub is where rooms say what has changed.
 func (s *Server) Hub() *Hub { return s.hub }
 
-// URL is where the pages are, as http://HOST:PORT.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+// URL is where the pages are, as http://HOST:PORT or https://HOST:PORT.
+func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() }
 
 // Serve answers until ctx ends, then what was asked before.
 func (s *Server) Serve(ctx context.Context) error {
@@ -104,7 +113,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -114,7 +123,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		defer stop()
 		ended <- server.Shutdown(last)
 	}()
-	err := server.Serve(s.listener)
+	err := s.certs.Serve(server, s.listener)
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("pages: %w", err)
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sdk/merit/browser"
 	"github.com/merit-rl/merit/sdk/merit/browser/browsertest"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
+	"github.com/merit-rl/merit/sdk/merit/certificates/certtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
@@ -280,4 +282,21 @@ func TestPatternsMeet(t *testing.T) {
 	o := &words{}
 	_, err := browser.Open(browser.Config{Listen: "127.0.0.1:0"}, o.room(), o.room())
 	require.ErrorContains(t, err, "conflicts")
+}
+
+// Promise: with a certificate the pages speak TLS, and a session's cookie never
+// crosses the network in the clear.
+func TestTLS(t *testing.T) {
+	cert, private := certtest.Write(t, t.TempDir())
+	s, _ := serve(t, browser.Config{Key: key, TLS: certificates.Files{Cert: cert, Key: private}})
+	require.True(t, strings.HasPrefix(s.URL(), "https://"))
+	client := certtest.Client(t, cert)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	r, err := client.PostForm(s.URL()+"/login", url.Values{"key": {key}})
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	require.Equal(t, http.StatusSeeOther, r.StatusCode)
+	require.True(t, r.Cookies()[0].Secure)
+	_, err = browser.Open(browser.Config{Listen: "127.0.0.1:0", TLS: certificates.Files{Cert: cert}})
+	require.ErrorContains(t, err, "tls: a certificate needs its key")
 }

@@ -31,6 +31,9 @@ func (s *Server) check() error {
 	if s.config.Key != "" && len(s.config.Key) < minKey {
 		wrong(fault.Invalid, "key", "is shorter than 24 characters", "let --key-file make one")
 	}
+	for _, problem := range s.config.TLS.Problems("tls") {
+		errs = append(errs, problem)
+	}
 	return errors.Join(errs...)
 }
 

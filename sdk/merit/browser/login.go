@@ -39,7 +39,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	// Lax, so that a link from elsewhere opens as who has signed in; what writes
 	// asks for the token besides.
-	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(), Path: "/", HttpOnly: true, Secure: s.certs != nil, SameSite: http.SameSiteLaxMode})
 	http.Redirect(w, r, next(r), http.StatusSeeOther)
 }
 

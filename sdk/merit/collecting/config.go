@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
 // Config is the configuration of a collector.
@@ -31,6 +31,9 @@ type Config struct {
 	// KeyFile holds the key that clients must send, in its first line. Without one
 	// the collector listens on this machine only.
 	KeyFile string `yaml:"key_file" json:"key_file"`
+	// TLS has the certificates of both addresses. Without them they speak in the
+	// clear.
+	TLS certificates.Files `yaml:"tls" json:"tls"`
 	// Store keeps the traces: the path of a file, or the URL of a Postgres
 	// database. Empty is what MERIT_TRACES says, else traces.db.
 	Store string `yaml:"store" json:"store"`
@@ -79,43 +82,25 @@ func DefaultConfig() *Config {
 // key.path=value over it, and checks the result. The error joins every problem,
 // each with file, line and key. Relative paths in the file become relative to
 // the working directory.
-func Load(path string, overrides ...string) (*Config, error) {
-	text, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, text, filepath.Dir(path), overrides...)
+func Load(path string, overrides ...string) (_ *Config, err error) {
+	c := DefaultConfig()
+	c.Places, err = config.Load(c, path, overrides...)
+	return c, err
 }
 
 // Parse is Load for text that came from source; paths in it are relative to dir.
-func Parse(source string, text []byte, dir string, overrides ...string) (*Config, error) {
+func Parse(source string, text []byte, dir string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
-	d := config.New(source)
-	readable := d.Decode(text, c)
-	c.eachPath(func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	})
-	for _, o := range overrides {
-		d.Set(o, c)
-	}
-	if readable {
-		d.Check(c.Validate())
-	}
-	c.Places = d.Places()
-	return c, d.Err()
+	c.Places, err = config.Parse(c, source, text, dir, overrides...)
+	return c, err
 }
 
-// eachPath replaces every path.
-func (c *Config) eachPath(replace func(string) string) {
+// EachPath replaces every path.
+func (c *Config) EachPath(replace func(string) string) {
 	paths := []*string{&c.KeyFile, &c.Sandbox.CacheDir, &c.Sandbox.InterpreterDir}
+	paths = append(paths, c.TLS.Paths()...)
 	for i := range c.Rewards {
-		paths = append(paths, &c.Rewards[i].Module)
-		if c.Rewards[i].Judge != nil {
-			c.Rewards[i].Judge.EachPath(replace)
-		}
+		c.Rewards[i].EachPath(replace)
 	}
 	if !strings.Contains(c.Store, "://") && !strings.HasPrefix(c.Store, "sqlite:") {
 		paths = append(paths, &c.Store)
@@ -133,6 +118,7 @@ func (c *Config) Validate() []error {
 	var p fault.Problems
 	c.address(&p, "listen", c.Listen, false)
 	c.address(&p, "grpc", c.GRPC, true)
+	p = append(p, c.TLS.Problems("tls")...)
 	if c.Listen != "" && c.Listen == c.GRPC && !strings.HasSuffix(c.Listen, ":0") {
 		p.Invalid("grpc", "is the address of listen", "give each a port of its own")
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/collect"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
 
@@ -34,7 +35,8 @@ type Server struct {
 	log       *slog.Logger
 	sink      *Sink
 	collector *collect.Collector
-	web, rpc  net.Listener // rpc is nil without gRPC
+	certs     *certificates.Certificates // nil without TLS
+	web, rpc  net.Listener               // rpc is nil without gRPC
 	http      *http.Server
 	grpc      *grpc.Server
 }
@@ -52,6 +54,9 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 			return nil, err
 		}
 	}
+	if s.certs, err = certificates.Open(c.TLS); err != nil {
+		return nil, err
+	}
 	if s.web, err = listen("listen", c.Listen); err != nil {
 		return nil, err
 	}
@@ -67,7 +72,7 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 	s.collector = collect.New(collect.Options{Sink: s.sink, Key: key, MaxBody: c.MaxBody})
 	s.http = &http.Server{
 		Handler: s.collector.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
 	s.grpc = s.collector.Server()
 	return s, nil
@@ -107,7 +112,7 @@ func ReadKey(path string) (string, error) {
 }
 
 // URL is where OTLP over HTTP and the plain form are received.
-func (s *Server) URL() string { return "http://" + s.web.Addr().String() }
+func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.web.Addr().String() }
 
 // GRPC is where OTLP over gRPC is received; empty for nowhere.
 func (s *Server) GRPC() string {
@@ -130,9 +135,9 @@ func (s *Server) Counts() collect.Counts { return s.collector.Counts() }
 // accepted and returns nil; if that takes longer than drain, the error says so.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 2)
-	go func() { ended <- s.http.Serve(s.web) }()
+	go func() { ended <- s.certs.Serve(s.http, s.web) }()
 	if s.rpc != nil {
-		go func() { ended <- s.grpc.Serve(s.rpc) }()
+		go func() { ended <- s.grpc.Serve(s.certs.Listener(s.rpc)) }()
 	}
 	select {
 	case err := <-ended:

@@ -13,9 +13,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/sdk/merit/certificates/certtest"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -162,6 +169,31 @@ func TestKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("short\n"), 0o600))
 	_, err = collecting.Listen(t.Context(), settings(t, "key_file="+file), collecting.Options{})
 	require.ErrorContains(t, err, "at least 16 characters")
+}
+
+// Promise: with certificates both addresses speak TLS, and nothing else.
+func TestTLS(t *testing.T) {
+	cert, key := certtest.Write(t, t.TempDir())
+	s, stop := serve(t, settings(t, "tls.cert="+cert, "tls.key="+key))
+	defer stop()
+	body := `{"spans":[` + span(1, "x") + `]}`
+	r, err := certtest.Client(t, cert).Post(s.URL()+"/v1/traces/spans", "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	for trust, want := range map[string]codes.Code{cert: codes.OK, "": codes.Unavailable} {
+		how := insecure.NewCredentials()
+		if trust != "" {
+			how = credentials.NewTLS(certtest.Trust(t, trust))
+		}
+		c, err := grpc.NewClient(s.GRPC(), grpc.WithTransportCredentials(how))
+		require.NoError(t, err)
+		_, err = service.NewTraceServiceClient(c).Export(t.Context(), &service.ExportTraceServiceRequest{})
+		require.Equal(t, want, status.Code(err), "%v", err)
+		require.NoError(t, c.Close())
+	}
+	_, err = collecting.Parse("", nil, "", "tls.cert="+cert)
+	require.ErrorContains(t, err, "a certificate needs its key")
 }
 
 // Promise: two collectors on one port are an error that says so.

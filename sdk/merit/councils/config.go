@@ -6,7 +6,6 @@ package councils
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -122,29 +121,10 @@ func DefaultConfig() *Config {
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks it; the error joins every problem. Relative
 // paths in the file become relative to the working directory.
-func Load(path string, overrides ...string) (*Config, error) {
-	text, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	c, dir := DefaultConfig(), filepath.Dir(path)
-	d := config.New(path)
-	readable := d.Decode(text, c)
-	c.eachPath(func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	})
-	for _, o := range overrides {
-		d.Set(o, c)
-	}
-	c.eachPath(filepath.Clean)
-	if readable {
-		d.Check(c.Validate())
-	}
-	c.Places = d.Places()
-	return c, d.Err()
+func Load(path string, overrides ...string) (_ *Config, err error) {
+	c := DefaultConfig()
+	c.Places, err = config.Load(c, path, overrides...)
+	return c, err
 }
 
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
@@ -205,8 +185,8 @@ func under(key string, problems []error) (out []error) {
 	return out
 }
 
-// eachPath replaces every path in c.
-func (c *Config) eachPath(replace func(string) string) {
+// EachPath replaces every path in c.
+func (c *Config) EachPath(replace func(string) string) {
 	for _, path := range []*string{&c.Tasks.File, &c.Sandbox.CacheDir} {
 		if *path != "" {
 			*path = replace(*path)

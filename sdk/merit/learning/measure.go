@@ -55,7 +55,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	slices.SortFunc(all, func(a, b played) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), a.start.Compare(b.start), cmp.Compare(a.ID, b.ID))
 	})
-	m := train.Measurement{Align: cfg.Align, Threshold: cfg.Train.SuccessScore}
+	m := train.Measurement{Align: cfg.Align, Train: cfg.Train}
 	for _, t := range all {
 		m.Add(t.Trajectory)
 	}

@@ -50,7 +50,7 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 		}
 	}
 	of := func(name string, player run.Player, found run.Score) (*run.Evaluation, error) {
-		m := train.Measurement{Align: cfg.Align, Threshold: cfg.Train.SuccessScore}
+		m := train.Measurement{Align: cfg.Align, Train: cfg.Train}
 		path := filepath.Join(dir, run.Trajectories, name+".jsonl.zst")
 		if err := each(path, m.Add); err != nil {
 			return nil, err

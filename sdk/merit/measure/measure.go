@@ -45,7 +45,7 @@ func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, err
 	e := &run.Evaluation{
 		Environment: manifest.Plugins[0], Rewards: manifest.Rewards, Player: player, Split: o.Split, Seed: s.Config.Seed, Greedy: o.Greedy,
 	}
-	m := train.Measurement{Align: s.Config.Align, Threshold: s.Config.Train.SuccessScore}
+	m := train.Measurement{Align: s.Config.Align, Train: s.Config.Train}
 	_, err = s.Rollout(ctx, merit.RolloutOptions{
 		Policy: p, Greedy: o.Greedy, Split: o.Split, Groups: o.Episodes,
 	}, func(t *rl.Trajectory) error { m.Add(t); return nil })

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
@@ -62,34 +61,17 @@ func DefaultConfig() *Config {
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks it; the error joins every problem. Relative
 // paths in the file become relative to the working directory.
-func Load(path string, overrides ...string) (*Config, error) {
-	text, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, text, filepath.Dir(path), overrides...)
+func Load(path string, overrides ...string) (_ *Config, err error) {
+	c := DefaultConfig()
+	c.Places, err = config.Load(c, path, overrides...)
+	return c, err
 }
 
 // Parse is Load for text that came from source; paths in it are relative to dir.
-func Parse(source string, text []byte, dir string, overrides ...string) (*Config, error) {
+func Parse(source string, text []byte, dir string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
-	d := config.New(source)
-	readable := d.Decode(text, c)
-	c.eachPath(func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	})
-	for _, o := range overrides {
-		d.Set(o, c)
-	}
-	c.eachPath(filepath.Clean)
-	if readable {
-		d.Check(c.Validate())
-	}
-	c.Places = d.Places()
-	return c, d.Err()
+	c.Places, err = config.Parse(c, source, text, dir, overrides...)
+	return c, err
 }
 
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
@@ -136,8 +118,8 @@ func under(key string, problems []error) (out []error) {
 	return out
 }
 
-// eachPath replaces every path in c.
-func (c *Config) eachPath(replace func(string) string) {
+// EachPath replaces every path in c.
+func (c *Config) EachPath(replace func(string) string) {
 	paths := []*string{&c.PromptFile, &c.Tasks.Train, &c.Tasks.HeldOut, &c.Sandbox.CacheDir, &c.Model.Server.Cassettes.Dir}
 	if c.Editor != nil {
 		paths = append(paths, &c.Editor.Server.Cassettes.Dir)

@@ -211,14 +211,7 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 		editor := *c.Editor
 		g.Editor = &editor
 	}
-	g.eachPath(func(path string) string {
-		from, err1 := filepath.Abs(dir)
-		to, err2 := filepath.Abs(path)
-		if rel, err := filepath.Rel(from, to); err == nil && err1 == nil && err2 == nil {
-			return rel
-		}
-		return path
-	})
+	g.EachPath(config.From(dir))
 	return config.Marshal(g)
 }
 

@@ -15,20 +15,22 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
 )
 
 // Config is a proxy.
 type Config struct {
-	Upstream string        // the model server's base, such as http://127.0.0.1:8080/v1
-	Listen   string        // HOST:PORT; others than this machine reach it only with a key
-	Store    string        // as traces.Open has it; empty is that of Collect
-	Agent    string        // of calls that name none
-	Task     string        // of calls that name none
-	Add      string        // a JSON object: fields for requests that do not have them
-	KeyEnv   string        // environment variable with the upstream's key; empty passes on the agents' own
-	KeyFile  string        // file whose first line is the key that agents send as X-Merit-Key
-	Drain    time.Duration // how long the end may take
+	Upstream string             // the model server's base, such as http://127.0.0.1:8080/v1
+	Listen   string             // HOST:PORT; others than this machine reach it only with a key
+	Store    string             // as traces.Open has it; empty is that of Collect
+	Agent    string             // of calls that name none
+	Task     string             // of calls that name none
+	Add      string             // a JSON object: fields for requests that do not have them
+	KeyEnv   string             // environment variable with the upstream's key; empty passes on the agents' own
+	KeyFile  string             // file whose first line is the key that agents send as X-Merit-Key
+	Drain    time.Duration      // how long the end may take
+	TLS      certificates.Files // without them the proxy speaks in the clear
 	// Collect says what stands around the store: redaction, retention, rewards at
 	// once. Its addresses and key are not used. Nil is collecting.DefaultConfig.
 	Collect *collecting.Config
@@ -79,6 +81,7 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 	} else if r.listensLocal = local(c.Listen); !r.listensLocal && c.KeyFile == "" {
 		p.Missing("key-file", "without a key anybody who reaches "+c.Listen+" could use the upstream and write traces", "name a file with a key, or listen on 127.0.0.1")
 	}
+	p = append(p, c.TLS.Problems("tls")...)
 	r.collect = c.Collect
 	if r.collect == nil {
 		r.collect = collecting.DefaultConfig()

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
+	"github.com/merit-rl/merit/sdk/merit/certificates/certtest"
 	"github.com/merit-rl/merit/sdk/merit/proxying"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -119,4 +121,20 @@ func TestProblems(t *testing.T) {
 	c.KeyFile = open
 	_, err = proxying.Open(t.Context(), c, proxying.Options{})
 	require.ErrorContains(t, err, "others can read the key")
+}
+
+// Promise: with a certificate agents reach the proxy by TLS, and not without.
+func TestTLS(t *testing.T) {
+	cert, private := certtest.Write(t, t.TempDir())
+	url, _, end := start(t, func(c *proxying.Config) { c.TLS = certificates.Files{Cert: cert, Key: private} })
+	defer func() { require.NoError(t, end()) }()
+	body := `{"model": "m", "messages": [{"role": "user", "content": "hi"}]}`
+	r, err := certtest.Client(t, cert).Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, r.Body.Close())
+	require.Equal(t, http.StatusOK, r.StatusCode)
+	plain, err := http.Post(strings.Replace(url, "https", "http", 1)+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	require.NoError(t, err)
+	require.NoError(t, plain.Body.Close())
+	require.Equal(t, http.StatusBadRequest, plain.StatusCode)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/proxy"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -33,6 +34,7 @@ type Server struct {
 	sink     *collecting.Sink
 	proxy    *proxy.Proxy
 	listener net.Listener
+	certs    *certificates.Certificates // nil without TLS
 	http     *http.Server
 	requests context.CancelFunc
 }
@@ -51,6 +53,9 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, store: r.collect.Store, log: o.Logger}
+	if s.certs, err = certificates.Open(c.TLS); err != nil {
+		return nil, err
+	}
 	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
 		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.Listen, What: "the proxy cannot listen there", Err: err, Hint: "choose another port with --listen"}
 	}
@@ -71,13 +76,13 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 	s.requests = cancel
 	s.http = &http.Server{
 		Handler: guard(mux, r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return life },
+		BaseContext: func(net.Listener) context.Context { return life }, TLSConfig: s.certs.Config(),
 	}
 	return s, nil
 }
 
 // URL is where the proxy listens; agents add /v1.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() }
 
 // Summary says what was blanked and scored.
 func (s *Server) Summary() collecting.Summary { return s.sink.Summary() }
@@ -99,7 +104,7 @@ func (s *Server) Store() string {
 // than Drain is cut off, and recorded as that. The error says what was lost.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(s.listener) }()
+	go func() { ended <- s.certs.Serve(s.http, s.listener) }()
 	var crashed error
 	select {
 	case err := <-ended:

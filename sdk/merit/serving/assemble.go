@@ -168,10 +168,7 @@ func (s *Server) assemble(ctx context.Context) error {
 	s.serve = serve.New(options)
 	s.http = &http.Server{
 		Handler: logged(s.log, s.serve.Handler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	if s.certs != nil {
-		s.http.TLSConfig = s.certs.config()
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
 	return nil
 }

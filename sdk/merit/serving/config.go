@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/shape"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
 // Config is the configuration of a server.
@@ -34,7 +34,7 @@ type Config struct {
 	// Operators are the tenants whose keys see the metrics of all.
 	Operators []string `yaml:"operators" json:"operators"`
 	// TLS has the certificates. Without them the server speaks plain HTTP.
-	TLS TLS `yaml:"tls" json:"tls"`
+	TLS certificates.Files `yaml:"tls" json:"tls"`
 	// Rewards are the operator's, which every tenant can use.
 	Rewards []Reward `yaml:"rewards" json:"rewards"`
 	// DefaultReward is the reward of the paths of other tools that name none, such
@@ -76,16 +76,6 @@ func (o *OnUnscored) UnmarshalText(text []byte) error {
 	_, err := shape.ParseOnUnscored(string(text))
 	*o = OnUnscored(text)
 	return err
-}
-
-// TLS names certificates, as PEM files. They are read again on a reload.
-type TLS struct {
-	// Cert is the server's certificate, and those between it and its root.
-	Cert string `yaml:"cert" json:"cert"`
-	// Key is the private key of Cert.
-	Key string `yaml:"key" json:"key"`
-	// ClientCA, if set, has the roots that a client's certificate must lead to.
-	ClientCA string `yaml:"client_ca" json:"client_ca"`
 }
 
 // Reward is one that the operator gives to every tenant.
@@ -140,39 +130,23 @@ func DefaultConfig() *Config {
 // key.path=value over it, and checks the result. The error joins every problem,
 // each with file, line and key. Relative paths become relative to the working
 // directory.
-func Load(path string, overrides ...string) (*Config, error) {
-	text, err := config.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, text, filepath.Dir(path), overrides...)
+func Load(path string, overrides ...string) (_ *Config, err error) {
+	c := DefaultConfig()
+	c.Places, err = config.Load(c, path, overrides...)
+	return c, err
 }
 
 // Parse is Load for text that came from source; paths in it are relative to dir.
-func Parse(source string, text []byte, dir string, overrides ...string) (*Config, error) {
+func Parse(source string, text []byte, dir string, overrides ...string) (_ *Config, err error) {
 	c := DefaultConfig()
-	d := config.New(source)
-	readable := d.Decode(text, c)
-	c.eachPath(func(path string) string {
-		if filepath.IsAbs(path) {
-			return path
-		}
-		return filepath.Join(dir, path)
-	})
-	for _, o := range overrides {
-		d.Set(o, c)
-	}
-	c.eachPath(filepath.Clean)
-	if readable {
-		d.Check(c.Validate())
-	}
-	c.Places = d.Places()
-	return c, d.Err()
+	c.Places, err = config.Parse(c, source, text, dir, overrides...)
+	return c, err
 }
 
-// eachPath replaces every path.
-func (c *Config) eachPath(replace func(string) string) {
-	paths := []*string{&c.Dir, &c.Tenants, &c.Accounting, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA, &c.Sandbox.CacheDir, &c.Sandbox.InterpreterDir}
+// EachPath replaces every path.
+func (c *Config) EachPath(replace func(string) string) {
+	paths := []*string{&c.Dir, &c.Tenants, &c.Accounting, &c.Sandbox.CacheDir, &c.Sandbox.InterpreterDir}
+	paths = append(paths, c.TLS.Paths()...)
 	for i := range c.Rewards {
 		paths = append(paths, &c.Rewards[i].Module)
 	}

@@ -17,10 +17,7 @@ func (s *Server) URL() string {
 	if at.Network() == "unix" {
 		return "unix:" + at.String()
 	}
-	if s.certs != nil {
-		return "https://" + at.String()
-	}
-	return "http://" + at.String()
+	return s.certs.Scheme() + "://" + at.String()
 }
 
 // Serve answers requests until ctx ends. Then it takes no new ones, answers all
@@ -28,13 +25,7 @@ func (s *Server) URL() string {
 // error says how it ended.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() {
-		if s.certs != nil {
-			ended <- s.http.ServeTLS(s.listener, "", "")
-		} else {
-			ended <- s.http.Serve(s.listener)
-		}
-	}()
+	go func() { ended <- s.certs.Serve(s.http, s.listener) }()
 	select {
 	case err := <-ended:
 		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can listen no more", Err: err, Hint: "start it again"}
@@ -66,10 +57,7 @@ func (s *Server) Serve(ctx context.Context) error {
 func (s *Server) Reload(ctx context.Context) error {
 	s.reload.Lock()
 	defer s.reload.Unlock()
-	var wrong []error
-	if s.certs != nil {
-		wrong = append(wrong, s.certs.reload())
-	}
+	wrong := []error{s.certs.Reload()}
 	if s.config.Tenants != "" {
 		wrong = append(wrong, s.registry.Reload())
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/tenant"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
 // Server is a server of rewards that listens.
@@ -21,7 +22,7 @@ type Server struct {
 	config    *Config
 	log       *slog.Logger
 	listener  net.Listener
-	certs     *certificates // nil without TLS
+	certs     *certificates.Certificates // nil without TLS
 	registry  *tenant.Registry
 	scheduler *tenant.Scheduler
 	ledger    *tenant.Ledger // nil without accounting
@@ -74,7 +75,7 @@ func Open(ctx context.Context, c *Config, o Options) (*Server, error) {
 }
 
 func (s *Server) open(ctx context.Context, o Options) (err error) {
-	if s.certs, err = openCertificates(s.config.TLS); err != nil {
+	if s.certs, err = certificates.Open(s.config.TLS); err != nil {
 		return err
 	}
 	if err := s.openTenants(); err != nil {

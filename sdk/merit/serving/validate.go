@@ -24,12 +24,7 @@ func (c *Config) Validate() []error {
 	if c.Dir == "" {
 		p.Missing("dir", "there is no place for uploads", "name a folder")
 	}
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		p.Missing("tls", "a certificate needs its key, and a key its certificate", "set both tls.cert and tls.key")
-	}
-	if c.TLS.ClientCA != "" && c.TLS.Cert == "" {
-		p.Missing("tls.client_ca", "clients' certificates need TLS", "set tls.cert and tls.key, too")
-	}
+	p = append(p, c.TLS.Problems("tls")...)
 	if c.Tenants == "" && len(c.Operators) > 0 {
 		p.Invalid("operators", "there are no tenants", "name a tenants' file with tenants")
 	}

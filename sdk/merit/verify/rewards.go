@@ -8,10 +8,12 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/proof"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Reward is a part of the run's reward.
@@ -37,7 +39,7 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 		found := Reward{Name: recorded.Name, Digest: recorded.Digest}
 		if i < len(v.cfg.Rewards) {
 			part := v.cfg.Rewards[i]
-			problems = append(problems, v.part(&part, &found, recorded))
+			problems = append(problems, v.part(ctx, &part, &found, recorded))
 			list = append(list, part)
 		}
 		v.report.Rewards = append(v.report.Rewards, found)
@@ -56,12 +58,12 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 }
 
 // part finds one part of the configuration's rewards, by its digest.
-func (v *verification) part(part *merit.Reward, found *Reward, recorded run.Module) error {
+func (v *verification) part(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
 	switch {
-	case part.Judge != nil:
+	case part.Judge != nil, part.Rubric != nil && part.Rubric.Judge != nil && part.Rubric.Judge.Server != nil:
 		found.Why = "a language model does not repeat its answers"
 	case part.Module != "":
-		return v.module(part, found)
+		return v.module(ctx, part, found)
 	}
 	if part.Weight != recorded.Weight {
 		v.find(run.ConfigFile, proof.Difference{
@@ -73,7 +75,8 @@ func (v *verification) part(part *merit.Reward, found *Reward, recorded run.Modu
 
 // module looks for a module or script with the recorded digest where the
 // configuration says, and then where the options say.
-func (v *verification) module(part *merit.Reward, found *Reward) error {
+// Of a dual evaluation the digest covers what applies the rules too.
+func (v *verification) module(ctx context.Context, part *merit.Reward, found *Reward) error {
 	named, err := part.Reference()
 	if err != nil {
 		return err
@@ -90,6 +93,11 @@ func (v *verification) module(part *merit.Reward, found *Reward) error {
 		ref.With = named.With
 		candidates = append(candidates, ref)
 	}
+	digest, release, err := v.digests(ctx, part)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var other []string // digests
 	for _, ref := range candidates {
 		bundle, err := sandbox.ReadBundle(ref, v.cfg.Sandbox.Limits)
@@ -102,11 +110,11 @@ func (v *verification) module(part *merit.Reward, found *Reward) error {
 			}
 			continue
 		}
-		if bundle.Digest == found.Digest {
+		if digest(bundle.Digest) == found.Digest {
 			part.Module, found.Found = ref.String(), ref.Path
 			return nil
 		}
-		other = append(other, ref.Path+" "+bundle.Digest)
+		other = append(other, ref.Path+" "+digest(bundle.Digest))
 	}
 	found.Why = "no file has its digest"
 	seen := "no file"
@@ -115,6 +123,20 @@ func (v *verification) module(part *merit.Reward, found *Reward) error {
 	}
 	v.find(run.ManifestFile, proof.Difference{Field: "digest of reward " + found.Name, Stored: found.Digest, Computed: seen})
 	return nil
+}
+
+// digests returns what makes of the digest of a module that of the part that it
+// scores for.
+func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest func(string) string, release func(), err error) {
+	if part.Rubric == nil {
+		return func(module string) string { return module }, func() {}, nil
+	}
+	k, err := rubrics.Open(ctx, *part.Rubric, rubrics.Options{Sandbox: v.cfg.Sandbox})
+	if err != nil {
+		return nil, nil, err
+	}
+	e := k.Engine(0)
+	return func(module string) string { return rubric.ScorerDigest(e, module) }, func() { _ = k.Close() }, nil // it was not started
 }
 
 // sameParts holds the rewards that were loaded to those of the manifest, among

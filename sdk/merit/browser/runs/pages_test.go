@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rubric/view/viewtest"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit/browser/browsertest"
 )
@@ -153,6 +154,67 @@ func trimPlus(text string) string {
 	return text
 }
 
+// wrote makes a rubric have been written in an episode.
+func wrote(e *rl.Trajectory, tail string) {
+	of := viewtest.Episode(e.ID, tail, 1, 0.2)
+	e.GroundTruth, e.Notes = of.GroundTruth, of.Notes
+	e.Steps[len(e.Steps)-1].Info = of.Steps[0].Info
+}
+
+// Promise: a step of an episode in which a rubric was written shows it beside
+// what was meant, in light and dark, on a screen and on a phone.
+func TestRubricOfAStep(t *testing.T) {
+	dir := t.TempDir()
+	keptRun(t, filepath.Join(dir, "a"), func(e *rl.Trajectory) { wrote(e, "") })
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/step?run=a&iteration=24")
+	require.Contains(t, tab.Text("#rubric"), "I will not read more than half a page.")
+	require.Contains(t, tab.Text("#rubric .rv-written"), "out_of_fuel on outputs 2, 3, 4, 5, 6")
+	require.Equal(t, 6, browsertest.Eval[int](tab, `document.querySelectorAll("#rubric .rv-picture circle.rv-g").length`))
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("#rubric .rv-picture circle.rv-s").length`), "a total that is missing is drawn nowhere")
+	require.Equal(t, "34px", browsertest.Eval[string](tab, `getComputedStyle(document.querySelector(".rv-cells li")).width`), "the style is there")
+	tab.Screenshot("runs-rubric")
+}
+
+// Promise: of a finished run whose policies wrote rubrics, each start of the
+// test split shows them before and after training, and leads to the next.
+func TestRubricsPage(t *testing.T) {
+	dir := t.TempDir()
+	d := small(t, filepath.Join(dir, "a"), "seed: 7\n", 5, 0.5)
+	var before, after []*rl.Trajectory
+	for i := range 3 {
+		before = append(before, viewtest.Episode(fmt.Sprintf("test-baseline-g%d-m0", i), "", uint64(i), 0.2))
+		after = append(after, viewtest.Episode(fmt.Sprintf("test-trained-g%d-m0", i), "\u202e<img>", uint64(i), 0.9))
+	}
+	after[1].Outcome, after[1].Evaluation = "timeout", nil
+	require.NoError(t, d.WriteEpisodes("test-baseline", before))
+	require.NoError(t, d.WriteEpisodes("test-trained", after))
+	require.NoError(t, d.WriteSummary(&run.Summary{Stop: run.StopIterations, Iterations: 5}))
+	small(t, filepath.Join(dir, "b"), "seed: 8\n", 5, 0.5).Close()
+	s := serve(t, dir)
+	tab := browsertest.Open(t, s.URL())
+	tab.Go("/run?run=a")
+	tab.Click("#rubrics")
+	tab.Wait(`location.pathname === "/rubrics"`)
+	tab.Ready()
+	require.Equal(t, 3, browsertest.Eval[int](tab, `document.querySelectorAll("#starts tbody tr").length`))
+	require.Contains(t, tab.Text("#trained .rv-written"), "who does what")
+	require.Contains(t, tab.Text("#untrained .rv-written"), "out_of_fuel")
+	require.Contains(t, tab.Text("#trained"), "⟨U+202E⟩<img>")
+	require.Regexp(t, `1\s+outage-report\S+\s+-\S+\s+none`, tab.Text("#starts"), "a score that is not there is no number")
+	tab.Dark(true)
+	tab.Screenshot("runs-rubrics-dark")
+	tab.Press("l")
+	tab.Wait(`location.search.includes("start=1")`)
+	tab.Ready()
+	require.Contains(t, tab.Text("#trained"), "no score: timeout")
+	for _, path := range []string{"/rubrics?run=b", "/rubrics?run=a&start=3"} {
+		status, text := fetch(t, s.URL()+path, nil)
+		require.Equal(t, 404, status)
+		require.Contains(t, text, "there is no start")
+	}
+}
+
 // Promise: what an environment or a model said is text on every page: no
 // script of theirs runs, and what would turn or hide text is seen.
 func TestHostileEpisodes(t *testing.T) {
@@ -166,6 +228,7 @@ func TestHostileEpisodes(t *testing.T) {
 			e.Steps[i].Action.Text = script + turned
 			e.Steps[i].Anchor = script + turned
 		}
+		wrote(e, script+turned)
 	})
 	tab := browsertest.Open(t, serve(t, dir).URL())
 	for _, path := range []string{"/runs", "/run", "/groups", "/step", "/compare"} {

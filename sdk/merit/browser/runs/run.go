@@ -21,6 +21,7 @@ type detail struct {
 	Rows     []versus
 	Config   string
 	Metrics  []string // all figures there are
+	Rubrics  bool     // were written in its test split
 	Problem  string   // why something of it is missing
 }
 
@@ -57,6 +58,9 @@ func (o *room) runPage(r *http.Request) (browser.View, error) {
 	}
 	if d.Summary != nil {
 		d.Rows = beforeAfter(d.Summary)
+		first, err := bothWrote(dir, 1)
+		note(err)
+		d.Rubrics = len(first) > 0
 	}
 	note(o.cache.use(dir, func(h *history) error { d.Metrics = h.names(); return nil }))
 	d.Problem = strings.Join(problems, "\n")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/explain"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rubric/view"
 	"github.com/merit-rl/merit/sdk/merit/browser"
 )
 
@@ -31,7 +32,7 @@ func Room(dir string) browser.Room {
 	o := &room{dir: dir}
 	files, _ := fs.Sub(embedded, "pages") // it is embedded
 	return browser.Room{
-		Name: "runs", Files: files, Functions: functions,
+		Name: "runs", Files: styled{files}, Functions: functions,
 		Nav: []browser.Link{
 			{Title: "Runs", Path: "/runs", Key: "r"}, {Title: "Compare", Path: "/compare", Key: "c"},
 			{Title: "Groups", Path: "/groups", Key: "p"}, {Title: "Steps", Path: "/step", Key: "s"},
@@ -42,6 +43,7 @@ func Room(dir string) browser.Room {
 			{Pattern: "GET /compare", File: "compare.html", Script: "compare.js", Load: o.comparePage},
 			{Pattern: "GET /groups", File: "groups.html", Script: "groups.js", Load: o.groupsPage},
 			{Pattern: "GET /step", File: "step.html", Script: "step.js", Load: o.stepPage},
+			{Pattern: "GET /rubrics", File: "rubrics.html", Script: "rubrics.js", Load: o.rubricsPage},
 		},
 		Data: []browser.Data{
 			{Pattern: "GET /data/runs", Load: o.list},
@@ -51,6 +53,18 @@ func Room(dir string) browser.Room {
 		},
 		Watch: o.watch,
 	}
+}
+
+// styled is the room's files with the style of rubrics in its own.
+type styled struct{ fs.FS }
+
+// ReadFile implements fs.ReadFileFS.
+func (s styled) ReadFile(name string) ([]byte, error) {
+	data, err := fs.ReadFile(s.FS, name)
+	if name == "style.css" {
+		data = append(data, view.Style...)
+	}
+	return data, err
 }
 
 // one is the run that a request names, or the newest there is.

@@ -3,6 +3,7 @@ package runs
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"math"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/explain"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rubric/view"
 	"github.com/merit-rl/merit/sdk/merit/browser"
 )
 
@@ -24,8 +26,9 @@ type told struct {
 	After     int // the step after; −1 at the end
 	Members   []memberRow
 	Peers     []peerRow
-	Hidden    int // peers that are not shown
-	Disagree  int // steps of the group of which the run holds other numbers
+	Hidden    int           // peers that are not shown
+	Disagree  int           // steps of the group of which the run holds other numbers
+	Rubric    template.HTML // that was written in the episode; empty if none was
 }
 
 // Last is the number of the last step.
@@ -81,7 +84,24 @@ func (o *room) stepPage(r *http.Request) (browser.View, error) {
 	}
 	v.Disagree = e.Checked - e.Agree
 	v.tables(e)
+	if v.Rubric, err = written(k, e.Trajectory); err != nil {
+		return browser.View{}, err
+	}
 	return browser.View{Title: fmt.Sprintf("%s, step %d", e.Trajectory, e.Step), Data: v}, nil
+}
+
+// written shows the rubric that was written in a kept episode, beside what was
+// meant; empty if none was.
+func written(k *kept, trajectory string) (template.HTML, error) {
+	for _, t := range k.Episodes {
+		if t.ID != trajectory {
+			continue
+		}
+		if v, ok := view.From(t); ok {
+			return v.HTML(browser.Visible)
+		}
+	}
+	return "", nil
 }
 
 // explainStep explains a step of what was kept of an iteration. Without a

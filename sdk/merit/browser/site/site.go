@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/sdk/merit/browser"
 	"github.com/merit-rl/merit/sdk/merit/browser/runs"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
 // Config says what is shown and to whom.
@@ -15,7 +16,8 @@ type Config struct {
 	Listen string   // see browser.Config
 	Names  []string // see browser.Config
 	Key    string   // see browser.Config
-	Runs   string   // folder of run directories, at any depth; it may come later
+	TLS    certificates.Files
+	Runs   string // folder of run directories, at any depth; it may come later
 	// Store is the address of the store of traces: see package traces. If it is
 	// empty and nothing else names one, pages about traces are there only if
 	// traces.db is: looking makes no file.
@@ -29,7 +31,7 @@ func Open(ctx context.Context, c Config) (*browser.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return browser.Open(browser.Config{Listen: c.Listen, Names: c.Names, Key: c.Key, Logger: c.Logger}, all...)
+	return browser.Open(browser.Config{Listen: c.Listen, Names: c.Names, Key: c.Key, TLS: c.TLS, Logger: c.Logger}, all...)
 }
 
 // rooms are all there are, in the order of the navigation.

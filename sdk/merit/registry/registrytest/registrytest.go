@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sdk/merit/certificates/certtest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -53,7 +54,7 @@ func Start(t testing.TB, o Options) *Server {
 	text := fmt.Sprintf("version: 0.1\nlog: {level: info, accesslog: {disabled: true}}\nstorage: {filesystem: {rootdirectory: %q}}\nhttp:\n  addr: 127.0.0.1:0\n  secret: none\n", s.Root)
 	if o.TLS {
 		var key string
-		s.Certificate, key = certificate(t, dir)
+		s.Certificate, key = certtest.Write(t, dir)
 		text += fmt.Sprintf("  tls: {certificate: %q, key: %q}\n", s.Certificate, key)
 	}
 	if o.Account {

@@ -10,7 +10,9 @@ const run = $("lead").dataset.run;
 const q = place();
 const view = { x: q.get("x") || "iteration", from: q.get("from"), to: q.get("to"), smooth: Number(q.get("smooth") ?? 0.6), more: q.getAll("metric") };
 let state = null, curves = new Map();
-const all = () => [...figures, ...view.more.map((m) => ({ title: m, metrics: [m] }))];
+// measured are the figures that this run has and others do not: what its environment and its rewards measured.
+const measured = [...document.querySelectorAll("#metrics option")].map((o) => o.value).filter((m) => m.startsWith("outputs/metrics/")).slice(0, 30).map((m) => ({ title: m.slice(16), metrics: [m] }));
+const all = () => [...figures, ...measured, ...view.more.map((m) => ({ title: m, metrics: [m] }))];
 
 function remember() {
   go({ x: view.x === "iteration" ? null : view.x, from: view.from, to: view.to, smooth: view.smooth === 0.6 ? null : view.smooth, metric: view.more });
