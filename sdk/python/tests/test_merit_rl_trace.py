@@ -126,6 +126,75 @@ class TestTracer(unittest.TestCase):
         self.assertEqual(list(all_of()), ["a", "b"])
         self.assertEqual(self.recorded().spans[0]["prompt"]["answer"]["content"], "ab")
 
+    def test_streams_that_are_objects(self):
+        """A client's stream is recorded when it ends, is closed, left or forgotten, and stays what it is."""
+
+        class Stream:
+            def __init__(self, *texts):
+                self.left, self.closed = list(texts), False
+
+            def __iter__(self):
+                for chunk in self:
+                    yield chunk
+
+            def __next__(self):
+                if not self.left:
+                    raise StopIteration
+                if isinstance(self.left[0], Exception):
+                    raise self.left.pop(0)
+                return {"choices": [{"index": 0, "delta": {"content": self.left.pop(0)}}]}
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *args):
+                self.close()
+
+            def close(self):
+                self.closed = True
+
+        class AsyncStream(Stream):
+            def __aiter__(self):
+                return self
+
+            async def __anext__(self):
+                try:
+                    return Stream.__next__(self)
+                except StopIteration:
+                    raise StopAsyncIteration
+
+            async def close(self):
+                self.closed = True
+
+        ask = self.tracer.chat(model="m")(lambda messages, make, *texts: make(*texts))
+
+        async def later(messages, *texts):
+            return AsyncStream(*texts)
+
+        whole = ask(QUESTION, Stream, "a", "b")
+        self.assertIsInstance(whole, Stream)
+        self.assertEqual((type(whole).__name__, type(whole).__module__), ("Stream", Stream.__module__))
+        self.assertEqual(len(list(whole)), 2)
+        with ask(QUESTION, Stream, "c", "d") as left:
+            next(left)
+        self.assertTrue(left.closed)
+        broken = ask(QUESTION, Stream, "e", OSError("gone"))
+        with self.assertRaises(OSError):
+            list(broken)
+        forgotten = ask(QUESTION, Stream, "f", "g")
+        next(forgotten)
+        del forgotten
+
+        async def read():
+            stream = await self.tracer.chat(model="m")(later)(QUESTION, "h", "i")
+            return [chunk async for chunk in stream]
+
+        self.assertEqual(len(asyncio.run(read())), 2)
+        self.assertEqual(list(ask(QUESTION, lambda *texts: map(str, texts), 1)), ["1"])  # of the language: passed on, not followed
+        spans = self.recorded().spans
+        self.assertEqual([s["prompt"].get("answer", {}).get("content") for s in spans], ["ab", "c", "e", "f", "hi", None])
+        self.assertEqual([s["status"] for s in spans], ["ok", "ok", "error", "ok", "ok", "ok"])
+
     def test_what_openai_gives(self):
         """The client's objects are read by what they dump: message, model, finish, usage."""
 

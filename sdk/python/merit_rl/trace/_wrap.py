@@ -7,12 +7,12 @@ import inspect
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._span import PLACE, Span
+from ._stream import MOST, follow
 
 if TYPE_CHECKING:
     from ._tracer import Tracer
 
 Fill = Callable[[Span, Any, Any, Any, Any], None]
-MOST = 100_000  # chunks of a stream that are kept
 
 
 def wrap(tracer: "Tracer", f: Any, kind: str, name: str, fill: Fill, agent: str = "") -> Any:
@@ -78,11 +78,11 @@ class _Call:
             return self.awaited(result, args, kwargs)
         if inspect.isgenerator(result):
             return self.pieces(result, args, kwargs)
-        self.end(span, None, args, kwargs, result, None)
+        self.end_or_follow(span, args, kwargs, result)
         return result
 
     async def awaited(self, inner: Any, args: Any, kwargs: Any) -> Any:
-        """Wait for a coroutine. A stream that it gives is the agent's to read, and is not recorded."""
+        """Wait for a coroutine, and follow the stream that it may give."""
         span, place = self.begin()
         token = PLACE.set(place)
         try:
@@ -92,8 +92,16 @@ class _Call:
             raise
         finally:
             PLACE.reset(token)
-        self.end(span, None, args, kwargs, None if hasattr(result, "__aiter__") else result, None)
+        self.end_or_follow(span, args, kwargs, result)
         return result
+
+    def end_or_follow(self, span: Span, args: Any, kwargs: Any, result: Any) -> None:
+        """A call of a model is over when its stream is, which the agent reads."""
+        stream = hasattr(result, "__aiter__") or hasattr(result, "__next__")
+        if self.kind == "prompt" and stream:
+            if follow(result, lambda error, kept: self.end(span, error, args, kwargs, None, kept)):
+                return
+        self.end(span, None, args, kwargs, None if stream else result, None)
 
     def end(self, span: Span, error: Any, args: Any, kwargs: Any, result: Any, chunks: Any) -> None:
         """Say what the call was, and send it."""
