@@ -14,7 +14,9 @@ from servers import ANSWER, USES, WithFolder, alone, mine, python, running, soon
 
 from merit_rl import Reward, _server
 
-TELL = USES + "; import servers, os; print(servers.mine(), os.environ['MERIT_PRIVATE_SERVER'], flush=True)"
+# One write a line: processes that share a pipe would mix what print writes piece by piece.
+LINE = "f\"{servers.mine()} {os.environ['MERIT_PRIVATE_SERVER']}\\n\".encode()"
+TELL = USES + "; import servers, os; os.write(1, " + LINE + ")"
 
 
 def score(reward):
