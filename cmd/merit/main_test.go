@@ -41,7 +41,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai,openenv,htdag,planner}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai,openenv,htdag,planner,rubric}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -69,6 +69,7 @@ func build() (string, error) {
 		{"plugins.test/dataset", "./plugins/dataset", false},
 		{"plugins.test/htdag", "./plugins/htdag", false},
 		{"plugins.test/planner", "./plugins/planner", false},
+		{"plugins.test/rubric", "./plugins/rubric", false},
 		{"plugins.test/broken", "./cmd/merit/testdata/plugins/broken", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
@@ -100,7 +101,7 @@ func build() (string, error) {
 func TestScripts(t *testing.T) {
 	scripts(t, func(name string) bool {
 		return interpreterOf(name) == nil && filepath.Base(name) != engineScript && filepath.Base(name) != registryScript &&
-			filepath.Base(name) != pythonScript && filepath.Base(name) != nodeScript
+			filepath.Base(name) != pythonScript && filepath.Base(name) != nodeScript && !slices.Contains(rubricScripts, filepath.Base(name))
 	})
 }
 
@@ -164,11 +165,23 @@ func TestScriptsOfInterpreters(t *testing.T) {
 	}
 }
 
+// rubricScripts have rules in every script language.
+var rubricScripts = []string{"rubrics.txtar", "rubriccheck.txtar"}
+
+// Promise: rubrics are checked, cheated and learned with the commands that the
+// pages show.
+func TestScriptsOfRubrics(t *testing.T) {
+	for _, i := range interpreter.All() {
+		testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+	}
+	scripts(t, func(name string) bool { return slices.Contains(rubricScripts, filepath.Base(name)) })
+}
+
 // interpreterOf returns what the rewards of a script run on: python.txtar,
-// js.txtar and code.txtar need what not everybody has installed.
+// js.txtar, code.txtar and rubriceval.txtar need what not everybody has installed.
 func interpreterOf(script string) *interpreter.Interpreter {
 	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
-	if name == "code" {
+	if name == "code" || name == "rubriceval" {
 		name = "python"
 	}
 	for _, i := range interpreter.All() {
@@ -185,11 +198,12 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	goenv, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
+	goNames := []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "CGO_ENABLED"} // what scripts build is compiled as the tests are, not again
+	goenv, err := exec.Command("go", append([]string{"env"}, goNames...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := strings.Fields(string(goenv))
+	goValues := strings.Split(string(goenv), "\n")
 	files, err := filepath.Glob("testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -209,8 +223,9 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 			e.Setenv("MERIT_HOME", filepath.Dir(interpreter.Folder()))
 			e.Setenv("MODEL_URL", model)
 			e.Setenv("MODEL_KEY", modelKey)
-			e.Setenv("GOCACHE", folders[0])
-			e.Setenv("GOMODCACHE", folders[1])
+			for i, name := range goNames {
+				e.Setenv(name, goValues[i])
+			}
 			e.Setenv("GOPROXY", "off")
 			e.Vars = append(e.Vars, variables...)
 			return nil

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,6 +53,30 @@ func runnerOf(t *testing.T, p platform) (r runner, ok bool) {
 	return runner{line: line}, true
 }
 
+// patience is how long a program may stand in the emulator, which takes seconds
+// for each here. Its fork can wait for ever for a lock that another thread held
+// (QEMU's documentation of user mode: fork in programs with threads), so what
+// was stopped is begun again, twice.
+const patience = 4 * time.Minute
+
+// run runs a program in a folder that is also its home.
+func (r runner) run(ctx context.Context, home string, args []string) (text []byte, err error) {
+	all := append(append([]string{}, r.line...), args...)
+	for attempt := 0; ; attempt++ {
+		once, stop := context.WithTimeout(ctx, patience)
+		cmd := exec.CommandContext(once, all[0], all[1:]...)
+		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // with what it has started
+		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+		text, err = cmd.CombinedOutput()
+		stood := once.Err() != nil
+		stop()
+		if !stood || len(r.line) == 0 || attempt == 2 {
+			return text, err
+		}
+	}
+}
+
 // Promise: what is in an archive runs, as it was unpacked and with an empty
 // home: the version, rewards in C, Go, JavaScript and Python, worker processes,
 // plug-ins and estimators. On amd64 and on arm64, which is emulated where it must
@@ -84,10 +111,7 @@ func (r runner) exercise(t *testing.T, root string) map[string][]byte {
 	home, merit := t.TempDir(), filepath.Join(root, "bin", "merit")
 	run := func(args ...string) []byte {
 		t.Helper()
-		all := append(append([]string{}, r.line...), args...)
-		cmd := exec.Command(all[0], all[1:]...)
-		cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
-		text, err := cmd.CombinedOutput()
+		text, err := r.run(t.Context(), home, args)
 		require.NoError(t, err, string(text))
 		return text
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/registry"
 	"github.com/merit-rl/merit/cmd/merit/internal/review"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
+	"github.com/merit-rl/merit/cmd/merit/internal/rubrics"
 	"github.com/merit-rl/merit/cmd/merit/internal/runs"
 	"github.com/merit-rl/merit/cmd/merit/internal/serving"
 	"github.com/merit-rl/merit/cmd/merit/internal/sweep"
@@ -47,6 +48,7 @@ func verbs(h *console.Host) []*cobra.Command {
 		councils.NewCmd(h),
 		rewards.NewCmd(h, registry.NewPushCmd(h), registry.NewPullCmd(h)),
 		judges.NewCmd(h),
+		rubrics.NewCmd(h),
 		traces.NewCmd(h),
 		labels.NewCmd(h),
 		plugins.NewCmd(h),

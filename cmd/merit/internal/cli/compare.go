@@ -18,6 +18,7 @@ type compareOptions struct {
 	host   *console.Host
 	config string
 	set    []string
+	byTask []string // metrics
 }
 
 func newCompareCmd(h *console.Host) *cobra.Command {
@@ -46,6 +47,7 @@ their configurations differ, too.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.config, "config", "c", "", "a configuration whose section evidence judges (default: that of what was measured)")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over it: evidence.key=value (repeatable)")
+	f.StringSliceVar(&o.byTask, "by-task", nil, "show these metrics for each task, too, where train.cluster is task (separated by commas)")
 	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
@@ -27,6 +29,7 @@ type played struct {
 	Player     string               `json:"policy"`
 	Score      run.Score            `json:"score"`
 	Difference *evidence.Comparison `json:"difference,omitempty"`
+	Tasks      []evidence.Task      `json:"tasks,omitempty"`
 }
 
 // measured reads what is to be compared: measurements, the trained policies of
@@ -57,6 +60,9 @@ func (o *compareOptions) plays(names []string, all []*run.Evaluation) ([]played,
 				*p.Difference, err = evidence.Compare(all[0], e, thresholds)
 			}
 			problems = append(problems, err)
+			for _, metric := range o.byTask {
+				p.Tasks = append(p.Tasks, evidence.ByTask(all[0], e, metric)...)
+			}
 		}
 		out = append(out, p)
 	}
@@ -126,14 +132,41 @@ func (o *compareOptions) printDifference(first string, p played) error {
 	for _, note := range c.Notes {
 		text += note + "\n"
 	}
+	units := "starts"
+	if all := p.Score.Clusters; all > 0 {
+		units = fmt.Sprintf("the %d tasks", all)
+	}
 	for i, name := range tests {
 		text += fmt.Sprintf("(%d) %s\n", i+1, name)
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%s95 %% by bootstrap of starts (BCa); effect is Cohen's h of shares, Hedges' g of the rest\n\n%s\n", text, ui.Clean(c.Verdict.Sentence))
+	if err := o.printTasks(first, p); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s95 %% by bootstrap of %s (BCa); effect is Cohen's h of shares, Hedges' g of the rest\n\n%s\n", text, units, ui.Clean(c.Verdict.Sentence))
 	return err
 }
 
-// printMetrics shows what the environments measured.
+// printTasks shows the metrics of --by-task: a row for each task, or says why
+// there is none.
+func (o *compareOptions) printTasks(first string, p played) error {
+	if len(o.byTask) == 0 {
+		return nil
+	}
+	if len(p.Tasks) == 0 {
+		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and look how the metric is spelt\n", ui.Clean(strings.Join(o.byTask, ", ")))
+		return err
+	}
+	t := ui.Table{Head: []string{"task", "metric", "episodes", first, p.Name, "difference"}}
+	for _, x := range p.Tasks {
+		t.Add(ui.Clean(x.Name), ui.Clean(x.Metric), strconv.Itoa(x.Episodes), fmt.Sprintf("%.3f", x.Before), fmt.Sprintf("%.3f", x.After), fmt.Sprintf("%+.3f", x.After-x.Before))
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	return t.Write(o.host.Stdout)
+}
+
+// printMetrics shows what the environments and rewards measured.
 func (o *compareOptions) printMetrics(columns []string, scores []run.Score) error {
 	metrics := run.MetricNames(scores...)
 	if len(metrics) == 0 {

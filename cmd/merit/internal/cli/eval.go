@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ type evalOptions struct {
 	host     *console.Host
 	reward   string
 	with     string
+	config   string
 	data     string
 	out      string
 	columns  []string
@@ -66,6 +68,8 @@ do not change the exit code.`,
 	f := cmd.Flags()
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
 	rewards.WithFlag(cmd, &o.with)
+	f.StringVarP(&o.config, "config", "c", "", "a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox")
+	console.Files(cmd, "config", "yaml", "yml")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted")
 	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
@@ -77,8 +81,15 @@ do not change the exit code.`,
 }
 
 func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := console.Required(cmd, "reward", "data"); err != nil {
+	named := []string{"reward", "data"}
+	if o.config != "" {
+		named = named[1:]
+	}
+	if err := console.Required(cmd, named...); err != nil {
 		return err
+	}
+	if o.config != "" && (o.reward != "" || o.with != "") {
+		return console.Usage(cmd, "give one of the two", "--config and --reward both say which reward scores")
 	}
 	if o.resume && (o.out == "" || o.out == "-") {
 		return console.Usage(cmd, "give --out a file", "--resume goes on with the file of --out")
@@ -90,11 +101,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	progress := new(evalProgress)
 	ctx := cmd.Context()
 	o.sandbox.Workers = o.parallel
-	named, err := rewards.Name(o.reward, o.with)
-	if err != nil {
-		return err
-	}
-	judges, err := rewards.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+	judges, err := o.load(ctx, progress)
 	if err != nil {
 		return err
 	}
@@ -118,6 +125,29 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	return unscored(summary)
+}
+
+// load opens the reward that is named, or that of a configuration.
+func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, error) {
+	if o.config == "" {
+		named, err := rewards.Name(o.reward, o.with)
+		if err != nil {
+			return nil, err
+		}
+		return rewards.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+	}
+	cfg, err := merit.LoadPartial(o.config)
+	if err != nil {
+		return nil, err
+	}
+	if len(cfg.Rewards) != 1 {
+		return nil, cfg.Places.Explain("", &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: fmt.Sprintf("there are %d rewards, and merit eval scores by one", len(cfg.Rewards)),
+			Hint: "keep one of them, or score by each",
+		})
+	}
+	cfg.Sandbox.Workers = o.parallel
+	return merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 }
 
 // evalProgress shows the evaluations of a pass.

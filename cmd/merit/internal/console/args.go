@@ -21,6 +21,9 @@ func Usage(cmd *cobra.Command, hint, format string, args ...any) error {
 
 // WrongFlag is a mistake in the flags of cmd.
 func WrongFlag(cmd *cobra.Command, err error) error {
+	if typed := cmd.Flags().Args(); cmd.HasSubCommands() && len(typed) > 0 {
+		return UnknownCommand(cmd, typed) // its flags are those of the command that was meant
+	}
 	hint := ""
 	if wrong := new(pflag.NotExistError); errors.As(err, &wrong) {
 		var names []string
@@ -100,6 +103,17 @@ func Complete(cmd *cobra.Command, flag string, words func(begun string) []string
 // Files completes the flag of cmd with files that have one of these endings.
 func Files(cmd *cobra.Command, flag string, endings ...string) {
 	must(cmd.MarkFlagFilename(flag, endings...))
+}
+
+// Certificates gives cmd the flags of a server's certificates.
+func Certificates(cmd *cobra.Command, cert, key, clientCA *string) {
+	f := cmd.Flags()
+	f.StringVar(cert, "tls-cert", "", "PEM file with the server's certificate: it then speaks TLS, with renewed files at the next connection")
+	f.StringVar(key, "tls-key", "", "PEM file with the private key of --tls-cert")
+	f.StringVar(clientCA, "tls-client-ca", "", "PEM file with the roots that a client's certificate must lead to")
+	for _, flag := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
+		Files(cmd, flag, "pem", "crt", "key")
+	}
 }
 
 // must stops a command that completes a flag that it does not have.

@@ -45,6 +45,7 @@ this machine and come in by ssh -L 8720:127.0.0.1:8720 HOST.`,
 	f.StringVar(&o.config.Listen, "listen", browser.DefaultListen, "HOST:PORT; port 0 takes a free one")
 	f.StringArrayVar(&o.config.Names, "name", nil, "a name by which browsers reach the server, beside its addresses and localhost (repeatable)")
 	f.StringVar(&o.keyFile, "key-file", "", "file with the key that lets write; made if it is not there")
+	console.Certificates(cmd, &o.config.TLS.Cert, &o.config.TLS.Key, &o.config.TLS.ClientCA)
 	f.BoolVar(&o.open, "open", false, "open the pages in the browser of this desktop")
 	console.Files(cmd, "key-file", "key")
 	return cmd

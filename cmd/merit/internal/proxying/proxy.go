@@ -51,6 +51,7 @@ once). GET /-/stats counts what was recorded.`,
 	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
 	f.StringVar(&c.KeyEnv, "key-env", "", "environment variable with the upstream's key, which agents then need not have")
 	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
+	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
 	f.StringVarP(&o.file, "config", "c", "", "configuration of merit collect, of which store, redact, retention, rewards and sandbox count")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over that configuration: key.path=value (repeatable)")
 	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")

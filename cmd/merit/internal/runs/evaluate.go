@@ -42,12 +42,12 @@ func NewEvaluateCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
-		Short:   "Measure a policy before or after training: success, return, and what the environment measures",
+		Short:   "Measure a policy before or after training: success, return, and what environment and reward measure",
 		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
 configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one, and prints success, return, length and every metric of the environment
-with 95 % intervals, beside the range that train.expect of the configuration wants. It
-warns where the success of a policy that is yet to be trained leaves little to learn
+and of the reward with 95 % intervals, beside the range that train.expect of the
+configuration wants. It warns where the success of a policy that is yet to be trained leaves little to learn
 from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
 the same starts can be compared in pairs (merit compare) and be evidence for a
 promotion. To score episodes that lie in a file, see merit eval.
@@ -180,7 +180,11 @@ func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts, %d without a score\n%s", len(e.Episodes), s.DistinctStarts, s.Unscored, advice(e))
+	of := ""
+	if s.Clusters > 0 {
+		of = fmt.Sprintf(" of %d tasks, by which intervals are clustered", s.Clusters)
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts%s, %d without a score\n%s", len(e.Episodes), s.DistinctStarts, of, s.Unscored, advice(e))
 	return err
 }
 

@@ -118,7 +118,11 @@ func (o *rolloutOptions) report(played *merit.Rollout) error {
 	for _, outcome := range slices.Sorted(maps.Keys(played.Outcomes)) {
 		t.Add(outcome, strconv.Itoa(played.Outcomes[outcome]))
 	}
-	t.Add("mean score", fmt.Sprintf("%.4f", played.Score))
+	mean := "–" // no score is not 0
+	if played.Score != nil {
+		mean = fmt.Sprintf("%.4f", *played.Score)
+	}
+	t.Add("mean score", mean)
 	for _, name := range slices.Sorted(maps.Keys(played.Judges)) {
 		t.Add(name+" asked", judged(played.Judges[name]))
 	}

@@ -19,11 +19,13 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rubric/study"
 	"github.com/merit-rl/merit/core/run"
 	coretelemetry "github.com/merit-rl/merit/core/telemetry"
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/learning"
+	"github.com/merit-rl/merit/sdk/merit/rubricstudy"
 	"github.com/merit-rl/merit/sdk/merit/telemetry"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -111,7 +113,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, s.Manifest().Traces)
 		}
 	}
-	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite})
+	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite, Check: rubricstudy.Before(s, o.checked)})
 	end()
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
 		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
@@ -120,6 +122,14 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 		return o.advise(err)
 	}
 	return o.report(summary)
+}
+
+// checked says what a check of the reward found.
+func (o *trainOptions) checked(r *study.Report) {
+	if o.host.Global.Quiet {
+		return
+	}
+	fmt.Fprintln(o.host.Stderr, "rubric check: "+r.Line())
 }
 
 // open opens the session: of an environment, or of traces.
