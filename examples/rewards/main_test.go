@@ -83,27 +83,34 @@ func TestParametersThatAreNotThere(t *testing.T) {
 
 // Promise: every reward of this folder in Python says natively what it says in
 // the sandbox, on its fixtures and on its data; every reward passes its tests.
+// So does that of examples/rubric, which is one file among others.
 func TestNativelyAsSandboxed(t *testing.T) {
 	python := testneeds.PythonWith(t, "pytest")
 	merit := filepath.Join(t.TempDir(), "merit")
 	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()
 	require.NoError(t, err, string(text))
-	home := filepath.Dir(interpreter.Folder())
-	all(t, func(t *testing.T, name string) {
-		tests, err := filepath.Glob(filepath.Join(name, "test_*.py")) // packages bring tests of their own
-		require.NoError(t, err)
-		if _, err := os.Stat(filepath.Join(name, "reward.py")); err == nil { // one in JavaScript runs in the sandbox only
-			require.NotEmpty(t, tests)
-			cmd := exec.Command(python, append([]string{"-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "merit_reward.testing.plugin"}, tests...)...)
-			cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python")+":"+os.Getenv("PYTHONPATH"), "MERIT_BINARY="+merit, "MERIT_HOME="+home)
-			text, err := cmd.CombinedOutput()
-			require.NoError(t, err, string(text))
-			require.Contains(t, string(text), " passed")
-		}
-
-		text, err := exec.Command(merit, "reward", "test", name).CombinedOutput()
-		require.NoError(t, err, string(text))
-		text, err = exec.Command(merit, "reward", "check", name).CombinedOutput()
-		require.NoError(t, err, string(text))
+	all(t, func(t *testing.T, name string) { tested(t, python, merit, name, name) })
+	t.Run("rubric", func(t *testing.T) {
+		tested(t, python, merit, filepath.Join("..", "rubric"), filepath.Join("..", "rubric", "reward.py"))
 	})
+}
+
+// tested runs the Python tests of a folder, and the fixtures of its reward.
+func tested(t *testing.T, python, merit, folder, module string) {
+	tests, err := filepath.Glob(filepath.Join(folder, "test_*.py")) // packages bring tests of their own
+	require.NoError(t, err)
+	if _, err := os.Stat(filepath.Join(folder, "reward.py")); err == nil { // one in JavaScript runs in the sandbox only
+		require.NotEmpty(t, tests)
+		home := filepath.Dir(interpreter.Folder())
+		cmd := exec.Command(python, append([]string{"-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "merit_reward.testing.plugin"}, tests...)...)
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(testneeds.Root(), "sdk", "python")+":"+os.Getenv("PYTHONPATH"), "MERIT_BINARY="+merit, "MERIT_HOME="+home)
+		text, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(text))
+		require.Contains(t, string(text), " passed")
+	}
+
+	text, err := exec.Command(merit, "reward", "test", module).CombinedOutput()
+	require.NoError(t, err, string(text))
+	text, err = exec.Command(merit, "reward", "check", module).CombinedOutput()
+	require.NoError(t, err, string(text))
 }
