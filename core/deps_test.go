@@ -74,6 +74,12 @@ var table = []row{
 	{"core/trace/proxy", []string{"core/rl", "core/fault", "core/trace"}, "what passes between agents and models → spans: a handler that knows no listener and no store"},
 	{"core/label", []string{"core/fault", "core/train/stats"}, "what labels come to, as numbers: knows no trace and no store"},
 	{"core/trace/store/internal/tables", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "traces in SQL, for any database: knows none of them"},
+	{"core/fleet", []string{"core/fault"}, "work spread over machines, as shards and results: knows nothing of what they hold, and no network"},
+	{"core/fleet/fleettest", []string{"core/fault", "core/fleet"}, "for tests only: what every fleet promises"},
+	{"core/fleet/jetstream", []string{"core/fault", "core/fleet"}, "the queue and its client, on NATS JetStream: knows no server of its own"},
+	{"core/fleet/natsd", []string{"core/fault", "core/fleet/keys"}, "the server in this process: knows no shards"},
+	{"core/fleet/keys", []string{"core/fault"}, "who may do what: nkeys as files"},
+	{"core/fleet/played", []string{"core/rl", "core/fault", "core/fleet", "core/reward", "core/credit", "core/rollout"}, "what rollout and scoring shards hold, as bytes"},
 	{"core/trace/store/sqlite", []string{"core/fault", "core/trace/store"}, "a file of this machine"},
 	{"core/trace/store/postgres", []string{"core/fault", "core/trace/store"}, "a server for many machines"},
 	{"core/trace/store/storetest", []string{"core/rl", "core/fault", "core/trace", "core/trace/store"}, "for tests only: what every store promises"},
@@ -166,6 +172,9 @@ var doors = map[string][]string{
 	"github.com/opencontainers":      {"sdk/merit/registry"},
 	"github.com/chromedp":            {"sdk/merit/browser/browsertest"},
 	"modernc.org":                    {"core/trace/store/sqlite"},
+	"github.com/nats-io/nats.go":     {"core/fleet/jetstream"},
+	"github.com/nats-io/nats-server": {"core/fleet/natsd"},
+	"github.com/nats-io/nkeys":       {"core/fleet"},
 	"github.com/jackc/pgx":           {"core/trace/store/postgres"},
 }
 

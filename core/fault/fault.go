@@ -27,6 +27,7 @@ const (
 	Server  Boundary = "server"  // requests to a server of rewards: who asks, and how much
 
 	Registry Boundary = "registry" // registries that keep rewards, and what they hold
+	Fleet    Boundary = "fleet"    // workers of other machines, and the queue between
 )
 
 // Kind is the way in which something failed.

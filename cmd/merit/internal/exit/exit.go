@@ -34,12 +34,13 @@ var (
 	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
 	Registry    = Code{11, "registry", "a registry cannot be reached, refuses, or holds what is damaged or is no reward"}
 	Differs     = Code{12, "differs", "merit diff found a difference, or merit verify a byte that does not agree"}
+	Fleet       = Code{13, "fleet", "a queue or worker of another machine cannot be reached, refuses, or does not do its work"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
 )
 
 // Table lists every code in ascending order.
 func Table() []Code {
-	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Registry, Differs, Interrupted}
+	return []Code{OK, Internal, Usage, Config, Data, Reward, Plugin, Learner, Storage, Unscored, Model, Registry, Differs, Fleet, Interrupted}
 }
 
 // kinds go before boundaries: these mean the same wherever they happen.
@@ -64,6 +65,7 @@ var boundaries = map[fault.Boundary]Code{
 	fault.Server:  Data,
 
 	fault.Registry: Registry,
+	fault.Fleet:    Fleet,
 }
 
 // Of returns the code of err: OK for nil, by kind and boundary for the

@@ -1,0 +1,78 @@
+package fleet
+
+import (
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Config says how a run uses a fleet, if it is given one. Nothing of it changes
+// a byte of what the run writes.
+type Config struct {
+	// Groups is how many whole groups a worker plays in one go; 0 is as many as
+	// fill the slots of an environment.
+	Groups int `yaml:"groups" json:"groups"`
+	// Label, if it is set, is what a worker must carry to get work of this run,
+	// such as gpu.
+	Label string `yaml:"label" json:"label"`
+	// Verify is the share of results that another worker computes again: a worker
+	// that says something else is found, named and gets nothing more. 0 believes
+	// all, 1 believes nobody alone.
+	Verify float64 `yaml:"verify" json:"verify"`
+	// Patience is how long a run waits while no worker at all is there.
+	Patience time.Duration `yaml:"patience" json:"patience"`
+	// Listen is where an embedded server waits for workers of other machines, as
+	// HOST:PORT. Beyond this machine it wants keys and certificates.
+	Listen string `yaml:"listen" json:"listen"`
+	// Key is the file with the key that this end proves itself by; CA is whose
+	// certificates it believes, Cert and CertKey are its own if the server
+	// wants one.
+	Key     string `yaml:"key" json:"key"`
+	CA      string `yaml:"ca" json:"ca"`
+	Cert    string `yaml:"cert" json:"cert"`
+	CertKey string `yaml:"cert_key" json:"cert_key"`
+	// Users is the file of public keys that an embedded server lets in.
+	Users string `yaml:"users" json:"users"`
+}
+
+// DefaultConfig returns the defaults.
+func DefaultConfig() Config {
+	return Config{Verify: 0.01, Patience: 10 * time.Minute, Listen: "127.0.0.1:0"}
+}
+
+// EachPath replaces every path in c.
+func (c *Config) EachPath(replace func(string) string) {
+	for _, path := range []*string{&c.Key, &c.CA, &c.Cert, &c.CertKey, &c.Users} {
+		if *path != "" {
+			*path = replace(*path)
+		}
+	}
+}
+
+// Validate returns every problem of c, with key paths relative to the section.
+func (c Config) Validate() []error {
+	var problems fault.Problems
+	problems.AtLeast("groups", c.Groups, 0)
+	problems.Within("verify", c.Verify, 0, 1)
+	if c.Label != "" {
+		problems.Check(Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
+	}
+	problems.Check(c.Patience > 0, "patience", c.Patience, "use a time above 0, such as 10m")
+	if (c.Cert == "") != (c.CertKey == "") {
+		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")
+	}
+	return problems
+}
+
+// Word reports whether s can name something: 1 to 32 letters, digits and dashes.
+func Word(s string) bool {
+	if s == "" || len(s) > 32 {
+		return false
+	}
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
