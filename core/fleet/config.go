@@ -65,8 +65,10 @@ func (c Config) Validate() []error {
 }
 
 // Word reports whether s can name something: 1 to 32 letters, digits and dashes.
-func Word(s string) bool {
-	if s == "" || len(s) > 32 {
+func Word(s string) bool { return word(s, 32) }
+
+func word(s string, most int) bool {
+	if s == "" || len(s) > most {
 		return false
 	}
 	for _, c := range s {
