@@ -103,14 +103,16 @@ func (h Handler) Do(ctx context.Context, s Shard, contents Contents) (body []byt
 			}
 		}
 	}()
-	body, err = h(ctx, s, contents)
-	if err == nil && len(body) > MaxResult {
-		body, err = nil, &fault.Error{
+	if body, err = h(ctx, s, contents); err != nil {
+		return nil, err
+	}
+	if len(body) > MaxResult {
+		return nil, &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Exhausted, Where: fmt.Sprintf("shard %d", s.Index),
 			What: fmt.Sprintf("its result has %d bytes, more than %d", len(body), MaxResult), Hint: "play fewer groups in one go with fleet.groups",
 		}
 	}
-	return body, err
+	return body, nil
 }
 
 // stack is who called, without the goroutine's number and of bounded size.

@@ -1,26 +1,22 @@
 package fleet_test
 
 import (
-	"context"
-	"slices"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/fleettest"
 )
 
-// Promise: shards come back with their results, in this process.
+// Promise: this process is a fleet as any other, and leaves nothing running.
 func TestLocal(t *testing.T) {
-	f := fleet.Local(2, map[fleet.Kind]fleet.Handler{fleet.Score: func(_ context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
-		return append(slices.Clone(s.Body), '!'), nil
-	}}, nil)
-	defer f.Close()
-	got := map[int]string{}
-	for r, err := range f.Submit(t.Context(), "job", slices.Values([]fleet.Shard{{Kind: fleet.Score, Body: []byte("a")}, {Kind: fleet.Score, Index: 1, Body: []byte("b")}})) {
+	defer goleak.VerifyNone(t)
+	fleettest.Run(t, func(t *testing.T, handlers map[fleet.Kind]fleet.Handler, workers int) fleet.Fleet {
+		cache, err := fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(t.TempDir(), "contents")})
 		require.NoError(t, err)
-		require.NoError(t, r.Err)
-		got[r.Index] = string(r.Body)
-	}
-	require.Equal(t, map[int]string{0: "a!", 1: "b!"}, got)
+		return fleet.Local(workers, handlers, cache)
+	})
 }
