@@ -30,18 +30,18 @@ type starts struct {
 	greedy bool
 }
 
-// evaluate plays the starts of s.
-func (l *loop) evaluate(ctx context.Context, c *rollout.Collector, s starts) (*evaluation, error) {
+// evaluate has p play the starts of s.
+func (l *loop) evaluate(ctx context.Context, p Player, s starts) (*evaluation, error) {
 	plan := rollout.Plan{Seed: s.seed, Groups: s.n, Members: 1, Prefix: fileName(s.what) + "-", Greedy: s.greedy}
-	groups, _, err := c.Collect(ctx, plan, l.progress(s.what))
+	played, err := p.Play(ctx, plan, l.progress(s.what))
 	if err != nil {
 		return nil, err
 	}
-	batch, err := l.scoring.Run(ctx, groups)
+	batch, err := l.scoring.Assign(played.Scored)
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{starts: startsOf(groups), episodes: episodes(batch, l.s.Train), trajectories: batch.Trajectories}
+	e := &evaluation{starts: startsOf(played.Groups), episodes: episodes(batch, l.s.Train), trajectories: batch.Trajectories}
 	e.score = score(e.episodes)
 	l.deps.Progress.Evaluated(s.what, e.score)
 	return e, nil

@@ -96,10 +96,10 @@ func (l *loop) test(ctx context.Context, what string, result *run.Result) ([]epi
 }
 
 func (l *loop) testOnce(ctx context.Context, what string, greedy bool) (e *evaluation, err error) {
-	c, err := l.newCollector(SplitTest)
+	p, err := l.open(ctx, SplitTest)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	return l.evaluate(ctx, c, starts{what, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes, greedy})
+	defer func() { err = errors.Join(err, p.Close()) }()
+	return l.evaluate(ctx, p, starts{what, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes, greedy})
 }

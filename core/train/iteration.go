@@ -10,7 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 )
 
@@ -41,12 +40,13 @@ func (it *iteration) lap(stage *float64) {
 	it.last = now
 }
 
-// played counts a collection that was played for the iteration.
-func (it *iteration) played(groups []*rl.Group, s rollout.Stats) {
-	it.cursor.EnvSteps += uint64(s.Steps)
-	it.cursor.Episodes += uint64(s.Episodes)
+// played counts what was played, or drawn, for the iteration.
+func (it *iteration) played(p *Played) {
+	it.cursor.EnvSteps += uint64(p.Steps)
+	it.cursor.Episodes += uint64(p.Episodes)
 	it.starts.Split = SplitTrain
-	it.starts.Starts = append(it.starts.Starts, startsOf(groups)...)
+	it.starts.Starts = append(it.starts.Starts, startsOf(p.Groups)...)
+	it.line.Time.Score += p.Scoring.Seconds()
 }
 
 // learned fills the line from the batch of an iteration, of which played

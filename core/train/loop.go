@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -24,10 +25,10 @@ type loop struct {
 	seed rl.Seed
 
 	learner   policy.Learner
-	collector *rollout.Collector // plays the train split
-	validator *rollout.Collector // plays the validation split
-	credit    credit.Pipeline    // of training
-	scoring   credit.Pipeline    // of evaluations, which only score
+	player    Player          // of the train split
+	validator Player          // of the validation split
+	credit    credit.Pipeline // of training
+	scoring   credit.Pipeline // of evaluations, which only score
 
 	cursor  run.Cursor      // where the run stands: behind the last recorded iteration
 	history []run.Iteration // all that is recorded
@@ -57,8 +58,8 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	if l.estimates() {
 		return l, nil
 	}
-	if l.collector, err = l.newCollector(SplitTrain); err == nil {
-		l.validator, err = l.newCollector(SplitValidation)
+	if l.player, err = l.open(ctx, SplitTrain); err == nil {
+		l.validator, err = l.open(ctx, SplitValidation)
 	}
 	return l, err
 }
@@ -75,16 +76,24 @@ func (l *loop) spec(ctx context.Context) (env.Spec, error) {
 	return e.Spec(), e.Close()
 }
 
-func (l *loop) newCollector(split string) (*rollout.Collector, error) {
+// open returns who plays a split.
+func (l *loop) open(ctx context.Context, split string) (Player, error) {
+	if l.deps.OpenPlayer != nil {
+		return l.deps.OpenPlayer(ctx, split, l.learner)
+	}
 	open := func(ctx context.Context, worker int) (env.Env, error) { return l.deps.OpenEnv(ctx, split, worker) }
-	return rollout.New(l.s.Rollout, open, l.learner, rollout.WithLogger(l.deps.Log.With("split", split)))
+	collector, err := rollout.New(l.s.Rollout, open, l.learner, rollout.WithLogger(l.deps.Log.With("split", split)))
+	if err != nil {
+		return nil, err
+	}
+	return local{collector, &l.scoring}, nil
 }
 
 func (l *loop) close() error {
 	var errs []error
-	for _, c := range []*rollout.Collector{l.collector, l.validator} {
-		if c != nil {
-			errs = append(errs, c.Close())
+	for _, p := range []Player{l.player, l.validator} {
+		if p != nil {
+			errs = append(errs, p.Close())
 		}
 	}
 	if l.learner != nil {
@@ -104,4 +113,63 @@ func inIteration(n int, err error) error {
 		f.Where = fmt.Sprintf("iteration %d", n)
 	}
 	return err
+}
+
+// LearnerState returns the state of the learner that a checkpoint holds, as
+// policy.Learner.Save gave it.
+func LearnerState(c *run.Checkpoint) ([]byte, error) {
+	data, ok := c.Section(learnerSection)
+	if !ok {
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Corrupt, Where: "checkpoint", What: "it holds no learner's state",
+			Hint: "it was written by another version of merit; train again in a new directory",
+		}
+	}
+	return data, nil
+}
+
+// learnerSection is the section of a checkpoint that holds the learner's
+// state.
+const learnerSection = "learner"
+
+func (l *loop) checkpoint(ctx context.Context) error {
+	state, err := l.learner.Save(ctx, fmt.Sprintf("iteration-%d", l.cursor.Iteration))
+	if err != nil {
+		return err
+	}
+	return l.dir.SaveCheckpoint(&run.Checkpoint{Cursor: l.cursor, Sections: []run.Section{{Name: learnerSection, Data: state}}})
+}
+
+// load puts the learner where checkpoint c of the run stands.
+func (l *loop) load(ctx context.Context, c *run.Checkpoint) error {
+	state, err := LearnerState(c)
+	if err != nil {
+		return err
+	}
+	return l.learner.Load(ctx, state)
+}
+
+// restore puts the loop where c stands.
+func (l *loop) restore(ctx context.Context, c *run.Checkpoint) error {
+	if err := l.load(ctx, c); err != nil {
+		return err
+	}
+	var err error
+	if l.history, err = run.ReadMetrics(l.dir.Path()); err != nil {
+		return err
+	}
+	l.cursor = c.Cursor
+	if l.cursor.Outcomes == nil {
+		l.cursor.Outcomes = map[string]int{}
+	}
+	switch reached := l.cursor.Iteration >= l.s.Train.Iterations; {
+	case !reached && l.cursor.Stop == run.StopAlarm && l.s.Monitor.OnAlarm != monitor.OnAlarmStop:
+		l.cursor.Stop = "" // the user has seen the alarm and goes on
+	case !reached && l.cursor.Stop == run.StopIterations:
+		l.cursor.Stop = "" // the user asks for more iterations than before
+	case reached && l.cursor.Stop == "":
+		l.cursor.Stop = run.StopIterations // or for fewer
+	}
+	l.deps.Log.Info("resuming", "iteration", l.cursor.Iteration, "run", l.dir.Path())
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 )
 
@@ -43,12 +44,17 @@ func (p local) Play(ctx context.Context, plan rollout.Plan, onProgress func(roll
 	if err != nil {
 		return nil, err
 	}
+	return scored(ctx, p.scoring, groups, stats)
+}
+
+// scored asks the rewards about what was played.
+func scored(ctx context.Context, p *credit.Pipeline, groups []*rl.Group, stats rollout.Stats) (*Played, error) {
 	began := time.Now()
-	scored, err := p.scoring.Score(ctx, groups)
+	all, err := p.Score(ctx, groups)
 	if err != nil {
 		return nil, err
 	}
-	return &Played{scored, stats, time.Since(began)}, nil
+	return &Played{all, stats, time.Since(began)}, nil
 }
 
 // Close implements Player.

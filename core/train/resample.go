@@ -23,11 +23,7 @@ func (l *loop) resample(ctx context.Context, it *iteration, first credit.Scored)
 		if err != nil {
 			return kept, err
 		}
-		scored, err := l.credit.Score(ctx, more)
-		if err != nil {
-			return kept, err
-		}
-		found := varied(scored)
+		found := varied(more)
 		kept.Groups = append(kept.Groups, found.Groups...)
 		kept.Evaluations = append(kept.Evaluations, found.Evaluations...)
 	}

@@ -39,6 +39,8 @@ type Deps struct {
 	// environment of spec. Its Learn will be called updates times at most. The
 	// context bounds the start only.
 	OpenPolicy func(ctx context.Context, spec env.Spec, updates int) (policy.Learner, error)
+	// OpenPlayer says who plays for the run; nil plays and scores in this process.
+	OpenPlayer OpenPlayer
 	// Check, if it is set, looks at the reward before anything is played for the
 	// run, and returns what rubric-check.json shall say of it: a function of the
 	// settings and the seed, for a run that was stopped at once asks again. An

@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 )
 
@@ -35,20 +36,20 @@ type Source interface {
 const EstimateMetric = "effective_episodes"
 
 // draw takes the groups of an iteration from the source.
-func (l *loop) draw(ctx context.Context, it *iteration) ([]*rl.Group, error) {
+func (l *loop) draw(ctx context.Context, it *iteration) (*Played, error) {
 	n := it.line.Iteration
 	groups, err := l.deps.Source.Draw(ctx, n, l.seed.Child(credit.SeedTrain), l.s.Rollout.Groups, l.s.Rollout.Members)
 	if err != nil {
 		return nil, err
 	}
+	var stats rollout.Stats
 	for _, g := range groups {
 		for _, t := range g.Trajectories {
-			it.cursor.Episodes++
-			it.cursor.EnvSteps += uint64(len(t.Steps))
+			stats.Episodes++
+			stats.Steps += len(t.Steps)
 		}
 	}
-	it.starts.Split, it.starts.Starts = SplitTrain, startsOf(groups)
-	return groups, nil
+	return scored(ctx, &l.scoring, groups, stats)
 }
 
 // learn updates the policy by a batch.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/credit"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 )
 
@@ -16,23 +15,15 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	it := newIteration(n, l.cursor)
 	t := &it.line.Time
 
-	groups, err := l.collect(ctx, it, 0)
+	scored, err := l.collect(ctx, it, 0)
+	if err == nil && l.s.Train.Resample > 0 {
+		scored, err = l.resample(ctx, it, scored)
+	}
 	if err != nil {
 		return nil, err
 	}
 	it.lap(&t.Collect)
-
-	scored, err := l.credit.Score(ctx, groups)
-	if err != nil {
-		return nil, err
-	}
-	it.lap(&t.Score)
-	if l.s.Train.Resample > 0 {
-		if scored, err = l.resample(ctx, it, scored); err != nil {
-			return nil, err
-		}
-		it.lap(&t.Collect)
-	}
+	t.Collect -= t.Score
 
 	batch, err := l.credit.Assign(scored)
 	if err != nil {
@@ -76,9 +67,18 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	return it, nil
 }
 
-// collect plays the groups of an iteration. Round 0 is what it begins with;
-// later rounds replace groups.
-func (l *loop) collect(ctx context.Context, it *iteration, round int) ([]*rl.Group, error) {
+// collect plays and scores the groups of an iteration. Round 0 is what it begins
+// with; later rounds replace groups.
+func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Scored, error) {
+	p, err := l.play(ctx, it, round)
+	if err != nil {
+		return credit.Scored{}, err
+	}
+	it.played(p)
+	return p.Scored, nil
+}
+
+func (l *loop) play(ctx context.Context, it *iteration, round int) (*Played, error) {
 	if l.deps.Source != nil {
 		return l.draw(ctx, it)
 	}
@@ -86,12 +86,7 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) ([]*rl.Gro
 		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
 		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration),
 	}
-	groups, stats, err := l.collector.Collect(ctx, plan, l.progress(SplitTrain))
-	if err != nil {
-		return nil, err
-	}
-	it.played(groups, stats)
-	return groups, nil
+	return l.player.Play(ctx, plan, l.progress(SplitTrain))
 }
 
 // skipZero takes the weight of rows whose advantage is 0.

@@ -56,6 +56,7 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "monitor", c.Monitor.Validate())
 	p = under(p, "evidence", c.Evidence.Validate())
 	p = under(p, "save", c.Save.Validate())
+	p = under(p, "fleet", c.Fleet.Validate())
 	if c.Advantage.Estimator == "gae" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
 		p.Invalid("advantage.estimator", "gae needs a critic, and the policy has none", "set policy.value_head: true")
 	}

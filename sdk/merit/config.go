@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/rollout"
@@ -56,6 +57,9 @@ type Config struct {
 	Save run.SaveConfig `yaml:"save" json:"save"`
 	// Monitor says which red flags are raised over a run, and what they do.
 	Monitor monitor.Config `yaml:"monitor" json:"monitor"`
+	// Fleet says how a fleet of workers is used where there is one. It changes
+	// nothing of what is written.
+	Fleet fleet.Config `yaml:"fleet" json:"fleet"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -180,6 +184,7 @@ func DefaultConfig() *Config {
 		Evidence:  evidence.Default(),
 		Save:      run.DefaultSaveConfig(),
 		Monitor:   monitor.Default(),
+		Fleet:     fleet.DefaultConfig(),
 	}
 }
 

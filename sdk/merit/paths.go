@@ -30,6 +30,7 @@ func (c *Config) eachPath(replace func(string) string) {
 	if c.Sandbox.CacheDir != "" {
 		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
 	}
+	c.Fleet.EachPath(replace)
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
 	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
 }

@@ -28,6 +28,9 @@ type TrainOptions struct {
 	// Check, if it is set, looks at the reward before a run begins, as
 	// rubricstudy.Before does; what it returns is written as rubric-check.json.
 	Check func(ctx context.Context) (any, error)
+	// OpenPlayer, if it is set, says who plays for the run in the place of this
+	// process, as sdk/merit/fleets has it. It changes no byte of the run.
+	OpenPlayer train.OpenPlayer
 }
 
 // Train trains a policy into a run directory and returns the summary that lies
@@ -77,7 +80,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		open = nil // there is only a source
 	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
 	}, dir)
 }
 
@@ -159,6 +162,7 @@ var free = []string{
 	"policy.limits.memory", "policy.limits.files", "policy.limits.cpu", "policy.limits.cpu_time", "policy.limits.output",
 	"policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts", "train.expect",
 	"evidence.metric", "evidence.lower", "evidence.promote", "evidence.iterate", "evidence.significance",
+	"fleet.groups", "fleet.label", "fleet.verify", "fleet.patience", "fleet.listen", "fleet.key", "fleet.ca", "fleet.cert", "fleet.cert_key", "fleet.users",
 	"policy.options.url", "policy.options.key_env", // the same engine, started again …
 	"policy.options.concurrency", "policy.options.patience", "policy.options.queue", // … and how it is waited for
 }
