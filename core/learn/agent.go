@@ -17,7 +17,10 @@ type Agent struct {
 	initial []float32 // parameters before the first Learn
 }
 
-var _ policy.Learner = (*Agent)(nil)
+var (
+	_ policy.Learner  = (*Agent)(nil)
+	_ policy.Portable = (*Agent)(nil)
+)
 
 // NewAgent makes the network that cfg describes for an environment, a function
 // of cfg, in and seed, and a learner with the settings ppo for it. Without
@@ -72,6 +75,12 @@ func (a *Agent) Save(context.Context, string) ([]byte, error) {
 		return nil, a.idle()
 	}
 	return a.learner.Snapshot().MarshalBinary()
+}
+
+// Weights implements policy.Portable: the parameters, without what the optimiser
+// keeps beside them.
+func (a *Agent) Weights(context.Context) ([]byte, error) {
+	return State{Architecture: a.architecture, Updates: a.Version(), Params: a.params}.MarshalBinary()
 }
 
 // Load implements policy.Learner.

@@ -63,3 +63,29 @@ func TestAgentThatOnlyActs(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Invalid))
 	require.NoError(t, player.Close())
 }
+
+// Promise: what an agent says acts is smaller than its state, makes another one
+// that only acts decide as it does, with its version, and is nothing to learn on
+// with.
+func TestWeights(t *testing.T) {
+	in := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}
+	ppo := small(nil)
+	learner, err := learn.NewAgent(learn.DefaultPolicyConfig(), &ppo, in, 5)
+	require.NoError(t, err)
+	learner.Params()[0] = 3
+	state, err := learner.Save(t.Context(), "iteration-1")
+	require.NoError(t, err)
+	weights, err := learner.Weights(t.Context())
+	require.NoError(t, err)
+	require.Less(t, 2*len(weights), len(state))
+
+	player, err := learn.NewAgent(learn.DefaultPolicyConfig(), nil, in, 6)
+	require.NoError(t, err)
+	require.NoError(t, player.Load(t.Context(), weights))
+	require.Equal(t, learner.Params(), player.Params())
+	require.Equal(t, learner.Version(), player.Version())
+	again, err := player.Weights(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, weights, again)
+	require.ErrorIs(t, learner.Load(t.Context(), weights), fault.Of(fault.Learner, fault.Corrupt))
+}

@@ -41,7 +41,7 @@ func (l *Learner) Snapshot() State {
 // controller that s knows nothing of begins with the coefficient in l's
 // settings.
 func (l *Learner) Restore(s State) error {
-	if err := s.check(l.policy); err != nil {
+	if err := s.check(l.policy, true); err != nil {
 		return err
 	}
 	if l.holdsInitial() && s.Reference == nil {
@@ -67,10 +67,10 @@ func (l *Learner) Restore(s State) error {
 }
 
 // Load gives p the parameters and the version of s, whose optimiser state it
-// does not need. A state of another architecture is an error and changes
+// does not need: s may lack it. A state of another architecture is an error and changes
 // nothing.
 func (p *Policy) Load(s State) error {
-	if err := s.check(p); err != nil {
+	if err := s.check(p, false); err != nil {
 		return err
 	}
 	copy(p.params, s.Params)
@@ -78,7 +78,8 @@ func (p *Policy) Load(s State) error {
 	return nil
 }
 
-func (s *State) check(p *Policy) error {
+// check returns why p cannot act by s, or why it cannot learn on, or nil.
+func (s *State) check(p *Policy, learns bool) error {
 	if s.Architecture != p.architecture {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Invalid,
@@ -92,7 +93,7 @@ func (s *State) check(p *Policy) error {
 		}
 	}
 	for _, part := range s.parts() {
-		if len(*part.values) != len(p.params) && (part.required || *part.values != nil) {
+		if len(*part.values) != len(p.params) && (part.acts || part.learns && learns || *part.values != nil) {
 			return &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Corrupt,
 				What: fmt.Sprintf("the saved state has %d %s; the network has %d parameters", len(*part.values), part.name, len(p.params)),
@@ -111,14 +112,15 @@ func (s *State) check(p *Policy) error {
 
 // part is one of the number columns of a State.
 type part struct {
-	name     string
-	values   *[]float32
-	required bool
+	name   string
+	values *[]float32
+	acts   bool // without it nothing acts
+	learns bool // without it nothing learns
 }
 
 func (s *State) parts() []part {
 	return []part{
-		{"params", &s.Params, true}, {"adam_first", &s.First, true}, {"adam_second", &s.Second, true},
-		{"reference", &s.Reference, false},
+		{"params", &s.Params, true, true}, {"adam_first", &s.First, false, true}, {"adam_second", &s.Second, false, true},
+		{"reference", &s.Reference, false, false},
 	}
 }

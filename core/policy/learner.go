@@ -33,6 +33,14 @@ type Learner interface {
 	Close() error
 }
 
+// Portable is a Learner that can say what acts without what only learning needs.
+type Portable interface {
+	// Weights returns a state with which Load makes a learner of the same
+	// configuration that only acts decide as this one does now. Equal weights are
+	// equal bytes. It is called as Save is.
+	Weights(ctx context.Context) ([]byte, error)
+}
+
 // Spec describes a policy as configured.
 type Spec struct {
 	Name      string
