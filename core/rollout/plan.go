@@ -19,13 +19,13 @@ type Plan struct {
 	Greedy     bool   // the policy takes its likeliest actions
 }
 
-// groupID returns the id of group g, such as "train-3-g17".
-func (p Plan) groupID(g int) string { return p.Prefix + "g" + strconv.Itoa(g) }
+// GroupID returns the id of group g, such as "train-3-g17".
+func (p Plan) GroupID(g int) string { return p.Prefix + "g" + strconv.Itoa(g) }
 
-// trajectoryID returns the id of a member of group g, such as
+// TrajectoryID returns the id of a member of group g, such as
 // "train-3-g17-m0".
-func (p Plan) trajectoryID(g, member int) string {
-	return p.groupID(g) + "-m" + strconv.Itoa(member)
+func (p Plan) TrajectoryID(g, member int) string {
+	return p.GroupID(g) + "-m" + strconv.Itoa(member)
 }
 
 // Progress is how far a collection is. Calls are serialised; the order in

@@ -116,8 +116,8 @@ func (q *queue) begin(j job, task string) *rl.Trajectory {
 	g := q.plan.FirstGroup + j.group
 	seed := uint64(q.plan.Seed.Path(uint64(g)))
 	return &rl.Trajectory{
-		ID:       q.plan.trajectoryID(g, j.member),
-		Group:    q.plan.groupID(g),
+		ID:       q.plan.TrajectoryID(g, j.member),
+		Group:    q.plan.GroupID(g),
 		Task:     taskID(task, seed),
 		Seed:     seed,
 		Messages: []rl.Message{},
@@ -136,7 +136,7 @@ func (q *queue) groups(task string) []*rl.Group {
 		g := q.plan.FirstGroup + i
 		seed := uint64(q.plan.Seed.Path(uint64(g)))
 		groups[i] = &rl.Group{
-			ID:           q.plan.groupID(g),
+			ID:           q.plan.GroupID(g),
 			Task:         rl.Task{ID: taskID(task, seed), Seed: seed},
 			Trajectories: q.episodes[i*q.plan.Members : (i+1)*q.plan.Members : (i+1)*q.plan.Members],
 		}

@@ -1,0 +1,85 @@
+// Package played is what rollout shards hold, as bytes: an Order goes out, and
+// groups with their evaluations come back. What comes back is not trusted: it is
+// bounded, and held to its order.
+package played
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/rollout"
+)
+
+// Order is what a rollout shard asks for: to play whole groups and score them.
+type Order struct {
+	Job     fleet.Digest `json:"job"`     // what is played, and by what it is scored
+	Policy  fleet.Digest `json:"policy"`  // the weights that act
+	Version uint64       `json:"version"` // of those weights: policy.Policy.Version
+	Split   string       `json:"split"`
+	Plan    rollout.Plan `json:"plan"` // with its numbers of groups and members
+}
+
+// Shard returns the shard of an order.
+func (o Order) Shard(index int) (fleet.Shard, error) {
+	body, err := json.Marshal(o)
+	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: []fleet.Digest{o.Job, o.Policy}}, err
+}
+
+// ReadOrder returns the order of a shard.
+func ReadOrder(s fleet.Shard) (Order, error) {
+	var o Order
+	if err := json.Unmarshal(s.Body, &o); err != nil {
+		return o, corrupt("order", err.Error())
+	}
+	const most = 1 << 20
+	switch p := o.Plan; {
+	case !o.Job.Valid() || !o.Policy.Valid():
+		return o, corrupt("order", "it names no job or no policy")
+	case p.Groups < 1 || p.Members < 1 || p.Groups > most || p.Members > most || p.Groups*p.Members > most || p.FirstGroup < 0:
+		return o, corrupt("order", fmt.Sprintf("it asks for %d groups of %d from %d", p.Groups, p.Members, p.FirstGroup))
+	}
+	return o, nil
+}
+
+// Encode writes what became of an order. Equal groups and evaluations are equal
+// bytes; the wall clock is left out.
+func Encode(s credit.Scored) ([]byte, error) {
+	w := writer{seen: map[string]uint64{}}
+	w.any(&s)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return pack(w.bytes), nil
+}
+
+// Decode reads what became of o. The error is of the kind Corrupt if body is no
+// answer to o.
+func Decode(o Order, body []byte) (credit.Scored, error) {
+	var s credit.Scored
+	text, err := unpack(body)
+	if err != nil {
+		return s, corrupt("result", err.Error())
+	}
+	r := reader{rest: text}
+	r.any(&s)
+	if r.err == nil && len(r.rest) > 0 {
+		r.fail("%d bytes follow its end", len(r.rest))
+	}
+	if r.err == nil {
+		r.err = check(o, s)
+	}
+	if r.err != nil {
+		return credit.Scored{}, corrupt("result", r.err.Error())
+	}
+	return s, nil
+}
+
+func corrupt(what, why string) error {
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Corrupt, Where: what, What: fmt.Sprintf("%.300s", why),
+		Hint: "whoever sent it is broken or of another version",
+	}
+}
