@@ -1,0 +1,115 @@
+package jetstream
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/merit-rl/merit/core/fleet"
+)
+
+// crew is who works for a coordinator, by what workers say of themselves.
+type crew struct {
+	build, label string
+	beat         time.Duration
+
+	mutex   sync.Mutex
+	workers map[string]seen
+	since   time.Time // the first time that nobody was there; zero while somebody is
+}
+
+type seen struct {
+	fleet.Worker
+	at time.Time
+}
+
+// maxCrew bounds how many workers a coordinator knows at one time.
+const maxCrew = 1 << 16
+
+// follow listens to workers and asks those that are there to speak.
+func (w *crew) follow(c *conn) error {
+	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
+	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
+		return err
+	}
+	return c.nc.Publish("merit.control.all", []byte("speak"))
+}
+
+func (w *crew) hear(m *nats.Msg) {
+	who, err := decodeWorker(m.Subject, m.Data)
+	if err != nil {
+		return // whoever it is does not do the work of this fleet
+	}
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if _, known := w.workers[who.Name]; known || len(w.workers) < maxCrew {
+		w.workers[who.Name] = seen{who, time.Now()}
+	}
+}
+
+// slots returns how many shards can be computed at one time, and since when
+// nobody is there to compute any.
+func (w *crew) slots() (n int, since time.Time) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	now := time.Now()
+	for name, s := range w.workers {
+		switch {
+		case now.Sub(s.at) > 4*w.beat:
+			delete(w.workers, name)
+		case !s.Drains && s.Build == w.build && (w.label == "" || has(s.Labels, w.label)):
+			n += s.Slots
+		}
+	}
+	switch {
+	case n > 0:
+		w.since = time.Time{}
+	case w.since.IsZero():
+		w.since = now
+	}
+	return n, w.since
+}
+
+// namesOf returns the names of workers that a key or name stands for.
+func (w *crew) namesOf(worker string) (names []string) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for name, s := range w.workers {
+		if name == worker || s.Key == worker {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// others returns a build that workers have and this coordinator has not, if
+// there is one.
+func (w *crew) others() string {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, s := range w.workers {
+		if s.Build != w.build {
+			return s.Build
+		}
+	}
+	return ""
+}
+
+func has(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// decodeWorker reads what a worker said of itself on subject.
+func decodeWorker(subject string, data []byte) (w fleet.Worker, err error) {
+	if err := json.Unmarshal(data, &w); err != nil {
+		return w, err
+	}
+	return w, checkWorker(subject, w, len(data))
+}

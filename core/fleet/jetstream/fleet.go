@@ -1,0 +1,178 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+)
+
+// Fleet is workers behind a server, as a coordinator has them.
+type Fleet struct {
+	*conn
+	ctx  context.Context // of the fleet: over once it is closed
+	stop context.CancelCauseFunc
+	crew crew
+
+	mutex    sync.Mutex // of what follows
+	closed   bool
+	under    int                   // Submits and Puts that are under way
+	excluded map[string]bool       // workers, by key or name
+	there    map[fleet.Digest]bool // contents that the server has, as far as is known
+	counts   Counts
+}
+
+// Counts is what a coordinator has seen of its fleet.
+type Counts struct {
+	Shards      uint64 // that have a result
+	Redelivered uint64 // of them, handed out more than once
+	Resubmitted uint64 // sent again because the queue had lost them
+	Refused     uint64 // results that were not what they must be, or came from excluded workers
+	Twice       uint64 // results that came second, and were the same
+	Differing   uint64 // results that came second, and were not
+	Dead        uint64 // shards that were given up
+	Bytes       uint64 // of bodies, both ways
+}
+
+// errClosed is why a fleet that was left computes nothing.
+var errClosed = &fault.Error{Boundary: fault.Fleet, Kind: fault.Interrupted, What: "the fleet was closed", Hint: "open it again"}
+
+// Dial comes to a server as a coordinator: it makes what a fleet needs there, or
+// finds it. The context bounds the start only.
+func Dial(ctx context.Context, o Options) (*Fleet, error) {
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Minute
+	}
+	c, err := connect(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.make(ctx); err != nil {
+		c.nc.Close()
+		return nil, err
+	}
+	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}}
+	f.ctx, f.stop = context.WithCancelCause(context.Background())
+	if err := f.crew.follow(c); err != nil {
+		c.nc.Close()
+		return nil, c.explain(err, "the workers cannot be followed")
+	}
+	return f, nil
+}
+
+// begin counts something that is under way, unless the fleet is closed.
+func (f *Fleet) begin() (end func(), err error) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.closed {
+		return nil, errClosed
+	}
+	f.under++
+	return func() { f.end(1) }, nil
+}
+
+// end ends n things that were under way; the last one after Close ends the
+// connection.
+func (f *Fleet) end(n int) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	if f.under -= n; f.closed && f.under == 0 {
+		f.nc.Close()
+	}
+}
+
+// Close implements fleet.Fleet. What is under way ends soon after it, and may be
+// who calls it.
+func (f *Fleet) Close() error {
+	f.mutex.Lock()
+	f.closed = true
+	f.mutex.Unlock()
+	f.stop(errClosed)
+	f.end(0)
+	return nil
+}
+
+// Counts returns what was seen so far.
+func (f *Fleet) Counts() Counts {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.counts
+}
+
+func (f *Fleet) count(change func(*Counts)) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	change(&f.counts)
+}
+
+// Exclude takes no more results of a worker, which is named by its public key or,
+// where there are none, by its name, and tells it to go.
+func (f *Fleet) Exclude(worker string, why error) {
+	f.mutex.Lock()
+	known := f.excluded[worker]
+	f.excluded[worker] = true
+	f.mutex.Unlock()
+	if known {
+		return
+	}
+	f.Log.Error("a worker is excluded", "worker", worker, "cause", why)
+	for _, name := range f.crew.namesOf(worker) {
+		_ = f.nc.Publish("merit.control."+name, []byte("drain")) // it may be away, and is not needed for this
+	}
+}
+
+// Put implements fleet.Fleet.
+func (f *Fleet) Put(ctx context.Context, digest fleet.Digest, size int64, content io.Reader) error {
+	end, err := f.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
+	if err := fleet.CheckContent(digest, size); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(f.ctx, cancel)()
+	f.mutex.Lock()
+	there := f.there[digest]
+	f.mutex.Unlock()
+	if there {
+		return nil
+	}
+	store, err := f.js.ObjectStore(ctx, contentBucket)
+	if err != nil {
+		return f.explain(err, "the contents of the fleet cannot be reached")
+	}
+	info, err := store.GetInfo(ctx, digest.Hex())
+	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+		return f.explain(err, "the contents of the fleet cannot be read")
+	}
+	if err != nil || int64(info.Size) != size {
+		if err := f.upload(ctx, store, digest, size, content); err != nil {
+			return err
+		}
+	}
+	f.mutex.Lock()
+	f.there[digest] = true
+	f.mutex.Unlock()
+	return nil
+}
+
+// upload sends content; the bucket takes nothing that is not what digest says.
+func (f *Fleet) upload(ctx context.Context, store jetstream.ObjectStore, digest fleet.Digest, size int64, content io.Reader) error {
+	if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest.Hex()}, fleet.Checked(digest, size, content)); err != nil {
+		if fault.As(err) != nil {
+			return err
+		}
+		return f.explain(err, fmt.Sprintf("%s of %d bytes cannot be put", digest, size))
+	}
+	f.count(func(c *Counts) { c.Bytes += uint64(size) })
+	return nil
+}

@@ -1,0 +1,218 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/merit-rl/merit/core/fleet"
+)
+
+// lost reports whether err says that the server or its streams are away, which
+// come back or are made again.
+func lost(err error) bool {
+	for _, e := range []error{
+		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound, jetstream.ErrNoHeartbeat, jetstream.ErrConsumerDeleted,
+		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrConnectionReconnecting, nats.ErrDisconnected, nats.ErrNoServers, nats.ErrReconnectBufExceeded,
+		context.DeadlineExceeded, nats.ErrConnectionClosed, nats.ErrStaleConnection, jetstream.ErrJetStreamNotEnabled,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.Code == 503
+}
+
+// listen passes on what happens to shards of the job until stop is called;
+// the channel that it returns is closed when nobody speaks any more.
+func (s *submission) listen(ctx context.Context) (ended <-chan struct{}, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		dead := make(chan struct{})
+		go func() {
+			defer close(dead)
+			s.follow(ctx, deadStream, jetstream.OrderedConsumerConfig{
+				FilterSubjects: []string{deadSubject(s.Build, s.Label)}, DeliverPolicy: jetstream.DeliverAllPolicy,
+			}, s.bury)
+		}()
+		s.follow(ctx, resultStream, jetstream.OrderedConsumerConfig{
+			FilterSubjects: []string{s.of("result", s.job)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.began + 1,
+		}, s.hear)
+		<-dead
+	}()
+	return done, cancel
+}
+
+// follow gives messages of a stream to each, until ctx is over, whatever becomes
+// of the server meanwhile.
+func (s *submission) follow(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) {
+	for ctx.Err() == nil {
+		if err := s.read(ctx, stream, cfg, each); err != nil && ctx.Err() == nil {
+			s.Log.Debug("a stream is read again", "stream", stream, "cause", err)
+			if cfg.DeliverPolicy == jetstream.DeliverByStartSequencePolicy && lost(err) {
+				cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverAllPolicy, 0 // its numbers may be others now
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(250 * time.Millisecond):
+			}
+		}
+	}
+}
+
+func (s *submission) read(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) error {
+	start, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	consumer, err := s.js.OrderedConsumer(start, stream, cfg)
+	if err != nil {
+		return err
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(64), jetstream.WithMessagesErrOnMissingHeartbeat(true))
+	if err != nil {
+		return err
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	for {
+		m, err := messages.Next()
+		if err != nil {
+			return err
+		}
+		each(ctx, m)
+	}
+}
+
+// hear makes an event of a result.
+func (s *submission) hear(ctx context.Context, m jetstream.Msg) {
+	p, ok := placeOf(m.Subject())
+	if !ok {
+		return
+	}
+	var seq uint64
+	if meta, err := m.Metadata(); err == nil {
+		seq = meta.Sequence.Stream
+	}
+	s.tell(ctx, s.unseal(ctx, p, seq, m.Subject(), m.Headers(), m.Data()))
+}
+
+func (s *submission) tell(ctx context.Context, e event) {
+	select {
+	case s.events <- e:
+	case <-ctx.Done():
+	}
+}
+
+// fetch reads a result that the server has.
+func (s *submission) fetch(ctx context.Context, p place) (event, error) {
+	stream, err := s.js.Stream(ctx, resultStream)
+	if err != nil {
+		return event{}, err
+	}
+	m, err := stream.GetLastMsgForSubject(ctx, p.result())
+	if err != nil {
+		return event{}, err
+	}
+	return s.unseal(ctx, p, m.Sequence, m.Subject, m.Header, m.Data), nil
+}
+
+// unseal checks a result, and brings a large one.
+func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject string, h nats.Header, data []byte) event {
+	v := event{tail: p.tail(), seq: seq}
+	e, err := open(subject, h, data)
+	v.worker = e.worker
+	if e.key != "" {
+		v.worker = e.key
+	}
+	if err == nil && s.barred(e) {
+		err = errors.New("its worker is excluded")
+	}
+	if err == nil && e.stored >= 0 {
+		data, err = s.large(ctx, p, e)
+	}
+	if err != nil {
+		v.err = err
+		return v
+	}
+	v.result = &fleet.Result{Index: p.index, Worker: v.worker, Body: data}
+	v.deliveries = e.tries
+	return v
+}
+
+func (s *submission) barred(e envelope) bool {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.excluded[e.worker] || e.key != "" && s.excluded[e.key]
+}
+
+// large brings a result that did not fit into a message.
+func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	store, err := s.js.ObjectStore(ctx, resultBucket)
+	if err != nil {
+		return nil, err
+	}
+	object, err := store.Get(ctx, e.object(p))
+	if err != nil {
+		return nil, err
+	}
+	defer object.Close()
+	data, err := io.ReadAll(fleet.Checked(e.digest, int64(e.stored), object))
+	if err == nil {
+		err = store.Delete(ctx, e.object(p))
+	}
+	return data, err
+}
+
+// take is what an event comes to: a result for the caller, or nil.
+func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
+	a := s.open[e.tail]
+	if a == nil {
+		return nil, nil // a second one, or of a shard that is not drawn yet: it is kept
+	}
+	switch {
+	case e.dead:
+		delete(s.open, e.tail)
+		s.count(func(c *Counts) { c.Dead++ })
+		return &fleet.Result{Index: a.index, Deliveries: e.deliveries, Err: fleet.GivenUp(s.job, a.index, e.deliveries, e.err)}, nil
+	case e.err != nil:
+		return s.refuse(ctx, a, e)
+	}
+	delete(s.open, e.tail)
+	s.count(func(c *Counts) {
+		c.Shards++
+		c.Bytes += uint64(len(e.result.Body))
+		if e.deliveries > 1 {
+			c.Redelivered++
+		}
+	})
+	e.result.Deliveries = e.deliveries
+	return e.result, nil
+}
+
+// refuse takes a result out of the stream that is none, and asks again.
+func (s *submission) refuse(ctx context.Context, a *asked, e event) (*fleet.Result, error) {
+	s.count(func(c *Counts) { c.Refused++ })
+	s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	if a.tries >= 2*fleet.MaxTries {
+		delete(s.open, e.tail)
+		return &fleet.Result{Index: a.index, Deliveries: a.tries, Err: fleet.GivenUp(s.job, a.index, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err))}, nil
+	}
+	stream, err := s.js.Stream(ctx, resultStream)
+	if err == nil && e.seq > 0 {
+		err = stream.DeleteMsg(ctx, e.seq)
+	}
+	if err != nil && !lost(err) && !errors.Is(err, jetstream.ErrMsgNotFound) && !errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful) {
+		return nil, s.explain(err, "a result that is none cannot be taken out")
+	}
+	s.count(func(c *Counts) { c.Resubmitted++ })
+	return nil, s.send(ctx, a)
+}

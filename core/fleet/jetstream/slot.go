@@ -1,0 +1,228 @@
+package jetstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/merit-rl/merit/core/fleet"
+)
+
+// aloneFrom is the delivery from which a shard is computed with nothing beside
+// it: if it ends its worker, it takes no innocent one with it.
+const aloneFrom = 3
+
+// slot takes one shard after the other.
+func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
+	for k.draining.Err() == nil {
+		m, err := k.next(queues)
+		switch {
+		case m != nil:
+			k.handle(hold, m)
+		case err != nil && k.draining.Err() == nil:
+			k.Log.Debug("the queue does not answer", "cause", err)
+			select {
+			case <-k.draining.Done():
+			case <-time.After(250 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// next waits a while for a shard; nil is none. Shards of a label go first.
+func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
+	k.alone.RLock() // while a shard is computed alone nothing is taken
+	k.alone.RUnlock()
+	last := len(queues) - 1
+	for _, q := range queues[:last] {
+		batch, err := q.FetchNoWait(1)
+		if m, err := one(batch, err); m != nil || err != nil {
+			return m, err
+		}
+	}
+	wait := 10 * time.Second
+	if last > 0 {
+		wait = time.Second
+	}
+	ctx, cancel := context.WithTimeout(k.draining, wait)
+	defer cancel()
+	batch, err := queues[last].Fetch(1, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(500*time.Millisecond))
+	if m, err := one(batch, err); m != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return m, err
+	}
+	return nil, nil
+}
+
+// one is the message of a batch of one, or nil.
+func one(batch jetstream.MessageBatch, err error) (jetstream.Msg, error) {
+	if err != nil {
+		return nil, err
+	}
+	for m := range batch.Messages() {
+		return m, nil
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// handle computes a shard, and sees to it that its result is kept before the
+// shard is done with.
+func (k *worker) handle(hold context.Context, m jetstream.Msg) {
+	p, ok := placeOf(m.Subject())
+	meta, err := m.Metadata()
+	if !ok || err != nil {
+		_ = m.Term() // nobody can compute it
+		return
+	}
+	tries := int(meta.NumDelivered)
+	shard, err := decodeWork(p, m.Headers(), m.Data())
+	if err != nil {
+		k.fail(m, p, tries, err)
+		return
+	}
+	if shard.Not != "" && (shard.Not == k.Name || shard.Not == k.id) {
+		_ = m.NakWithDelay(time.Duration(200<<tries) * time.Millisecond) // for somebody else; if it is lost, the clock hands it on
+		return
+	}
+	vouching, end := context.WithCancel(hold)
+	defer end()
+	go k.vouch(vouching, m)
+	if tries >= aloneFrom {
+		k.alone.Lock()
+		defer k.alone.Unlock()
+	} else {
+		k.alone.RLock()
+		defer k.alone.RUnlock()
+	}
+	k.change(func(s *fleet.Worker) { s.Busy++ })
+	began := time.Now()
+	ctx, done := k.wanted(hold, p.job)
+	defer done()
+	body, err := k.compute(ctx, shard)
+	k.change(func(s *fleet.Worker) {
+		s.Busy--
+		s.Done++
+		if err != nil {
+			s.Failed++
+		}
+		s.Seconds += (time.Since(began).Seconds() - s.Seconds) / min(float64(s.Done), 20)
+	})
+	switch {
+	case hold.Err() != nil && err != nil:
+		_ = m.NakWithDelay(0) // handed back
+	case ctx.Err() != nil:
+		_ = m.Term() // nobody wants it any more
+	case err != nil:
+		k.fail(m, p, tries, err)
+	default:
+		k.deliver(hold, m, p, tries, body)
+	}
+}
+
+func (k *worker) compute(ctx context.Context, s fleet.Shard) ([]byte, error) {
+	h := k.Handlers[s.Kind]
+	if h == nil {
+		return nil, refused(string(s.Kind), "this worker does not do this kind of work", "update it")
+	}
+	lease := k.cache.Lease()
+	defer lease.Release()
+	return h.Do(ctx, s, lease)
+}
+
+// vouch tells the server that the shard is still computed.
+func (k *worker) vouch(ctx context.Context, m jetstream.Msg) {
+	tick := time.NewTicker(k.Timings.Beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = m.InProgress() // what does not arrive is followed by the next
+		}
+	}
+}
+
+// fail says why a try failed, and lets the shard be tried again.
+func (k *worker) fail(m jetstream.Msg, p place, tries int, err error) {
+	k.Log.Warn("a shard failed", "job", p.job, "shard", p.index, "try", tries, "cause", err)
+	cause := nats.NewMsg(p.cause())
+	cause.Header.Set(headWorker, k.Name)
+	cause.Data = []byte(plain([]byte(err.Error()), maxCause))
+	_ = k.nc.PublishMsg(cause) // the shard goes on without it
+	_ = m.NakWithDelay(time.Duration(50<<tries) * time.Millisecond)
+}
+
+// deliver publishes a result, waits until the server has it, and only then is
+// done with the shard. That another was first is as good.
+func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, tries int, body []byte) {
+	e := envelope{worker: k.Name, key: k.id, digest: fleet.DigestOfBytes(body), stored: -1, tries: tries}
+	msg := nats.NewMsg(p.result())
+	err := k.store(ctx, p, &e, body)
+	if err == nil {
+		msg.Header, err = e.seal(msg.Subject, k.key)
+	}
+	if err != nil {
+		k.fail(m, p, tries, k.explain(err, "a result cannot be sent"))
+		return
+	}
+	if e.stored < 0 {
+		msg.Data = body
+	}
+	for {
+		_, err := k.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
+		if err == nil || taken(err) {
+			if err != nil {
+				k.again(p, e)
+			}
+			break
+		}
+		if ctx.Err() != nil {
+			_ = m.NakWithDelay(0)
+			return
+		}
+		if !full(err) && !lost(err) {
+			k.fail(m, p, tries, k.explain(err, "a result cannot be sent"))
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := m.DoubleAck(ctx); err != nil {
+		k.Log.Debug("a shard is done, and the queue does not know it yet", "job", p.job, "shard", p.index, "cause", err)
+	}
+}
+
+// store puts a body beside its message if it is too large for one.
+func (k *worker) store(ctx context.Context, p place, e *envelope, body []byte) error {
+	if len(body) <= most {
+		return nil
+	}
+	store, err := k.js.ObjectStore(ctx, resultBucket)
+	if err != nil {
+		return err
+	}
+	e.stored = len(body)
+	_, err = store.Put(ctx, jetstream.ObjectMeta{Name: e.object(p)}, bytes.NewReader(body))
+	return err
+}
+
+// again tells the coordinator what came second: results of one shard that differ
+// say that it is no pure function, or that somebody lies.
+func (k *worker) again(p place, e envelope) {
+	m := nats.NewMsg(p.again())
+	var err error
+	if m.Header, err = e.seal(m.Subject, k.key); err == nil {
+		_ = k.nc.PublishMsg(m) // for statistics only
+	}
+}

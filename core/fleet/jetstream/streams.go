@@ -1,0 +1,124 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+)
+
+// Bounds of what the server keeps for a fleet.
+const (
+	maxQueued     = 100_000 // shards
+	maxQueueBytes = 1 << 30
+	maxKeptBytes  = 4 << 30 // of results, and of contents
+	keepResults   = 24 * time.Hour
+)
+
+// streams are those of a fleet. Only coordinators make them: if many ends did at
+// once, their reservations of storage would collide.
+func streams() []jetstream.StreamConfig {
+	first := jetstream.StreamConfig{ // one message a subject, and later ones are refused
+		Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
+	}
+	work, result := first, first
+	work.Name, work.Subjects, work.Retention, work.MaxMsgs, work.MaxBytes = workStream, []string{"merit.work.>"}, jetstream.WorkQueuePolicy, maxQueued, maxQueueBytes
+	result.Name, result.Subjects, result.MaxAge, result.MaxBytes = resultStream, []string{"merit.result.>"}, keepResults, maxKeptBytes
+	latest := func(name, subject string, age time.Duration, bytes int64) jetstream.StreamConfig {
+		return jetstream.StreamConfig{Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld, MaxAge: age, MaxBytes: bytes}
+	}
+	logs := latest(logStream, "merit.log.>", 24*time.Hour, 64<<20)
+	logs.MaxMsgsPerSubject = 10_000
+	dead := latest(deadStream, "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES."+workStream+".>", 72*time.Hour, 16<<20)
+	dead.MaxMsgsPerSubject = -1
+	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 64<<20)
+	workers.Storage = jetstream.MemoryStorage
+	return []jetstream.StreamConfig{work, result, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
+}
+
+// make makes the streams, the buckets and the consumer of this coordinator, or
+// finds them. It waits while there is no room for them.
+func (c *conn) make(ctx context.Context) error {
+	for warned := false; ; warned = true {
+		err := c.tryMake(ctx)
+		if err == nil || !full(err) && !lost(err) {
+			return c.explain(err, "the streams of the fleet cannot be made")
+		}
+		if !warned {
+			c.Log.Warn("the server of the fleet has no room or is away; waiting", "cause", err)
+		}
+		select {
+		case <-ctx.Done():
+			return c.explain(err, "the streams of the fleet cannot be made")
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (c *conn) tryMake(ctx context.Context) error {
+	for _, s := range streams() {
+		if _, err := c.js.CreateOrUpdateStream(ctx, s); err != nil {
+			return err
+		}
+	}
+	for bucket, age := range map[string]time.Duration{contentBucket: 0, resultBucket: keepResults} {
+		cfg := jetstream.ObjectStoreConfig{Bucket: bucket, TTL: age, MaxBytes: maxKeptBytes}
+		if _, err := c.js.CreateOrUpdateObjectStore(ctx, cfg); err != nil {
+			return err
+		}
+	}
+	label := cmp.Or(c.Label, anyLabel)
+	_, err := c.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
+		Durable: consumerName(c.Build, label), FilterSubject: "merit.work." + c.Build + "." + label + ".>",
+		AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Timings.AckWait, MaxDeliver: fleet.MaxTries,
+		MaxWaiting: 16384, MaxAckPending: 65536, InactiveThreshold: 7 * 24 * time.Hour,
+	})
+	return err
+}
+
+// full reports whether err says that the server has no room, which may pass.
+func full(err error) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case 10047, 10023, 10028, 10002: // insufficient storage, resources, limits of the account
+		return true
+	case codeRefused:
+		return !taken(err)
+	}
+	return false
+}
+
+// codeRefused is what a stream answers whose limits keep a message out.
+const codeRefused = 10077
+
+// taken reports whether err says that a subject has its one message.
+func taken(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeRefused && strings.Contains(api.Description, "per subject")
+}
+
+// explain puts what the server said beside a call into its error.
+func (c *conn) explain(err error, what string) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Crashed, Where: c.nc.ConnectedUrlRedacted(), What: what, Err: err, Hint: "look at the server of the fleet and at its log"}
+	select {
+	case denied := <-c.hurt:
+		f.Kind, f.Err, f.Hint = fault.Refused, denied, "use a key whose role may do this, or have the role changed in the server's users"
+	default:
+		if full(err) {
+			f.Kind, f.Hint = fault.Exhausted, "give the server more room, or the team a larger quota"
+		}
+	}
+	return f
+}

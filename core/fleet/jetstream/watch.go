@@ -1,0 +1,114 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// watch looks after shards of which nothing was heard for long: a result that was
+// not told of is taken, and what the queue has lost is sent again. So the queue
+// may lose all that it has.
+func (s *submission) watch(ctx context.Context) error {
+	for _, a := range s.open {
+		if time.Since(a.at) < s.Timings.Watch {
+			continue
+		}
+		err := s.look(ctx, a)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !lost(err) {
+			return s.explain(err, "the queue cannot be looked at")
+		}
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			s.Log.Warn("the server has lost the streams of the fleet; they are made again, and what is missing is sent again")
+			if err := s.make(ctx); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil // later
+		}
+	}
+	return nil
+}
+
+// look finds out where a shard is.
+func (s *submission) look(ctx context.Context, a *asked) error {
+	e, err := s.fetch(ctx, a.place)
+	if err == nil {
+		go s.tell(ctx, e)
+		return nil
+	}
+	if !errors.Is(err, jetstream.ErrMsgNotFound) {
+		return err
+	}
+	work, err := s.js.Stream(ctx, workStream)
+	if err != nil {
+		return err
+	}
+	_, err = work.GetLastMsgForSubject(ctx, a.work())
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		s.count(func(c *Counts) { c.Resubmitted++ })
+		return s.send(ctx, a)
+	}
+	a.at = time.Now()
+	return err
+}
+
+// deadSubject is where the server says that a shard was handed out as often as it may be.
+func deadSubject(build, label string) string {
+	return "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + workStream + "." + consumerName(build, cmp.Or(label, anyLabel))
+}
+
+// bury makes an event of a shard that was handed out as often as it may be, and
+// takes it out of the queue, where it would stay. The cause is what its last
+// worker said, if one lived to say it.
+func (s *submission) bury(ctx context.Context, m jetstream.Msg) {
+	var advisory struct {
+		Seq        uint64 `json:"stream_seq"`
+		Deliveries int    `json:"deliveries"`
+	}
+	if json.Unmarshal(m.Data(), &advisory) != nil || advisory.Seq == 0 {
+		return
+	}
+	work, err := s.js.Stream(ctx, workStream)
+	if err != nil {
+		return // the shard is looked after by watch, and tried again
+	}
+	shard, err := work.GetMsg(ctx, advisory.Seq)
+	if err != nil {
+		return // buried before
+	}
+	p, ok := placeOf(shard.Subject)
+	if !ok || p.job != s.job {
+		return // another coordinator's
+	}
+	e := event{tail: p.tail(), dead: true, deliveries: advisory.Deliveries, err: s.cause(ctx, p)}
+	if err := work.DeleteMsg(ctx, advisory.Seq); err != nil {
+		s.Log.Debug("a dead shard stays in the queue", "shard", p.index, "cause", err)
+	}
+	s.tell(ctx, e)
+}
+
+// cause is what the last worker said that failed with a shard; nil if none did.
+func (s *submission) cause(ctx context.Context, p place) error {
+	stream, err := s.js.Stream(ctx, causeStream)
+	if err != nil {
+		return nil
+	}
+	m, err := stream.GetLastMsgForSubject(ctx, p.cause())
+	if err != nil {
+		return nil
+	}
+	text := plain(m.Data, maxCause)
+	if who := m.Header.Get(headWorker); named(who) {
+		text = "worker " + who + ": " + text
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,85 @@
+// Package natsd runs a NATS server with JetStream in this process. It is the
+// only package that knows the server's library.
+package natsd
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Options say what a server is like.
+type Options struct {
+	// Dir is where it keeps streams; it is made if it does not exist.
+	Dir string
+	// Listen is where clients of other processes come in, as HOST:PORT; port 0
+	// takes a free one. Empty opens no port: only this process comes in.
+	Listen string
+	// Log is told what the server says; nil = nobody.
+	Log *slog.Logger
+}
+
+// Server is a server that runs.
+type Server struct{ s *server.Server }
+
+// MaxPayload is how many bytes a message may have.
+const MaxPayload = 1 << 20
+
+// Start starts a server and waits until it can be used.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	opts := &server.Options{
+		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true, NoLog: o.Log == nil,
+		MaxPayload: MaxPayload, DontListen: o.Listen == "", NoSystemAccount: false,
+	}
+	if o.Listen != "" {
+		host, port, err := net.SplitHostPort(o.Listen)
+		if err != nil {
+			return nil, unstarted(o, err)
+		}
+		opts.Host = host
+		if opts.Port, err = net.LookupPort("tcp", port); err != nil {
+			return nil, unstarted(o, err)
+		}
+		if opts.Port == 0 {
+			opts.Port = server.RANDOM_PORT
+		}
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, unstarted(o, err)
+	}
+	go s.Start()
+	for !s.ReadyForConnections(100 * time.Millisecond) {
+		if !s.Running() && ctx.Err() == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			s.Shutdown()
+			return nil, ctx.Err()
+		}
+	}
+	return &Server{s}, nil
+}
+
+func unstarted(o Options, err error) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: o.Listen, What: "the server of the fleet cannot start", Err: err, Hint: fmt.Sprintf("look at the address and at the folder %s", o.Dir)}
+}
+
+// InProcessConn is a connection of this process; it is for nats.InProcessServer.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.s.InProcessConn() }
+
+// URL is where clients of other processes come in.
+func (s *Server) URL() string { return s.s.ClientURL() }
+
+// Close ends the server and waits for it.
+func (s *Server) Close() error {
+	s.s.Shutdown()
+	s.s.WaitForShutdown()
+	return nil
+}
