@@ -116,6 +116,7 @@ var table = []row{
 	{"sdk/merit/councils", []string{"core", "sandbox", "plugins/host", "sdk/merit"}, "agents that decide together: plug-ins, a file of tasks, rewards, a sink"},
 	{"sdk/merit/rubrics", []string{"core/fault", "core/judge", "core/reward", "core/rl", "core/rubric", "plugins/openai", "sandbox"}, "what applies the rules of rubrics: the sandbox and judges"},
 	{"sdk/merit/optimize", []string{"core", "sandbox", "plugins/openai", "sdk/merit"}, "a search for a prompt in a folder: models behind servers, rewards in the sandbox"},
+	{"sdk/merit/fleets", []string{"core", "sandbox", "plugins/host", "sdk/merit"}, "sessions that a fleet plays: the way of a shard between what a configuration names and a queue"},
 	{"sdk/merit/promotion", []string{"core", "sdk/merit"}, "which trained policy plays for others"},
 	{"sdk/merit/verify", []string{"core", "sandbox", "sdk/merit"}, "a run directory against what it was made by"},
 	{"sdk/merit/browser", []string{"core", "sdk/merit/certificates"}, "the frame of the pages: a server, its locks and what all pages share; knows no page"},

@@ -28,6 +28,19 @@ func (p Plan) TrajectoryID(g, member int) string {
 	return p.GroupID(g) + "-m" + strconv.Itoa(member)
 }
 
+// Lost returns the groups of p, whose Groups and Members are set, as they are
+// where nobody could play them: each episode ended before its first step, for the
+// reason why. Task is the environment's name.
+func (p Plan) Lost(task, why string) []*rl.Group {
+	q := newQueue(p, 0, nil)
+	for i := range q.episodes {
+		t := q.begin(job{group: i / p.Members, member: i % p.Members}, task)
+		t.StopReason, t.Error = rl.StopError, why
+		q.episodes[i] = t
+	}
+	return q.groups(task)
+}
+
 // Progress is how far a collection is. Calls are serialised; the order in
 // which episodes finish is the only thing about them that may differ between
 // runs.
@@ -38,6 +51,18 @@ type Progress struct {
 	Successes int // episodes that terminated with a positive environment reward on the last step
 	Failed    int // episodes that ended with rl.StopError
 	Restarts  int // environments opened again after a fault
+}
+
+// Count adds an episode that is decided.
+func (p *Progress) Count(t *rl.Trajectory) {
+	p.Episodes++
+	p.Steps += len(t.Steps)
+	switch {
+	case t.StopReason == rl.StopError:
+		p.Failed++
+	case t.StopReason == rl.StopTerminated && len(t.Steps) > 0 && t.Steps[len(t.Steps)-1].EnvReward > 0:
+		p.Successes++
+	}
 }
 
 // Stats describes a collection that is over. It is for people and reports:

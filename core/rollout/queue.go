@@ -87,14 +87,7 @@ func (q *queue) finish(j job, t *rl.Trajectory) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.episodes[j.group*q.plan.Members+j.member] = t
-	q.progress.Episodes++
-	q.progress.Steps += len(t.Steps)
-	switch {
-	case t.StopReason == rl.StopError:
-		q.progress.Failed++
-	case t.StopReason == rl.StopTerminated && t.Steps[len(t.Steps)-1].EnvReward > 0:
-		q.progress.Successes++
-	}
+	q.progress.Count(t)
 	if q.notify != nil {
 		q.notify(q.progress)
 	}

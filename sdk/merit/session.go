@@ -195,6 +195,21 @@ func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.En
 	return s.options.open(ctx, split, worker)
 }
 
+// Own names what of the session the program brought itself, in the place of what a
+// configuration names: nobody else has it.
+func (s *Session) Own() (names []string) {
+	if s.Plugin.Path == "" && s.options.open != nil {
+		names = append(names, "the environment "+s.Plugin.Name)
+	}
+	if s.options.policy != nil {
+		names = append(names, "the policy")
+	}
+	for _, p := range s.options.scorers {
+		names = append(names, "the scorer "+p.Scorer.Info().Name)
+	}
+	return names
+}
+
 // Manifest says what a run of the session would be made of.
 func (s *Session) Manifest() run.Manifest {
 	m := run.NewManifest(ReadVersion().Version, s.Config.Seed)

@@ -124,6 +124,8 @@ func checkEvaluation(t *rl.Trajectory, e reward.Evaluation) error {
 		return fmt.Errorf("its outcome is %.40q", e.Outcome)
 	case lost != (e.Outcome == reward.Infrastructure):
 		return fmt.Errorf("an episode that ended for %s has the outcome %s", t.StopReason, e.Outcome)
+	case e.Outcome == reward.Scored && !(e.Result.IsScoreValid && finite(e.Result.Score)):
+		return fmt.Errorf("it is scored, and its score is no number")
 	case e.Outcome == reward.Timeout:
 		return fmt.Errorf("time is not a function of the order")
 	}

@@ -106,7 +106,7 @@ func answer(o played.Order, seed uint64) credit.Scored {
 			g.Trajectories = append(g.Trajectories, t)
 			var e reward.Evaluation
 			fill(r, reflect.ValueOf(&e).Elem())
-			e.Outcome = reward.Scored
+			e.Outcome, e.Result.IsScoreValid = reward.Scored, true
 			s.Evaluations = append(s.Evaluations, e)
 		}
 		s.Groups = append(s.Groups, g)
@@ -120,7 +120,7 @@ func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		o := order(2, 3)
 		s := answer(o, seed)
-		s.Evaluations[0].Result.Score = math.Inf(1) // align says what is wrong with it
+		s.Evaluations[0].Result.StepOutputs = []rl.StepOutput{{BaseReward: math.Inf(1)}} // align says what is wrong with it
 		body, err := played.Encode(s)
 		require.NoError(t, err)
 		got, err := played.Decode(o, body)
@@ -172,6 +172,7 @@ func TestNoAnswer(t *testing.T) {
 		"its bootstrap is":                       func(s *credit.Scored) { x := math.Inf(1); s.Groups[0].Trajectories[0].Bootstrap = &x },
 		"its outcome is":                         func(s *credit.Scored) { s.Evaluations[2].Outcome = "won" },
 		"has the outcome infrastructure":         func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Infrastructure },
+		"its score is no number":                 func(s *credit.Scored) { s.Evaluations[2].Result.Score = math.Inf(1) },
 		"time is not a function":                 func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Timeout },
 		"is the newest":                          func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{PolicyVersion: 1 << 62}) },
 		"a number of it is not finite":           func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{LogProb: math.Inf(-1)}) },

@@ -1,0 +1,122 @@
+package fleets
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/plugins/host/disk"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// maxFiles is how many files a bundle may have.
+const maxFiles = 100_000
+
+// module packs what the digest of a reward covers, and returns how the bundle
+// names it.
+func (p *packing) module(r *merit.Reward) (string, error) {
+	ref, err := r.Reference()
+	if err != nil {
+		return "", err
+	}
+	b, err := sandbox.ReadBundle(ref, p.limits)
+	if err != nil {
+		return "", err
+	}
+	root := p.named("")
+	info, err := os.Stat(ref.Path)
+	if err != nil {
+		return "", err
+	}
+	base := filepath.Base(ref.Path)
+	switch {
+	case !b.Script():
+		p.files[path.Join(root, base)] = member{data: b.Files[b.Entry]}
+		return path.Join(root, base), nil
+	case info.IsDir():
+		root = path.Join(root, base)
+		base = ""
+	}
+	for name, data := range b.Files {
+		p.files[path.Join(root, name)] = member{data: data}
+	}
+	ref.Path = path.Join(root, base)
+	return ref.String(), nil
+}
+
+// plugin packs a plug-in with its manifest.
+func (p *packing) plugin(plugin string) (string, error) {
+	if plugin == "" {
+		return "", nil
+	}
+	at, err := host.Find(plugin, merit.PluginFolders(os.Getenv)...)
+	if err != nil {
+		return "", err
+	}
+	name, err := p.add(at)
+	if err != nil {
+		return "", err
+	}
+	manifest := strings.TrimSuffix(at, ".py") + "." + disk.ManifestName
+	if _, err := os.Stat(manifest); err == nil {
+		p.files[strings.TrimSuffix(name, ".py")+"."+disk.ManifestName] = member{path: manifest}
+	}
+	return "./" + name, nil
+}
+
+// add packs a file, or a folder with all that a plug-in's digest covers: not what
+// Python compiles, nor .git and runs.
+func (p *packing) add(at string) (string, error) {
+	abs, err := filepath.Abs(at)
+	if err != nil {
+		return "", err
+	}
+	root := p.named(filepath.Base(abs))
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: at, What: "cannot be sent to workers", Err: err, Hint: "correct the path in the configuration"}
+	}
+	err = filepath.WalkDir(abs, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(abs, file)
+		if err != nil {
+			return err
+		}
+		first, _, _ := strings.Cut(filepath.ToSlash(name), "/")
+		switch base := filepath.Base(name); {
+		case d.IsDir() && (first == ".git" || first == "runs" || base == "__pycache__"):
+			return filepath.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		if len(p.files) >= maxFiles {
+			return &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: at, What: "more files than a bundle may have", Hint: "keep data sets where workers find them, and name them by another path"}
+		}
+		m, err := memberAt(file, d)
+		p.files[path.Join(root, filepath.ToSlash(name))] = m
+		return err
+	})
+	return root, err
+}
+
+func memberAt(file string, d fs.DirEntry) (member, error) {
+	if d.Type() == fs.ModeSymlink {
+		to, err := os.Readlink(file)
+		return member{link: to}, err
+	}
+	info, err := d.Info()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New(file + ": it is neither a file nor a link")
+	}
+	if err != nil {
+		return member{}, err
+	}
+	return member{path: file, executable: info.Mode()&0o100 != 0}, nil
+}

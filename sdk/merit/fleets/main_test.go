@@ -1,0 +1,161 @@
+package fleets_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/fleets"
+)
+
+// The tests are those of a user who stands in a folder with the plug-ins built.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "merit-fleets-")
+	if err == nil {
+		err = build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func build(dir string) error {
+	for _, name := range []string{"sokoban", "rubric"} {
+		cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "bin/plugins", name), "./plugins/"+name)
+		cmd.Dir = testneeds.Root()
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w\n%s", name, err, text)
+		}
+	}
+	return os.Chdir(dir)
+}
+
+// sokoban is a run of a moment, in which each test changes keys.
+const sokoban = `
+seed: 3
+environment: {plugin: sokoban, slots: 16, options: {size: 6, boxes: 1, walls: [0, 2], optimum: [1, 6], max_steps: 12}}
+rewards: [{environment: true}]
+rollout: {groups: 12, members: 4, parallel: 2}
+advantage: {estimator: gigpo, gamma: 0.95, normalization: mean_norm}
+policy: {hidden: [16]}
+ppo: {minibatch: 64, learning_rate: 0.01}
+train: {iterations: 3, evaluate_every: 2, validation_episodes: 20, test_episodes: 30, checkpoint_every: 1}
+save: {every: 1}
+`
+
+func config(t *testing.T, text string, overrides ...string) *merit.Config {
+	t.Helper()
+	cfg, err := merit.ParseConfig("train.yaml", []byte(text), ".", overrides...)
+	require.NoError(t, err)
+	return cfg
+}
+
+func open(t *testing.T, cfg *merit.Config, opts ...merit.Option) *merit.Session {
+	t.Helper()
+	s, err := merit.Open(t.Context(), cfg, opts...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// local is a fleet of this process with a bench.
+func local(t *testing.T, parallel int, change func(fleet.Handler) fleet.Handler) fleet.Fleet {
+	t.Helper()
+	cache, err := fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(t.TempDir(), "contents")})
+	require.NoError(t, err)
+	bench := fleets.NewBench(fleets.BenchOptions{Dir: t.TempDir()})
+	handlers := bench.Handlers()
+	if change != nil {
+		handlers[fleet.Rollout] = change(handlers[fleet.Rollout])
+	}
+	f := fleet.Local(parallel, handlers, cache)
+	t.Cleanup(func() {
+		require.NoError(t, f.Close())
+		require.NoError(t, bench.Close())
+	})
+	return f
+}
+
+// play trains with f, or without a fleet, and returns the files of the run.
+func play(ctx context.Context, t *testing.T, s *merit.Session, f fleet.Fleet, o merit.TrainOptions) (map[string]string, error) {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = filepath.Join(t.TempDir(), "run")
+	}
+	if f != nil {
+		c, err := fleets.NewCoordinator(ctx, f, s, fleets.CoordinatorOptions{})
+		require.NoError(t, err)
+		o.OpenPlayer = c.OpenPlayer
+	}
+	if _, err := s.Train(ctx, o); err != nil {
+		return nil, err
+	}
+	return filesOf(t, o.Dir), nil
+}
+
+// filesOf returns every file of a run without the wall clock.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(file string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		name := strings.TrimPrefix(file, dir+"/")
+		switch name {
+		case run.ReportFile: // times are in it
+			data = []byte("present")
+		case run.MetricsFile, run.SummaryFile, run.ManifestFile:
+			data = timeless(t, data)
+		}
+		files[name] = string(data)
+		return err
+	}))
+	require.Greater(t, len(files), 6)
+	return files
+}
+
+// timeless takes the wall clock out of JSON documents, one a line or one alone.
+func timeless(t *testing.T, data []byte) []byte {
+	var out bytes.Buffer
+	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+		var object map[string]json.RawMessage
+		require.NoError(t, d.Decode(&object))
+		for _, key := range []string{"time", "started", "resumed", "changes"} {
+			delete(object, key)
+		}
+		require.NoError(t, json.NewEncoder(&out).Encode(object))
+	}
+	return out.Bytes()
+}
+
+// stopAfter ends a run when so many iterations are recorded.
+type stopAfter struct {
+	train.Quiet
+	iterations int
+	stop       func()
+}
+
+func (s *stopAfter) Iterated(it run.Iteration, _ int) {
+	if it.Iteration == s.iterations {
+		s.stop()
+	}
+}

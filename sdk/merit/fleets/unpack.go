@@ -1,0 +1,123 @@
+package fleets
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// maxUnpacked is how many bytes the files of a bundle may have together.
+const maxUnpacked = 4 * fleet.MaxBlob
+
+// Unpack opens the session of a bundle, whose files it lays below dir. It is an
+// error if the session is not made of what it was made of where it was packed.
+func Unpack(ctx context.Context, bundle, dir string, opts ...merit.Option) (*merit.Session, error) {
+	if err := extract(ctx, bundle, dir); err != nil {
+		return nil, damaged(bundle, err)
+	}
+	about, err := os.ReadFile(filepath.Join(dir, madeName))
+	if err != nil {
+		return nil, damaged(bundle, err)
+	}
+	cfg, err := merit.LoadPartial(filepath.Join(dir, configName))
+	if err != nil {
+		return nil, err
+	}
+	s, err := merit.Open(ctx, cfg, opts...)
+	if err != nil {
+		return nil, err
+	}
+	here, err := json.Marshal(madeOf(s))
+	if err == nil && !bytes.Equal(here, about) {
+		err = &fault.Error{
+			Boundary: fault.Fleet, Kind: fault.Differs, Where: "job", What: fmt.Sprintf("it is made of %.400s here, and of %.400s where it comes from", here, about),
+			Hint: "use the same build of Merit, and the same interpreters, on all machines",
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// extract lays the files of a bundle below dir, and none anywhere else.
+func extract(ctx context.Context, bundle, dir string) error {
+	f, err := os.Open(bundle)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	t := tar.NewReader(io.LimitReader(z, maxUnpacked))
+	for n := 0; ; n++ {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil && n > maxFiles {
+			err = errors.New("it has too many files")
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = place(root, h, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// place makes one file or link.
+func place(root *os.Root, h *tar.Header, content io.Reader) error {
+	if !filepath.IsLocal(h.Name) {
+		return fmt.Errorf("%.80q is no name of a file in it", h.Name)
+	}
+	if err := root.MkdirAll(path.Dir(h.Name), 0o755); err != nil {
+		return err
+	}
+	if h.Typeflag == tar.TypeSymlink {
+		return root.Symlink(h.Linkname, h.Name)
+	}
+	if h.Typeflag != tar.TypeReg {
+		return fmt.Errorf("%.80q is no file", h.Name)
+	}
+	// A program that is started meanwhile must not inherit a file that is written:
+	// nobody could run it.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	f, err := root.OpenFile(h.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, os.FileMode(h.Mode&0o755))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	return errors.Join(err, f.Close())
+}
+
+func damaged(bundle string, err error) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: bundle, What: "the bundle of a job cannot be unpacked", Err: err, Hint: "free some disk, or look at who sent it"}
+}
