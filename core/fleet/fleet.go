@@ -88,8 +88,9 @@ type Contents interface {
 	Path(ctx context.Context, digest Digest) (string, error)
 }
 
-// Handler computes the result of a shard, a function of it alone. It may be
-// called by several goroutines at once. An error is not the shard's result: the
-// shard is tried again, by another worker if there is one, and is given up after
-// so many tries.
+// Handler computes the result of a shard, a function of its Kind, Body and Needs
+// alone: the same, byte by byte, whatever the shard's place, whoever computes it
+// and however long that takes. It may be called by several goroutines at once. An
+// error is not the shard's result: the shard is tried again, by another worker if
+// there is one, and is given up after so many tries.
 type Handler func(ctx context.Context, s Shard, contents Contents) ([]byte, error)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -16,14 +17,15 @@ import (
 
 // Promise: an error of a handler is not the shard's result: it is tried again.
 func triedAgain(t *testing.T, open Open) {
-	var tries [20]atomic.Int64
+	var tries sync.Map
 	f := start(t, open, 2, func(_ context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
-		if tries[s.Index].Add(1) <= 2 && s.Index%5 == 0 {
+		n, _ := tries.LoadOrStore(string(s.Body), new(atomic.Int64))
+		if n.(*atomic.Int64).Add(1) <= 2 && strings.HasSuffix(string(s.Body), "5") {
 			return nil, errors.New("not yet")
 		}
 		return answer(s), nil
 	})
-	all := shards(len(tries), "again")
+	all := shards(20, "again")
 	right(t, all, gather(t, f, "tried-again", all))
 }
 
@@ -32,7 +34,7 @@ func triedAgain(t *testing.T, open Open) {
 func givenUp(t *testing.T, open Open) {
 	var tries atomic.Int64
 	f := start(t, open, 2, func(_ context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
-		if s.Index == 3 {
+		if string(s.Body) == "poison 3" {
 			tries.Add(1)
 			return []byte("half"), errors.New("the judge is out")
 		}
@@ -61,7 +63,7 @@ func infrastructure(t *testing.T, r fleet.Result, cause string) {
 func panics(t *testing.T, open Open) {
 	var nothing map[string]int
 	f := start(t, open, 1, func(_ context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
-		if s.Index == 0 {
+		if string(s.Body) == "panic 0" {
 			nothing["x"] = 1
 		}
 		return answer(s), nil
