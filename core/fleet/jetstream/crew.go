@@ -84,6 +84,18 @@ func (w *crew) namesOf(worker string) (names []string) {
 	return names
 }
 
+// another reports whether somebody else than a worker is there.
+func (w *crew) another(than string) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for name, s := range w.workers {
+		if name != than && s.Key != than && s.Slots > 0 && s.Build == w.build {
+			return true
+		}
+	}
+	return false
+}
+
 // others returns a build that workers have and this coordinator has not, if
 // there is one.
 func (w *crew) others() string {

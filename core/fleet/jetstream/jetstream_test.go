@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/fleettest"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
 )
 
@@ -22,9 +23,27 @@ import (
 // shard that is under way.
 var quick = jetstream.Timings{AckWait: 4 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 3 * time.Second}
 
+// pair is a key of the tests.
+type pair struct {
+	seed   []byte
+	public string
+}
+
+func newPair() (p pair) {
+	p.seed, p.public, _ = keys.New()
+	return p
+}
+
+// boss is the coordinators' key, hands are those of workers: who has one key is one.
+var boss, hands = newPair(), []pair{newPair(), newPair(), newPair(), newPair()}
+
 // serve starts a server in dir.
 func serve(t *testing.T, dir, listen string) *natsd.Server {
-	s, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: listen})
+	users := []keys.User{{Key: boss.public, Role: keys.Coordinator}}
+	for _, hand := range hands {
+		users = append(users, keys.User{Key: hand.public, Role: keys.Worker})
+	}
+	s, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: listen, Users: users})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -71,10 +90,11 @@ func TestContract(t *testing.T) {
 		o := options(s.URL())
 		o.Build = fmt.Sprintf("contract-%d", made) // the one before is left to drain
 		mine := o
-		mine.Server = s
+		mine.Server, mine.Seed = s, boss.seed
 		f, err := jetstream.Dial(t.Context(), mine)
 		require.NoError(t, err)
 		for i := range workers {
+			o.Seed = hands[i].seed
 			work(t, o, jetstream.WorkOptions{Name: fmt.Sprintf("w%d-%d", made, i), Handlers: handlers})
 		}
 		return f

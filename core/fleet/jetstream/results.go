@@ -179,6 +179,8 @@ func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
 		return nil, nil // a second one, or of a shard that is not drawn yet: it is kept
 	}
 	switch {
+	case e.dead && e.err == nil && a.Not != "" && a.tries < 4*fleet.MaxTries && s.crew.another(a.Not):
+		return nil, s.send(ctx, a) // it was handed back only, by the one who must not
 	case e.dead:
 		delete(s.open, e.tail)
 		s.count(func(c *Counts) { c.Dead++ })

@@ -16,9 +16,20 @@ import (
 // it: if it ends its worker, it takes no innocent one with it.
 const aloneFrom = 3
 
+// shyness is how long a worker takes nothing after it was handed a shard that
+// another is to compute: so that it does not get it again.
+const shyness = 300 * time.Millisecond
+
 // slot takes one shard after the other.
 func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
 	for k.draining.Err() == nil {
+		if wait := time.Until(time.Unix(0, k.shy.Load())); wait > 0 {
+			select {
+			case <-k.draining.Done():
+			case <-time.After(wait):
+			}
+			continue
+		}
 		m, err := k.next(queues)
 		switch {
 		case m != nil:
@@ -87,7 +98,8 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) {
 		return
 	}
 	if shard.Not != "" && (shard.Not == k.Name || shard.Not == k.id) {
-		_ = m.NakWithDelay(time.Duration(200<<tries) * time.Millisecond) // for somebody else; if it is lost, the clock hands it on
+		k.shy.Store(time.Now().Add(shyness).UnixNano())
+		_ = m.NakWithDelay(shyness / 10) // for somebody else; if it is lost, the clock hands it on
 		return
 	}
 	vouching, end := context.WithCancel(hold)

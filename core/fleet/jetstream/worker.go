@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -75,6 +76,7 @@ type worker struct {
 	draining context.Context // over when nothing more is taken
 	drain    context.CancelFunc
 
+	shy   atomic.Int64 // until when nothing is taken, in nanoseconds
 	alone sync.RWMutex // held for writing by a shard that is computed alone
 
 	mutex sync.Mutex // of what follows

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet/keys"
 )
 
 // Options say what a server is like.
@@ -21,6 +22,8 @@ type Options struct {
 	// Listen is where clients of other processes come in, as HOST:PORT; port 0
 	// takes a free one. Empty opens no port: only this process comes in.
 	Listen string
+	// Users are let in, and nobody else; none lets everybody in who reaches it.
+	Users []keys.User
 	// Log is told what the server says; nil = nobody.
 	Log *slog.Logger
 }
@@ -50,6 +53,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			opts.Port = server.RANDOM_PORT
 		}
 	}
+	for _, u := range o.Users {
+		opts.Nkeys = append(opts.Nkeys, &server.NkeyUser{Nkey: u.Key, Permissions: permissions(u)})
+	}
 	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, unstarted(o, err)
@@ -65,6 +71,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	return &Server{s}, nil
+}
+
+// permissions are those of a user's role; nil is everything.
+func permissions(u keys.User) *server.Permissions {
+	publish, subscribe := u.Role.Permissions(u.Key)
+	if publish == nil {
+		return nil
+	}
+	return &server.Permissions{Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe}}
 }
 
 func unstarted(o Options, err error) error {

@@ -1,0 +1,74 @@
+// Package keys says who may do what in a fleet: nkeys, which are pairs of
+// Ed25519 keys, and the roles of those who have them.
+package keys
+
+import (
+	"github.com/nats-io/nkeys"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Role is what somebody may do.
+type Role string
+
+// The roles.
+const (
+	Coordinator Role = "coordinator" // makes the queue, submits work, takes results, sees and drains workers
+	Worker      Role = "worker"      // takes work, gives results, says how it is
+	Watcher     Role = "watcher"     // sees workers, queues and logs
+)
+
+// User is somebody whom a server lets in.
+type User struct {
+	Key  string // public: U and 55 letters and digits
+	Role Role
+}
+
+// New makes a pair. The seed is the secret: nothing but it proves who has it.
+func New() (seed []byte, public string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, "", err
+	}
+	if seed, err = pair.Seed(); err != nil {
+		return nil, "", err
+	}
+	public, err = pair.PublicKey()
+	return seed, public, err
+}
+
+// Public returns the public key of a seed.
+func Public(seed []byte) (string, error) {
+	pair, err := nkeys.FromSeed(seed)
+	if err != nil {
+		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, What: "the key is no nkey seed", Hint: "make one with merit fleet keygen"}
+	}
+	defer pair.Wipe()
+	return pair.PublicKey()
+}
+
+// Permissions are subjects that a role may publish to and hear, for the user
+// with a public key. None of both is everything in the user's account.
+func (r Role) Permissions(public string) (publish, subscribe []string) {
+	inbox := "_INBOX_" + public + ".>"
+	switch r {
+	case Worker:
+		return []string{
+			"merit.result.>", "merit.cause.>", "merit.again.>", "merit.worker.*", "merit.log.*",
+			"$JS.ACK.MERIT_WORK.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_WORK.>", "$JS.API.CONSUMER.INFO.MERIT_WORK.>",
+			"$JS.API.CONSUMER.NAMES.MERIT_WORK", "$JS.API.STREAM.INFO.MERIT_WORK",
+			"$JS.API.STREAM.INFO.OBJ_merit-contents", "$JS.API.DIRECT.GET.OBJ_merit-contents.>", "$JS.API.STREAM.MSG.GET.OBJ_merit-contents",
+			"$JS.API.CONSUMER.CREATE.OBJ_merit-contents.>", "$JS.API.CONSUMER.DELETE.OBJ_merit-contents.>", "$JS.FC.OBJ_merit-contents.>",
+			"$JS.API.STREAM.INFO.OBJ_merit-results", "$JS.API.DIRECT.GET.OBJ_merit-results.$O.merit-results.M.>", "$O.merit-results.>",
+			"_INBOX_*.>", // answers to those who ask
+		}, []string{inbox, "merit.control.>"}
+	case Watcher:
+		return []string{
+			"$JS.API.INFO", "$JS.API.STREAM.INFO.MERIT_WORKERS", "$JS.API.STREAM.INFO.MERIT_LOGS", "$JS.API.STREAM.INFO.MERIT_WORK",
+			"$JS.API.STREAM.INFO.MERIT_RESULTS", "$JS.API.STREAM.INFO.MERIT_DEAD", "$JS.API.CONSUMER.LIST.MERIT_WORK", "$JS.API.STREAM.MSG.GET.MERIT_WORK",
+			"$JS.API.CONSUMER.CREATE.MERIT_WORKERS.>", "$JS.API.CONSUMER.CREATE.MERIT_LOGS.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_WORKERS.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_LOGS.>",
+			"$JS.API.CONSUMER.DELETE.MERIT_WORKERS.>", "$JS.API.CONSUMER.DELETE.MERIT_LOGS.>", "$JS.API.CONSUMER.INFO.MERIT_WORKERS.>", "$JS.API.CONSUMER.INFO.MERIT_LOGS.>",
+		}, []string{inbox}
+	}
+	return nil, nil
+}
