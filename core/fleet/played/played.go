@@ -47,7 +47,9 @@ func ReadOrder(s fleet.Shard) (Order, error) {
 // Encode writes what became of an order. Equal groups and evaluations are equal
 // bytes; the wall clock is left out.
 func Encode(s credit.Scored) ([]byte, error) {
-	w := writer{seen: map[string]uint64{}}
+	w := writers.Get().(*writer)
+	defer writers.Put(w)
+	w.reset()
 	w.any(&s)
 	if w.err != nil {
 		return nil, w.err

@@ -17,7 +17,11 @@ import (
 type reader struct {
 	rest  []byte
 	texts []string
+	rows  [][]float32
 	err   error
+
+	available []string // of the step before
+	lastMask  []byte   // of the step before
 }
 
 // any reads into what pointer points at, which is empty.
@@ -34,6 +38,12 @@ func (r *reader) value(v reflect.Value) {
 	switch v.Type() {
 	case contentType:
 		v.Set(reflect.ValueOf(r.content()))
+		return
+	case stepType:
+		r.step(v.Addr().Interface().(*rl.Step))
+		return
+	case messageType:
+		r.message(v.Addr().Interface().(*rl.Message))
 		return
 	case durationType:
 		return
@@ -54,9 +64,7 @@ func (r *reader) value(v reflect.Value) {
 			v.SetUint(n)
 		}
 	case reflect.Float64:
-		if b := r.take(8); b != nil {
-			v.SetFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)))
-		}
+		v.SetFloat(r.float())
 	case reflect.Float32:
 		if b := r.take(4); b != nil {
 			v.SetFloat(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
@@ -91,12 +99,26 @@ func (r *reader) take(n uint64) []byte {
 	return taken
 }
 
-func (r *reader) bit() bool {
-	b := r.take(1)
-	if b != nil && b[0] > 1 {
-		r.fail("%d is neither yes nor no", b[0])
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
 	}
-	return b != nil && b[0] == 1
+	return 0
+}
+
+func (r *reader) bit() bool {
+	b := r.byte()
+	if b > 1 {
+		r.fail("%d is neither yes nor no", b)
+	}
+	return b == 1
+}
+
+func (r *reader) float() float64 {
+	if b := r.take(8); b != nil {
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	return 0
 }
 
 func (r *reader) uvarint() uint64 {
@@ -176,12 +198,6 @@ func (r *reader) list(v reflect.Value) {
 			b = []byte{}
 		}
 		v.SetBytes(b)
-	case reflect.Float32:
-		b, values := r.take(4*uint64(n)), make([]float32, n)
-		for i := range values {
-			values[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		}
-		v.Set(reflect.ValueOf(values))
 	default:
 		v.Set(reflect.MakeSlice(v.Type(), n, n))
 		for i := 0; i < n && r.err == nil; i++ {
@@ -219,8 +235,13 @@ func least(t reflect.Type) uint64 {
 	case reflect.Float32:
 		return 4
 	case reflect.Struct:
-		if t == contentType {
+		switch t {
+		case contentType:
 			return 2
+		case stepType:
+			return 34 // see step
+		case messageType:
+			return 4
 		}
 		n := uint64(0)
 		for i := range t.NumField() {

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -30,7 +31,21 @@ var (
 type writer struct {
 	bytes []byte
 	seen  map[string]uint64 // number of each text, from 1
+	rows  map[string]uint64 // of each row of features
 	err   error
+
+	available []string // of the step before
+	lastMask  []byte   // of the step before
+	row       []byte   // scratch
+}
+
+var writers = sync.Pool{New: func() any { return &writer{seen: map[string]uint64{}, rows: map[string]uint64{}} }}
+
+// reset forgets what was written, and keeps its memory.
+func (w *writer) reset() {
+	clear(w.seen)
+	clear(w.rows)
+	*w = writer{bytes: w.bytes[:0], seen: w.seen, rows: w.rows, row: w.row}
 }
 
 // any writes what pointer points at.
@@ -41,24 +56,30 @@ func (w *writer) value(v reflect.Value) {
 	case contentType:
 		w.content(v.Interface().(rl.Content))
 		return
+	case stepType:
+		w.step(v.Addr().Interface().(*rl.Step))
+		return
+	case messageType:
+		w.message(v.Addr().Interface().(*rl.Message))
+		return
 	case durationType:
 		return
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		w.bytes = append(w.bytes, bit(v.Bool()))
+		w.bytes = append(w.bytes, flag(v.Bool(), 1))
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		w.bytes = binary.AppendVarint(w.bytes, v.Int())
 	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		w.bytes = binary.AppendUvarint(w.bytes, v.Uint())
 	case reflect.Float64:
-		w.bytes = binary.LittleEndian.AppendUint64(w.bytes, math.Float64bits(v.Float()))
+		w.float(v.Float())
 	case reflect.Float32:
 		w.bytes = binary.LittleEndian.AppendUint32(w.bytes, math.Float32bits(float32(v.Float())))
 	case reflect.String:
 		w.text(v.String())
 	case reflect.Pointer:
-		w.bytes = append(w.bytes, bit(!v.IsNil()))
+		w.bytes = append(w.bytes, flag(!v.IsNil(), 1))
 		if !v.IsNil() {
 			w.value(v.Elem())
 		}
@@ -75,19 +96,26 @@ func (w *writer) value(v reflect.Value) {
 	}
 }
 
-func (w *writer) text(s string) {
-	n, known := w.seen[s]
+func (w *writer) text(s string) { known(w, w.seen, s) }
+
+// known writes the number that s has, or s itself, which then has one.
+func known[T string | []byte](w *writer, seen map[string]uint64, s T) {
+	n, known := seen[string(s)]
 	w.bytes = binary.AppendUvarint(w.bytes, n)
 	if !known {
-		w.seen[s] = uint64(len(w.seen) + 1)
+		seen[string(s)] = uint64(len(seen) + 1)
 		w.bytes = append(binary.AppendUvarint(w.bytes, uint64(len(s))), s...)
 	}
+}
+
+func (w *writer) float(x float64) {
+	w.bytes = binary.LittleEndian.AppendUint64(w.bytes, math.Float64bits(x))
 }
 
 // content writes a text, or the JSON of another form.
 func (w *writer) content(c rl.Content) {
 	other := c.IsNull() || c.Parts() != nil
-	w.bytes = append(w.bytes, bit(other))
+	w.bytes = append(w.bytes, flag(other, 1))
 	if !other {
 		w.text(c.Text())
 		return
@@ -106,10 +134,6 @@ func (w *writer) list(v reflect.Value) {
 		w.bytes = append(w.bytes, values...)
 	case json.RawMessage:
 		w.bytes = append(w.bytes, values...)
-	case []float32:
-		for _, x := range values {
-			w.bytes = binary.LittleEndian.AppendUint32(w.bytes, math.Float32bits(x))
-		}
 	default:
 		for i := range v.Len() {
 			w.value(v.Index(i))
@@ -134,11 +158,4 @@ func (w *writer) length(v reflect.Value) {
 		n = uint64(v.Len()) + 1
 	}
 	w.bytes = binary.AppendUvarint(w.bytes, n)
-}
-
-func bit(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
 }
