@@ -22,6 +22,7 @@ const (
 type User struct {
 	Key  string // public: U and 55 letters and digits
 	Role Role
+	Team string // sees nothing of others; empty is DefaultTeam
 }
 
 // New makes a pair. The seed is the secret: nothing but it proves who has it.
@@ -41,7 +42,7 @@ func New() (seed []byte, public string, err error) {
 func Public(seed []byte) (string, error) {
 	pair, err := nkeys.FromSeed(seed)
 	if err != nil {
-		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, What: "the key is no nkey seed", Hint: "make one with merit fleet keygen"}
+		return "", &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, What: "the key is no nkey seed", Hint: "make one with the command that makes keys"}
 	}
 	defer pair.Wipe()
 	return pair.PublicKey()

@@ -4,6 +4,7 @@ package natsd
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,8 +23,14 @@ type Options struct {
 	// Listen is where clients of other processes come in, as HOST:PORT; port 0
 	// takes a free one. Empty opens no port: only this process comes in.
 	Listen string
-	// Users are let in, and nobody else; none lets everybody in who reaches it.
+	// Users are let in, and nobody else; none lets everybody in who reaches it,
+	// which must be this machine only.
 	Users []keys.User
+	// Teams have quotas. Users of a team that is not among them share what there is.
+	Teams []keys.Team
+	// TLS, if it is set, is spoken with everybody who comes by the port. Beyond
+	// this machine a server wants it, and users.
+	TLS *tls.Config
 	// Log is told what the server says; nil = nobody.
 	Log *slog.Logger
 }
@@ -36,6 +43,9 @@ const MaxPayload = 1 << 20
 
 // Start starts a server and waits until it can be used.
 func Start(ctx context.Context, o Options) (*Server, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
 	opts := &server.Options{
 		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true, NoLog: o.Log == nil,
 		MaxPayload: MaxPayload, DontListen: o.Listen == "", NoSystemAccount: false,
@@ -53,8 +63,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			opts.Port = server.RANDOM_PORT
 		}
 	}
-	for _, u := range o.Users {
-		opts.Nkeys = append(opts.Nkeys, &server.NkeyUser{Nkey: u.Key, Permissions: permissions(u)})
+	if o.TLS != nil {
+		opts.TLSConfig, opts.TLS, opts.TLSTimeout = o.TLS, true, 10
+	}
+	if err := accounts(opts, o.Users, o.Teams); err != nil {
+		return nil, unstarted(o, err)
 	}
 	s, err := server.NewServer(opts)
 	if err != nil {
@@ -71,15 +84,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	return &Server{s}, nil
-}
-
-// permissions are those of a user's role; nil is everything.
-func permissions(u keys.User) *server.Permissions {
-	publish, subscribe := u.Role.Permissions(u.Key)
-	if publish == nil {
-		return nil
-	}
-	return &server.Permissions{Publish: &server.SubjectPermission{Allow: publish}, Subscribe: &server.SubjectPermission{Allow: subscribe}}
 }
 
 func unstarted(o Options, err error) error {

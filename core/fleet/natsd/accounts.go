@@ -1,0 +1,97 @@
+package natsd
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet/keys"
+)
+
+// check refuses a server that strangers of other machines could use.
+func (o Options) check() error {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if o.Listen == "" || err != nil || local(host) {
+		return nil // none, or one that is refused below
+	}
+	var problems []error
+	refuse := func(what, hint string) {
+		problems = append(problems, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: o.Listen, What: what, Hint: hint})
+	}
+	if len(o.Users) == 0 {
+		refuse("a server that other machines reach lets in whoever has a key, and no key is known", "give it a file of users, or listen on 127.0.0.1")
+	}
+	if o.TLS == nil {
+		refuse("a server that other machines reach speaks TLS, and there is no certificate", "give it a certificate and its key, or listen on 127.0.0.1")
+	}
+	return errors.Join(problems...)
+}
+
+// local reports whether a host is this machine alone.
+func local(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// The server's own form of accounts.
+type (
+	allow struct {
+		Allow []string `json:"allow"`
+	}
+	permissions struct {
+		Publish   allow `json:"publish"`
+		Subscribe allow `json:"subscribe"`
+	}
+	user struct {
+		Nkey        string       `json:"nkey"`
+		Permissions *permissions `json:"permissions,omitempty"`
+	}
+	account struct {
+		JetStream any            `json:"jetstream"`
+		Limits    map[string]int `json:"limits,omitempty"`
+		Users     []user         `json:"users"`
+	}
+)
+
+// accounts gives each team an account, with its users and quotas.
+func accounts(opts *server.Options, users []keys.User, teams []keys.Team) error {
+	if len(users) == 0 {
+		return nil
+	}
+	all := map[string]*account{}
+	for _, u := range users {
+		team := cmp.Or(u.Team, keys.DefaultTeam)
+		if all[team] == nil {
+			all[team] = &account{JetStream: "enabled"}
+		}
+		who := user{Nkey: u.Key}
+		if publish, subscribe := u.Role.Permissions(u.Key); publish != nil {
+			who.Permissions = &permissions{allow{publish}, allow{subscribe}}
+		}
+		all[team].Users = append(all[team].Users, who)
+	}
+	for _, t := range teams {
+		a := all[t.Name]
+		if a == nil {
+			continue // nobody is in it
+		}
+		if t.Storage > 0 {
+			a.JetStream = map[string]int64{"max_file": t.Storage, "max_mem": t.Storage}
+		}
+		if t.Connections > 0 {
+			a.Limits = map[string]int{"max_connections": t.Connections}
+		}
+	}
+	var text strings.Builder
+	form := json.NewEncoder(&text)
+	form.SetEscapeHTML(false) // the server knows no \u003e
+	if err := form.Encode(map[string]any{"accounts": all}); err != nil {
+		return err
+	}
+	return opts.ProcessConfigString(text.String())
+}
