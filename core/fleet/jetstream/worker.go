@@ -55,7 +55,7 @@ func Work(ctx context.Context, o Options, w WorkOptions) error {
 	}}
 	k.draining, k.drain = context.WithCancel(ctx)
 	defer k.drain()
-	if k.cache, err = w.Cache(k.content); err != nil {
+	if k.cache, err = w.Cache(k.Content); err != nil {
 		return err
 	}
 	if err := k.obey(); err != nil {
@@ -227,8 +227,8 @@ func (k *worker) work(queues []jetstream.Consumer) error {
 	return nil
 }
 
-// content brings a content from the server.
-func (k *worker) content(ctx context.Context, d fleet.Digest) (io.ReadCloser, error) {
+// Content brings a content from the server.
+func (k *conn) Content(ctx context.Context, d fleet.Digest) (io.ReadCloser, error) {
 	store, err := k.js.ObjectStore(ctx, contentBucket)
 	if err != nil {
 		return nil, k.explain(err, "the contents of the fleet cannot be reached")

@@ -1,0 +1,123 @@
+package fleets
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/restart"
+)
+
+// children are worker processes of this machine. They live no longer than this
+// process: the end of their standard input is the end of them.
+type children struct {
+	stop context.CancelFunc
+	ends sync.WaitGroup
+}
+
+// startChildren starts a worker for each seed.
+func startChildren(url string, seeds [][]byte, o OpenOptions) (*children, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	c := &children{stop: stop}
+	program := o.Program
+	if len(program) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			stop()
+			return nil, unbuilt(err)
+		}
+		program = []string{self}
+	}
+	for i, seed := range seeds {
+		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, log: o.Log, budget: restart.Budget{Config: restart.Default()}}
+		c.ends.Go(func() { k.live(ctx) })
+	}
+	return c, nil
+}
+
+// close ends all of them.
+func (c *children) close() error {
+	c.stop()
+	c.ends.Wait()
+	return nil
+}
+
+// child is one of them, in one life after the other.
+type child struct {
+	name    string
+	program []string
+	url     string
+	seed    []byte
+	log     *slog.Logger
+	budget  restart.Budget
+}
+
+// live starts the worker again when it dies, as often as it may.
+func (k *child) live(ctx context.Context) {
+	for ctx.Err() == nil {
+		k.budget.Started(time.Now())
+		err := k.run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			k.log.Info("a worker of this machine has drained", "worker", k.name)
+			return
+		}
+		pause, again := k.budget.Died(time.Now())
+		if !again {
+			k.log.Error("a worker of this machine dies again and again; it is not started any more", "worker", k.name, "cause", err)
+			return
+		}
+		k.log.Warn("a worker of this machine died; it is started again", "worker", k.name, "cause", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// run is one life. It ends with ctx: first by the end of the input, then by force.
+func (k *child) run(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", "1", "--with-parent", "--quiet")...)
+	cmd.Env = append(os.Environ(), KeyVariable+"="+string(k.seed))
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Cancel = input.Close
+	cmd.WaitDelay = 10 * time.Second
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: k.program[0], What: "a worker cannot be started", Err: err, Hint: "see that the program is there and has the verb worker"}
+	}
+	last := k.listen(said)
+	if err := cmd.Wait(); err != nil {
+		return errors.Join(err, last)
+	}
+	return nil
+}
+
+// listen passes on what the worker says, and returns its last line.
+func (k *child) listen(said io.Reader) error {
+	lines := bufio.NewScanner(said)
+	lines.Buffer(make([]byte, 4<<10), 64<<10)
+	var last error
+	for lines.Scan() {
+		last = errors.New(lines.Text())
+		k.log.Warn(lines.Text(), "worker", k.name)
+	}
+	_, _ = io.Copy(io.Discard, said) // of a line that was too long
+	return last
+}

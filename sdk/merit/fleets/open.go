@@ -1,0 +1,207 @@
+package fleets
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/core/fleet/keys"
+	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Embedded is the address of a server in this process.
+const Embedded = "embedded"
+
+// KeyVariable holds the seed of the key by which a process proves itself to a
+// fleet, where no file names it.
+const KeyVariable = "MERIT_FLEET_KEY"
+
+// OpenOptions are what a fleet needs of the program.
+type OpenOptions struct {
+	// Workers is how many worker processes of this machine are started, for a
+	// server in this process.
+	Workers int
+	// Program is what they run, with merit worker's arguments behind it; empty is
+	// this program.
+	Program []string
+	// Options are those of the sessions in which this process computes what
+	// workers disagree about.
+	Options []merit.Option
+	Getenv  func(string) string // os.Getenv if nil
+	Log     *slog.Logger        // nil = none
+	// Joinable, if it is set, is told how workers come to a server in this process.
+	Joinable func(Joining)
+	// OnLiar, if it is set, is told of a worker that gave a wrong result.
+	OnLiar  func(worker string, why error)
+	Timings jetstream.Timings // for tests: those of workers must be the same
+}
+
+// Joining is how a worker comes to a server.
+type Joining struct {
+	URL string
+	Key string // a file with a key of a worker
+}
+
+// Opened is a fleet that this process coordinates. What workers say is verified
+// as the configuration has it.
+type Opened struct {
+	*fleet.Verifier
+	queue    *jetstream.Fleet
+	bench    *Bench
+	children *children
+	server   *natsd.Server
+	dir      string // of this process; removed at the end
+}
+
+// Open comes to the fleet at address: nats:// or tls://, or the word embedded,
+// which starts a server in this process, and workers beside it if options want some.
+func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Opened, err error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := checkAddress(address, o.Workers); err != nil {
+		return nil, err
+	}
+	f := &Opened{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	if f.dir, err = os.MkdirTemp("", "merit-fleet-"); err != nil {
+		return nil, stored(err)
+	}
+	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Timings: o.Timings, URL: address}
+	if c.Build, err = Build(); err != nil {
+		return nil, err
+	}
+	if address == Embedded {
+		if err := f.embed(ctx, cfg.Fleet, o, &c); err != nil {
+			return nil, err
+		}
+	} else if c.Seed, c.TLS, err = Credentials(cfg.Fleet, o.Getenv); err != nil {
+		return nil, err
+	}
+	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
+		return nil, err
+	}
+	cache, err := fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(f.dir, "contents"), Limit: cacheLimit, Fetch: f.queue.Content})
+	if err != nil {
+		return nil, err
+	}
+	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
+	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: cache, OnLiar: o.OnLiar})
+	return f, nil
+}
+
+// cacheLimit is how many bytes of contents a process keeps, if nobody says.
+const cacheLimit = 8 << 30
+
+// embed starts the server and those who work beside it.
+func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *jetstream.Options) error {
+	seed, public, err := keys.New()
+	if err != nil {
+		return err
+	}
+	users := []keys.User{{Key: public, Role: keys.Coordinator}}
+	seeds := make([][]byte, o.Workers+1) // the last one is for workers that others start
+	for i := range seeds {
+		if seeds[i], public, err = keys.New(); err != nil {
+			return err
+		}
+		users = append(users, keys.User{Key: public, Role: keys.Worker})
+	}
+	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
+		return err
+	}
+	c.Server, c.URL, c.Seed = f.server, "", seed
+	file := filepath.Join(f.dir, "worker.key")
+	if err := os.WriteFile(file, append(seeds[o.Workers], '\n'), 0o600); err != nil {
+		return stored(err)
+	}
+	if o.Joinable != nil {
+		o.Joinable(Joining{URL: f.server.URL(), Key: file})
+	}
+	f.children, err = startChildren(f.server.URL(), seeds[:o.Workers], o)
+	return err
+}
+
+// Close ends the fleet: its workers of this machine, and its server.
+func (f *Opened) Close() error {
+	var errs []error
+	if f.queue != nil {
+		errs = append(errs, f.queue.Close())
+	}
+	if f.children != nil {
+		errs = append(errs, f.children.close())
+	}
+	if f.server != nil {
+		errs = append(errs, f.server.Close())
+	}
+	if f.bench != nil {
+		errs = append(errs, f.bench.Close())
+	}
+	if f.dir != "" {
+		errs = append(errs, os.RemoveAll(f.dir))
+	}
+	return errors.Join(errs...)
+}
+
+// Counts is what the queue has seen.
+func (f *Opened) Counts() jetstream.Counts { return f.queue.Counts() }
+
+// Credentials are by what a process proves itself to a fleet, and whom it
+// believes: nil where the configuration and the environment name nothing.
+func Credentials(cfg fleet.Config, getenv func(string) string) (seed []byte, trust *tls.Config, err error) {
+	text := getenv(KeyVariable)
+	if cfg.Key != "" {
+		b, err := os.ReadFile(cfg.Key)
+		if err != nil {
+			return nil, nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: "fleet.key", What: "the key cannot be read", Err: err, Hint: "make one with merit fleet keygen"}
+		}
+		text = string(b)
+	}
+	if text = strings.TrimSpace(text); text != "" {
+		if _, err := keys.Public([]byte(text)); err != nil {
+			return nil, nil, err
+		}
+		seed = []byte(text)
+	}
+	trust, err = trusted(cfg)
+	return seed, trust, err
+}
+
+func checkAddress(address string, workers int) error {
+	wrong := func(what, hint string) error {
+		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: "--fleet", What: what, Hint: hint}
+	}
+	switch {
+	case address == Embedded:
+		if workers < 0 || workers > 1024 {
+			return wrong(fmt.Sprintf("%d workers", workers), "use 0 to 1024")
+		}
+		return nil
+	case !strings.HasPrefix(address, "nats://") && !strings.HasPrefix(address, "tls://"):
+		return wrong(fmt.Sprintf("%.80q is no address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
+	case workers > 0:
+		return wrong("workers of this machine are for a server of this process", "use --fleet embedded, or start them with merit worker --join")
+	}
+	return nil
+}
+
+func stored(err error) error {
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be used", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+}
+

@@ -1,0 +1,98 @@
+package fleets
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// WorkOptions say how a process works for a fleet.
+type WorkOptions struct {
+	Join   string       // address of the server: nats:// or tls://
+	Access fleet.Config // its Key, CA, Cert and CertKey
+	Name   string       // unique among workers; empty is made of the host's
+	Slots  int          // shards at one time; 0 is one for each processor
+	Labels []string
+	// Cache is the folder of contents, which processes may share; empty is fleet in
+	// merit's own cache folder. CacheLimit bounds it, in bytes; 0 is 8 GiB.
+	Cache      string
+	CacheLimit int64
+	Options    []merit.Option      // of the sessions in which it computes
+	Getenv     func(string) string // os.Getenv if nil
+	Log        *slog.Logger        // nil = none
+	OnState    func(fleet.Worker)  // told how the worker is, whenever that changes
+	Stop       <-chan struct{}     // closed, it ends what is under way, too
+	Timings    jetstream.Timings   // for tests
+}
+
+// Work computes for a fleet until ctx ends, then drains, and returns nil.
+func Work(ctx context.Context, o WorkOptions) (err error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if err := checkAddress(o.Join, 0); err != nil || o.Join == Embedded {
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--join", What: fmt.Sprintf("%.80q is no address of a server", o.Join), Hint: "use nats://HOST:PORT or tls://HOST:PORT"}
+	}
+	c := jetstream.Options{URL: o.Join, Name: o.name(), Log: o.Log, Timings: o.Timings}
+	if c.Build, err = Build(); err != nil {
+		return err
+	}
+	if c.Seed, c.TLS, err = Credentials(o.Access, o.Getenv); err != nil {
+		return err
+	}
+	if o.Cache == "" {
+		if o.Cache = merit.CacheFolder(o.Getenv); o.Cache == "" {
+			o.Cache = os.TempDir()
+		}
+		o.Cache = filepath.Join(o.Cache, "fleet")
+	}
+	if o.CacheLimit == 0 {
+		o.CacheLimit = cacheLimit
+	}
+	if o.Slots == 0 {
+		o.Slots = processors.Count()
+	}
+	jobs, err := os.MkdirTemp("", "merit-worker-")
+	if err != nil {
+		return stored(err)
+	}
+	defer os.RemoveAll(jobs)
+	bench := NewBench(BenchOptions{Dir: jobs, Options: o.Options, Log: o.Log})
+	host, _ := os.Hostname() // unknown stays empty
+	err = jetstream.Work(ctx, c, jetstream.WorkOptions{
+		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: bench.Handlers(), OnState: o.OnState, Stop: o.Stop,
+		Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
+			return fleet.OpenCache(fleet.CacheOptions{Dir: o.Cache, Limit: o.CacheLimit, Fetch: fetch})
+		},
+	})
+	if closed := bench.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// name is unique, and says where the worker is.
+func (o WorkOptions) name() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	host, _ := os.Hostname()
+	host = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, host)
+	return fmt.Sprintf("%s-%s", host[:min(len(host), 40)], strings.ToLower(rand.Text()[:6]))
+}
