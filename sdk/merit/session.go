@@ -210,6 +210,15 @@ func (s *Session) Own() (names []string) {
 	return names
 }
 
+// PluginPaths returns where the plug-ins of the environment and of the policy lie;
+// empty is none.
+func (s *Session) PluginPaths() (environment, policy string, err error) {
+	if s.Config.Policy.Plugin != "" && s.options.policy == nil {
+		policy, err = find(s.Config, "policy.plugin", s.Config.Policy.Plugin, s.options.getenv)
+	}
+	return s.Plugin.Path, policy, err
+}
+
 // Manifest says what a run of the session would be made of.
 func (s *Session) Manifest() run.Manifest {
 	m := run.NewManifest(ReadVersion().Version, s.Config.Seed)

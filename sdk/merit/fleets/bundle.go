@@ -150,11 +150,14 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 		rest.EachPath(add)
 		r.Judge, r.Rubric = rest.Judge, rest.Rubric
 	}
+	environment, policy, err := s.PluginPaths()
+	errs = append(errs, err)
 	for _, x := range []struct {
+		at      string
 		plugin  *string
 		options *map[string]any
-	}{{&cfg.Environment.Plugin, &cfg.Environment.Options}, {&cfg.Policy.Plugin, &cfg.Policy.Options}} {
-		name, err := p.plugin(*x.plugin)
+	}{{environment, &cfg.Environment.Plugin, &cfg.Environment.Options}, {policy, &cfg.Policy.Plugin, &cfg.Policy.Options}} {
+		name, err := p.plugin(x.at)
 		errs = append(errs, err)
 		*x.plugin = "" // no path, so that only those in its options are left
 		merit.EachPluginPath(x.plugin, x.options, add)

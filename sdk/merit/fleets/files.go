@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/host"
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -50,14 +49,10 @@ func (p *packing) module(r *merit.Reward) (string, error) {
 	return ref.String(), nil
 }
 
-// plugin packs a plug-in with its manifest.
-func (p *packing) plugin(plugin string) (string, error) {
-	if plugin == "" {
+// plugin packs the plug-in at a path with its manifest; none is no name.
+func (p *packing) plugin(at string) (string, error) {
+	if at == "" {
 		return "", nil
-	}
-	at, err := host.Find(plugin, merit.PluginFolders(os.Getenv)...)
-	if err != nil {
-		return "", err
 	}
 	name, err := p.add(at)
 	if err != nil {
