@@ -5,9 +5,11 @@ package natsd
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -36,7 +38,10 @@ type Options struct {
 }
 
 // Server is a server that runs.
-type Server struct{ s *server.Server }
+type Server struct {
+	s    *server.Server
+	lock *os.File
+}
 
 // MaxPayload is how many bytes a message may have.
 const MaxPayload = 1 << 20
@@ -47,7 +52,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	opts := &server.Options{
-		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true, NoLog: o.Log == nil,
+		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true,
 		MaxPayload: MaxPayload, DontListen: o.Listen == "", NoSystemAccount: false,
 	}
 	if o.Listen != "" {
@@ -69,24 +74,49 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := accounts(opts, o.Users, o.Teams); err != nil {
 		return nil, unstarted(o, err)
 	}
-	s, err := server.NewServer(opts)
+	held, err := lock(o.Dir)
 	if err != nil {
 		return nil, unstarted(o, err)
 	}
+	s, err := run(ctx, opts, o.Log)
+	if err != nil {
+		held.Close() // it holds nothing but the lock
+		return nil, unstarted(o, err)
+	}
+	return &Server{s, held}, nil
+}
+
+// run starts a server and waits until it takes connections.
+func run(ctx context.Context, opts *server.Options, to *slog.Logger) (*server.Server, error) {
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, err
+	}
+	if to == nil {
+		to = slog.New(slog.DiscardHandler)
+	}
+	said := log{to, make(chan error, 1)}
+	s.SetLoggerV2(said, false, false, false)
 	go s.Start()
-	for !s.ReadyForConnections(100 * time.Millisecond) {
-		if !s.Running() && ctx.Err() == nil {
+	for !s.ReadyForConnections(50 * time.Millisecond) {
+		select {
+		case err = <-said.fatal:
+		case <-ctx.Done():
+			err = ctx.Err()
+		default:
 			continue
 		}
-		if ctx.Err() != nil {
-			s.Shutdown()
-			return nil, ctx.Err()
-		}
+		s.Shutdown()
+		s.WaitForShutdown()
+		return nil, err
 	}
-	return &Server{s}, nil
+	return s, nil
 }
 
 func unstarted(o Options, err error) error {
+	if f := fault.As(err); f != nil || errors.Is(err, context.Canceled) {
+		return err
+	}
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: o.Listen, What: "the server of the fleet cannot start", Err: err, Hint: fmt.Sprintf("look at the address and at the folder %s", o.Dir)}
 }
 
@@ -100,5 +130,5 @@ func (s *Server) URL() string { return s.s.ClientURL() }
 func (s *Server) Close() error {
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
-	return nil
+	return s.lock.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -42,6 +43,28 @@ func TestListensBeyondThisMachineOnlyWithLocks(t *testing.T) {
 	s, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
+}
+
+// Promise: a server that cannot listen, or whose folder another one has, says so
+// and leaves nothing behind.
+func TestStartsOrSaysWhyNot(t *testing.T) {
+	dir := t.TempDir()
+	first, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	require.NoError(t, err)
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
+	address := strings.TrimPrefix(first.URL(), "nats://")
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: address})
+	require.ErrorContains(t, err, "address already in use")
+	require.NotEmpty(t, fault.As(err).Hint)
+	for _, wrong := range []string{"x", "127.0.0.1:x", "127.0.0.1:99999"} {
+		_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: wrong})
+		require.Error(t, err, wrong)
+	}
+	require.NoError(t, first.Close())
+	again, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: address})
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 }
 
 // end is somebody with a key.

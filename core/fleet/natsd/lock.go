@@ -1,0 +1,33 @@
+//go:build unix
+
+package natsd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// lock keeps other servers out of a folder, which would damage its streams, until
+// the file is closed or the process ends, however it ends.
+func lock(dir string) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "merit.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: dir, What: "another server keeps its streams in this folder", Hint: "give each server a folder, or stop the other one"}
+		}
+		return nil, err
+	}
+	return f, nil
+}
