@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +25,10 @@ import (
 
 // The tests are those of a user who stands in a folder with the plug-ins built.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		work(os.Args[2:])
+		return
+	}
 	dir, err := os.MkdirTemp("", "merit-fleets-")
 	if err == nil {
 		err = build(dir)
@@ -34,6 +40,27 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
+}
+
+// work is a worker process, as merit worker is, that a coordinator has started.
+func work(args []string) {
+	o := fleets.WorkOptions{Cache: filepath.Join(os.TempDir(), "contents")}
+	f := flag.NewFlagSet("worker", flag.ExitOnError)
+	f.StringVar(&o.Join, "join", "", "")
+	f.StringVar(&o.Name, "name", "", "")
+	f.IntVar(&o.Slots, "slots", 1, "")
+	f.Bool("with-parent", false, "")
+	f.Bool("quiet", false, "")
+	_ = f.Parse(args) // it exits
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
+		cancel()
+	}()
+	if err := fleets.Work(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 func build(dir string) error {

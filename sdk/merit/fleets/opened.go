@@ -43,6 +43,11 @@ func (j *job) open(ctx context.Context, contents fleet.Contents) (err error) {
 	if err != nil {
 		return err
 	}
+	if j.bench.o.Dir != "" {
+		if err := os.MkdirAll(j.bench.o.Dir, 0o700); err != nil {
+			return stored(err)
+		}
+	}
 	dir, err := os.MkdirTemp(j.bench.o.Dir, "merit-job-")
 	if err != nil {
 		return err

@@ -40,6 +40,7 @@ type trainOptions struct {
 	store     string      // its address
 	kept      store.Store // the store, once it is open
 	watch     telemetry.Options
+	fleet     fleetOptions
 }
 
 // NewTrainCmd is the verb train.
@@ -63,13 +64,17 @@ fields. manifest.json and report.html say when and where, and differ.
 With --traces nothing is played: what agents did already is learnt from, call by
 call, with the rewards that were recorded or, if the configuration names some,
 computed now. Tasks that are held out say what the trained policy would have made
-of them. Nothing is ever trained from traces unless it is asked for so.`,
-		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c examples/sokoban/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
+of them. Nothing is ever trained from traces unless it is asked for so.
+
+With --fleet workers play and score, on this machine or others (merit worker), and
+the bytes are the same. What a run did with a fleet goes on without one too.`,
+		Example: "  merit train -c examples/sokoban/train.yaml --out runs/first\n  merit train -c examples/sokoban/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c examples/sokoban/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c examples/sokoban/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
 	o.source.flags(cmd)
+	o.fleet.flags(cmd)
 	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	f.StringVar(&o.traces, "traces", "", "learn from the traces that this query chooses: the same as --set traces.query=; all is every trace")
@@ -89,6 +94,9 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 		return console.Usage(cmd, "omit one of them", "--resume and --overwrite contradict each other")
 	case o.out == "":
 		o.out = merit.DefaultDir(o.host.Now())
+	}
+	if err := o.fleet.check(cmd); err != nil {
+		return err
 	}
 	ctx := cmd.Context()
 	cfg, err := o.load(cmd)
@@ -113,8 +121,17 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, s.Manifest().Traces)
 		}
 	}
-	summary, err := s.Train(ctx, merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite, Check: rubricstudy.Before(s, o.checked)})
+	options := merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite, Check: rubricstudy.Before(s, o.checked)}
+	crew, err := o.fleet.open(ctx, o.host, s)
+	if err != nil {
+		return err
+	}
+	if crew != nil {
+		options.OpenPlayer = crew.OpenPlayer
+	}
+	summary, err := s.Train(ctx, options)
 	end()
+	err = errors.Join(err, crew.close(o.host))
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
 		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
 	}
