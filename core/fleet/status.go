@@ -19,21 +19,18 @@ type Worker struct {
 	Seen    time.Time `json:"seen"` // by the server
 }
 
-// Queue is what waits of one kind of work.
+// Queue is what waits for workers of one build and label.
 type Queue struct {
-	Kind        Kind          `json:"kind"`
 	Build       string        `json:"build"`
 	Label       string        `json:"label"`
 	Waiting     uint64        `json:"waiting"`     // shards that nobody has yet
 	Underway    int           `json:"underway"`    // handed out, not done
 	Redelivered int           `json:"redelivered"` // of those under way
-	Oldest      time.Duration `json:"oldest"`      // age of the oldest shard
-	Results     uint64        `json:"results"`     // kept for coordinators
-	Dead        uint64        `json:"dead"`        // shards that were given up
+	Oldest      time.Duration `json:"oldest"`      // age of the oldest shard, in nanoseconds
 }
 
 // Status is a fleet as its server sees it.
 type Status struct {
 	Workers []Worker `json:"workers"` // by name
-	Queues  []Queue  `json:"queues"`  // by kind, build and label
+	Queues  []Queue  `json:"queues"`  // by build and label
 }

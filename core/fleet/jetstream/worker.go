@@ -53,6 +53,7 @@ func Work(ctx context.Context, o Options, w WorkOptions) error {
 	k := &worker{conn: c, WorkOptions: w, asked: map[*job]struct{}{}, state: fleet.Worker{
 		Name: w.Name, Key: c.id, Build: c.Build, Host: w.Host, Labels: w.Labels, Slots: w.Slots, Joined: time.Now().UTC(),
 	}}
+	c.Log = alsoTo(c, w.Name)
 	k.draining, k.drain = context.WithCancel(ctx)
 	defer k.drain()
 	if k.cache, err = w.Cache(k.Content); err != nil {

@@ -17,6 +17,9 @@ type BenchOptions struct {
 	// Dir is where jobs are unpacked, in folders of the bench's own that Close
 	// removes; empty is the system's folder for such things.
 	Dir string
+	// Allow lists the digests, as sha256:…, of the plug-ins that jobs may start; nil
+	// allows all.
+	Allow []string
 	// Options are those of the sessions that it opens: a logger, variables.
 	Options []merit.Option
 	Log     *slog.Logger // nil = none

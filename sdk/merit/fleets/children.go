@@ -87,7 +87,7 @@ func (k *child) live(ctx context.Context) {
 
 // run is one life. It ends with ctx: first by the end of the input, then by force.
 func (k *child) run(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", "1", "--with-parent", "--quiet")...)
+	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", "1", "--allow-plugin", "any", "--with-parent", "--quiet")...)
 	cmd.Env = append(os.Environ(), KeyVariable+"="+string(k.seed))
 	input, err := cmd.StdinPipe()
 	if err != nil {

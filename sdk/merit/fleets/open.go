@@ -204,4 +204,3 @@ func checkAddress(address string, workers int) error {
 func stored(err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be used", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
 }
-

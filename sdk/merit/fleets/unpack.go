@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/klauspost/compress/zstd"
@@ -25,7 +27,9 @@ const maxUnpacked = 4 * fleet.MaxBlob
 
 // Unpack opens the session of a bundle, whose files it lays below dir. It is an
 // error if the session is not made of what it was made of where it was packed.
-func Unpack(ctx context.Context, bundle, dir string, opts ...merit.Option) (*merit.Session, error) {
+//
+// Allow lists the plug-ins that it may start; nil allows all.
+func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...merit.Option) (*merit.Session, error) {
 	if err := extract(ctx, bundle, dir); err != nil {
 		return nil, damaged(bundle, err)
 	}
@@ -36,6 +40,9 @@ func Unpack(ctx context.Context, bundle, dir string, opts ...merit.Option) (*mer
 	cfg, err := merit.LoadPartial(filepath.Join(dir, configName))
 	if err != nil {
 		return nil, err
+	}
+	if allow != nil {
+		cfg.Plugins.Allow = both(cfg.Plugins.Allow, allow)
 	}
 	s, err := merit.Open(ctx, cfg, opts...)
 	if err != nil {
@@ -52,6 +59,19 @@ func Unpack(ctx context.Context, bundle, dir string, opts ...merit.Option) (*mer
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// both are the digests that are on two lists, of which the first is all if it is
+// empty. It is never empty, which would be all: a digest that nothing has stands
+// for none.
+func both(a, b []string) []string {
+	list := []string{"sha256:" + strings.Repeat("0", 64)}
+	for _, digest := range b {
+		if len(a) == 0 || slices.Contains(a, digest) {
+			list = append(list, digest)
+		}
+	}
+	return list
 }
 
 // extract lays the files of a bundle below dir, and none anywhere else.

@@ -24,6 +24,9 @@ type WorkOptions struct {
 	Name   string       // unique among workers; empty is made of the host's
 	Slots  int          // shards at one time; 0 is one for each processor
 	Labels []string
+	// Allow lists the digests, as sha256:…, of the plug-ins that may run here; nil
+	// allows all that coordinators send.
+	Allow []string
 	// Cache is the folder of contents, which processes may share; empty is fleet in
 	// merit's own cache folder. CacheLimit bounds it, in bytes; 0 is 8 GiB.
 	Cache      string
@@ -68,7 +71,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		return stored(err)
 	}
 	defer os.RemoveAll(jobs)
-	bench := NewBench(BenchOptions{Dir: jobs, Options: o.Options, Log: o.Log})
+	bench := NewBench(BenchOptions{Dir: jobs, Allow: o.Allow, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
 	err = jetstream.Work(ctx, c, jetstream.WorkOptions{
 		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: bench.Handlers(), OnState: o.OnState, Stop: o.Stop,

@@ -8,6 +8,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/councils"
 	"github.com/merit-rl/merit/cmd/merit/internal/engine"
 	"github.com/merit-rl/merit/cmd/merit/internal/explain"
+	"github.com/merit-rl/merit/cmd/merit/internal/fleet"
 	"github.com/merit-rl/merit/cmd/merit/internal/judges"
 	"github.com/merit-rl/merit/cmd/merit/internal/labels"
 	"github.com/merit-rl/merit/cmd/merit/internal/optimizing"
@@ -53,6 +54,8 @@ func verbs(h *console.Host) []*cobra.Command {
 		labels.NewCmd(h),
 		plugins.NewCmd(h),
 		engine.NewCmd(h),
+		fleet.NewWorkerCmd(h),
+		fleet.NewCmd(h),
 		proxying.NewCmd(h),
 		serving.NewCmd(h),
 		serving.NewEnvironmentCmd(h),

@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/fault"
+	corefleet "github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/sdk/merit/fleets"
+)
+
+// Variable names the server of a fleet for verbs that are not told one.
+const Variable = "MERIT_FLEET"
+
+// looking is what the verbs that look at a fleet share.
+type looking struct {
+	host    *console.Host
+	address string
+	access  corefleet.Config
+}
+
+func (l *looking) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&l.address, "fleet", "", "address of the server (default $"+Variable+")")
+	access(cmd, &l.access)
+}
+
+// look comes to the server.
+func (l *looking) look(ctx context.Context) (*jetstream.Admin, error) {
+	o := jetstream.Options{URL: cmp.Or(l.address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
+	if o.URL == "" {
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "nobody says which server", Hint: "give its address, or set " + Variable}
+	}
+	var err error
+	if o.Seed, o.TLS, err = fleets.Credentials(l.access, l.host.Env); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // who looks wants to know now
+	defer cancel()
+	return jetstream.Look(ctx, o)
+}
+
+// NewCmd is the verb fleet, with more verbs below it.
+func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "fleet",
+		Short: "Look after workers of other machines",
+		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
+they log, and lets them go. Workers join with merit worker; merit train --fleet
+gives them work.`,
+		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key",
+	}
+	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h))
+	cmd.AddCommand(more...)
+	return cmd
+}
+
+func newStatusCmd(h *console.Host) *cobra.Command {
+	l := &looking{host: h}
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Who works, and what waits",
+		Long: `Status lists the workers: how much they do at one time, what they have done, how
+long a shard takes them, and who is slow, which is twice as long as the median.
+Below are the queues, by build and label: what waits, what is under way, what was
+handed out more than once, and how old the oldest shard is.`,
+		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key --json",
+		Args:    console.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := l.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			s, err := a.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return h.PrintJSON(s)
+			}
+			return print(h, s)
+		},
+	}
+	l.flags(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+// print writes s as tables.
+func print(h *console.Host, s *corefleet.Status) error {
+	t := ui.Table{Head: []string{"worker", "host", "slots", "busy", "done", "failed", "seconds", "labels", "build", ""}}
+	median := medianSeconds(s.Workers)
+	for _, w := range s.Workers {
+		note := ""
+		switch {
+		case w.Drains:
+			note = "drains"
+		case median > 0 && w.Seconds > 2*median:
+			note = "slow"
+		}
+		t.Add(w.Name, w.Host, fmt.Sprint(w.Slots), fmt.Sprint(w.Busy), fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%.2f", w.Seconds), strings.Join(w.Labels, " "), w.Build, note)
+	}
+	if err := t.Write(h.Stdout); err != nil || len(s.Queues) == 0 {
+		return err
+	}
+	fmt.Fprintln(h.Stdout)
+	q := ui.Table{Head: []string{"queue", "label", "waiting", "under way", "redelivered", "oldest"}}
+	for _, x := range s.Queues {
+		q.Add(x.Build, x.Label, fmt.Sprint(x.Waiting), fmt.Sprint(x.Underway), fmt.Sprint(x.Redelivered), x.Oldest.Round(time.Second).String())
+	}
+	return q.Write(h.Stdout)
+}
+
+// medianSeconds is over workers that have done something.
+func medianSeconds(workers []corefleet.Worker) float64 {
+	var all []float64
+	for _, w := range workers {
+		if w.Done > 0 {
+			all = append(all, w.Seconds)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func newDrainCmd(h *console.Host) *cobra.Command {
+	l := &looking{host: h}
+	all := false
+	cmd := &cobra.Command{
+		Use:     "drain [WORKER …]",
+		Short:   "Let workers finish what they have, and go",
+		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
+		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key admin.key",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if all == (len(names) > 0) {
+				return console.Usage(cmd, "name workers, or give --all", "which workers?")
+			}
+			a, err := l.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			if all {
+				s, err := a.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, w := range s.Workers {
+					names = append(names, w.Name)
+				}
+			}
+			var problems []error
+			for _, name := range names {
+				if err := a.Drain(cmd.Context(), name); err != nil {
+					problems = append(problems, err)
+					continue
+				}
+				fmt.Fprintln(h.Stdout, name, "drains")
+			}
+			return errors.Join(problems...)
+		},
+	}
+	l.flags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "every worker that is there")
+	return cmd
+}
+
+func newLogsCmd(h *console.Host) *cobra.Command {
+	l := &looking{host: h}
+	follow := false
+	cmd := &cobra.Command{
+		Use:     "logs [WORKER]",
+		Short:   "What workers log",
+		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C.",
+		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key admin.key",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			a, err := l.look(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer a.Close()
+			return a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
+				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, line.Text)
+				return err == nil
+			})
+		},
+	}
+	l.flags(cmd)
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on until Ctrl-C")
+	return cmd
+}
