@@ -64,6 +64,24 @@ func (w *writer) step(s *rl.Step) {
 	}
 }
 
+// steps reads n steps, whose samples share memory.
+func (r *reader) steps(n int) []rl.Step {
+	steps := make([]rl.Step, n)
+	r.samples, r.values = make([]rl.Sampled, 0, n), make([]float64, 0, n)
+	for i := 0; i < n && r.err == nil; i++ {
+		r.step(&steps[i])
+	}
+	return steps
+}
+
+func (r *reader) messages(n int) []rl.Message {
+	messages := make([]rl.Message, n)
+	for i := 0; i < n && r.err == nil; i++ {
+		r.message(&messages[i])
+	}
+	return messages
+}
+
 func (r *reader) step(s *rl.Step) {
 	flags := r.byte()
 	if flags >= flagRare<<1 {
@@ -85,11 +103,12 @@ func (r *reader) step(s *rl.Step) {
 		r.available = s.Available
 	}
 	if flags&flagValue > 0 {
-		x := r.float()
-		s.Value = &x
+		r.values = append(r.values, r.float())
+		s.Value = &r.values[len(r.values)-1]
 	}
 	if flags&flagPolicy > 0 {
-		s.Policy = &rl.Sampled{Features: r.features(), Mask: r.mask()}
+		r.samples = append(r.samples, rl.Sampled{Features: r.features(), Mask: r.mask()})
+		s.Policy = &r.samples[len(r.samples)-1]
 		if b := r.take(4); b != nil {
 			s.Policy.LogitMax = math.Float32frombits(binary.LittleEndian.Uint32(b))
 		}

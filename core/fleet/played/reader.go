@@ -22,6 +22,8 @@ type reader struct {
 
 	available []string // of the step before
 	lastMask  []byte   // of the step before
+	samples   []rl.Sampled
+	values    []float64
 }
 
 // any reads into what pointer points at, which is empty.
@@ -38,12 +40,6 @@ func (r *reader) value(v reflect.Value) {
 	switch v.Type() {
 	case contentType:
 		v.Set(reflect.ValueOf(r.content()))
-		return
-	case stepType:
-		r.step(v.Addr().Interface().(*rl.Step))
-		return
-	case messageType:
-		r.message(v.Addr().Interface().(*rl.Message))
 		return
 	case durationType:
 		return
@@ -186,6 +182,14 @@ func (r *reader) length(least uint64) (n int, ok bool) {
 func (r *reader) list(v reflect.Value) {
 	n, ok := r.length(least(v.Type().Elem()))
 	if !ok {
+		return
+	}
+	switch v.Type().Elem() {
+	case stepType:
+		v.Set(reflect.ValueOf(r.steps(n)))
+		return
+	case messageType:
+		v.Set(reflect.ValueOf(r.messages(n)))
 		return
 	}
 	switch v.Type().Elem().Kind() {

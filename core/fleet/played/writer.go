@@ -56,12 +56,6 @@ func (w *writer) value(v reflect.Value) {
 	case contentType:
 		w.content(v.Interface().(rl.Content))
 		return
-	case stepType:
-		w.step(v.Addr().Interface().(*rl.Step))
-		return
-	case messageType:
-		w.message(v.Addr().Interface().(*rl.Message))
-		return
 	case durationType:
 		return
 	}
@@ -130,6 +124,14 @@ func (w *writer) content(c rl.Content) {
 func (w *writer) list(v reflect.Value) {
 	w.length(v)
 	switch values := v.Interface().(type) {
+	case []rl.Step:
+		for i := range values {
+			w.step(&values[i])
+		}
+	case []rl.Message:
+		for i := range values {
+			w.message(&values[i])
+		}
 	case []byte:
 		w.bytes = append(w.bytes, values...)
 	case json.RawMessage:
