@@ -65,6 +65,23 @@ func TestUsersRefusesWrongLines(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Missing))
 }
 
+// Promise: a line is added to a file that is whole afterwards, or unchanged.
+func TestAddUser(t *testing.T) {
+	_, a := pair(t)
+	_, b := pair(t)
+	path := filepath.Join(t.TempDir(), "users")
+	require.NoError(t, keys.AddUser(path, a+" worker"))
+	require.NoError(t, os.WriteFile(path, []byte("# mine\n"+a+" worker"), 0o600))
+	require.NoError(t, keys.AddUser(path, b+" watcher robots"))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "# mine\n"+a+" worker\n"+b+" watcher robots\n", string(text))
+	require.Error(t, keys.AddUser(path, b+" worker"))
+	again, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, again)
+}
+
 // Promise: a secret key is kept from others, never overwritten, and not taken
 // from a file that others may read.
 func TestSeed(t *testing.T) {

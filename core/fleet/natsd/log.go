@@ -1,7 +1,6 @@
 package natsd
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 )
@@ -31,7 +30,7 @@ func (l log) Errorf(format string, v ...any) { l.to.Warn(fmt.Sprintf(format, v..
 // Fatalf implements server.Logger.
 func (l log) Fatalf(format string, v ...any) {
 	select {
-	case l.fatal <- errors.New(fmt.Sprintf(format, v...)):
+	case l.fatal <- fmt.Errorf(format, v...):
 	default:
 	}
 }

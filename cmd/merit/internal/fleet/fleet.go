@@ -56,10 +56,11 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 		Short: "Look after workers of other machines",
 		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
 they log, and lets them go. Workers join with merit worker; merit train --fleet
-gives them work.`,
+gives them work. It makes the keys by which all of them know each other, and runs a
+server that stays when runs come and go.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key",
 	}
-	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h))
+	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h))
 	cmd.AddCommand(more...)
 	return cmd
 }
