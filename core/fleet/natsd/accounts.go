@@ -1,11 +1,11 @@
 package natsd
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"net"
-	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -63,6 +63,22 @@ func accounts(opts *server.Options, users []keys.User, teams []keys.Team) error 
 	if len(users) == 0 {
 		return nil
 	}
+	text, err := Accounts(users, teams)
+	if err != nil {
+		return err
+	}
+	return opts.ProcessConfigString(string(text))
+}
+
+// teamMemory is how many bytes a team with a quota may keep in memory: what its
+// workers say of themselves. The server reserves it, so it is not the quota of
+// the disk, which may be more than there is memory.
+const teamMemory = 128 << 20
+
+// Accounts is the part of a NATS server's configuration that lets users in: an
+// account for each team, with its quotas, and what each key may do in it. It is
+// JSON, which the server reads as its own form, and the Helm chart as values.
+func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
 	all := map[string]*account{}
 	for _, u := range users {
 		team := cmp.Or(u.Team, keys.DefaultTeam)
@@ -81,17 +97,16 @@ func accounts(opts *server.Options, users []keys.User, teams []keys.Team) error 
 			continue // nobody is in it
 		}
 		if t.Storage > 0 {
-			a.JetStream = map[string]int64{"max_file": t.Storage, "max_mem": t.Storage}
+			a.JetStream = map[string]int64{"max_file": t.Storage, "max_mem": teamMemory}
 		}
 		if t.Connections > 0 {
 			a.Limits = map[string]int{"max_connections": t.Connections}
 		}
 	}
-	var text strings.Builder
+	var text bytes.Buffer
 	form := json.NewEncoder(&text)
 	form.SetEscapeHTML(false) // the server knows no \u003e
-	if err := form.Encode(map[string]any{"accounts": all}); err != nil {
-		return err
-	}
-	return opts.ProcessConfigString(text.String())
+	form.SetIndent("", "  ")
+	err := form.Encode(map[string]any{"accounts": all})
+	return text.Bytes(), err
 }

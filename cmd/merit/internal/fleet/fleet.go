@@ -60,7 +60,7 @@ gives them work. It makes the keys by which all of them know each other, and run
 server that stays when runs come and go.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key",
 	}
-	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h))
+	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h))
 	cmd.AddCommand(more...)
 	return cmd
 }
