@@ -216,7 +216,7 @@ func (s *submission) patience() error {
 	away := time.Since(since)
 	what, hint := "no worker is there", "start one with merit worker --join"
 	if other := s.crew.others(); other != "" {
-		what, hint = fmt.Sprintf("no worker of this build (%s) is there; there are some of build %s", s.Build, other), "run the same merit on both ends"
+		what, hint = fmt.Sprintf("no worker of this build (%s) is there; there are some of build %s", s.Build, other), sameness(s.Build, other)
 	}
 	switch {
 	case away > s.Patience:

@@ -193,8 +193,20 @@ func (k *worker) strangers(ctx context.Context, stream jetstream.Stream) error {
 	return &fault.Error{
 		Boundary: fault.Fleet, Kind: fault.Protocol, Where: k.nc.ConnectedUrlRedacted(),
 		What: fmt.Sprintf("the fleet works with build %s, and this worker is build %s", strings.Join(builds, ", "), k.Build),
-		Hint: "run the same merit on both ends: results of another may differ",
+		Hint: sameness(k.Build, builds...),
 	}
+}
+
+// sameness says what to do about builds that are not mine. What stands behind the
+// last dash of a build is how its processor rounds.
+func sameness(mine string, others ...string) string {
+	program := func(build string) string { return build[:max(strings.LastIndexByte(build, '-'), 0)] }
+	for _, other := range others {
+		if program(mine) != "" && program(other) == program(mine) {
+			return "both ends are the same merit, but their processors round differently: use processors with the same instructions on all machines, such as AVX2 and FMA"
+		}
+	}
+	return "run the same merit on both ends: results of another may differ"
 }
 
 // work fills the slots until the worker drains.

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn/arithmetic"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -17,9 +18,10 @@ import (
 const protocol = 1
 
 // Build is a word for all that decides, beside a job, what a shard comes to: the
-// program itself. Only workers of an equal build compute for a coordinator: a
-// number that another version, or another processor's compiler, rounds otherwise
-// would change the bytes of a run.
+// program itself, and how this processor rounds, which stands behind the last
+// dash. Only workers of an equal build compute for a coordinator: a number that
+// another version or another processor rounds otherwise would change the bytes of
+// a run.
 var Build = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -35,7 +37,7 @@ var Build = sync.OnceValues(func() (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", unbuilt(err)
 	}
-	return word(merit.ReadVersion().Version) + "-" + hex.EncodeToString(h.Sum(nil)[:6]), nil
+	return word(merit.ReadVersion().Version) + "-" + hex.EncodeToString(h.Sum(nil)[:5]) + "-" + arithmetic.Word()[:6], nil
 })
 
 // word makes one of a version, such as v0-3-1.
@@ -46,7 +48,7 @@ func word(version string) string {
 		}
 		return '-'
 	}, strings.ToLower(version))
-	return strings.Trim(w[:min(len(w), 16)], "-")
+	return strings.Trim(w[:min(len(w), 12)], "-")
 }
 
 func unbuilt(err error) error {
