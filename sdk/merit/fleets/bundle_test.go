@@ -84,7 +84,7 @@ func TestBundle(t *testing.T) {
 // reaches out of its folder, is refused without a file elsewhere.
 func TestUnpack(t *testing.T) {
 	b, _ := pack(t, project(t))
-	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir())
+	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir(), nil)
 	require.NoError(t, err)
 	require.Equal(t, "sokoban", s.Plugin.Name)
 	require.NoError(t, s.Close())
@@ -99,14 +99,14 @@ func TestUnpack(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "bundle")
 		require.NoError(t, os.WriteFile(path, archive(t, headers), 0o644))
-		_, err := fleets.Unpack(t.Context(), path, t.TempDir())
+		_, err := fleets.Unpack(t.Context(), path, t.TempDir(), nil)
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), why)
 		require.ErrorContains(t, err, why)
 		require.NoFileExists(t, outside)
 	}
 	path := filepath.Join(t.TempDir(), "bundle")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no bundle", 9)), 0o644))
-	_, err = fleets.Unpack(t.Context(), path, t.TempDir())
+	_, err = fleets.Unpack(t.Context(), path, t.TempDir(), nil)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
