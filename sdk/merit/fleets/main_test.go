@@ -49,6 +49,7 @@ func work(args []string) {
 	f.StringVar(&o.Join, "join", "", "")
 	f.StringVar(&o.Name, "name", "", "")
 	f.IntVar(&o.Slots, "slots", 1, "")
+	f.String("allow-plugin", "", "")
 	f.Bool("with-parent", false, "")
 	f.Bool("quiet", false, "")
 	_ = f.Parse(args) // it exits
