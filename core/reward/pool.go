@@ -120,7 +120,7 @@ func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, o
 		}
 		return p.evaluate(ctx, trajectories, nil, tell)
 	}
-	order, ends := byGroup(trajectories)
+	order, ends := ByGroup(trajectories)
 	sorted := make([]*rl.Trajectory, len(order))
 	for i, at := range order {
 		sorted[i] = trajectories[at]
@@ -143,9 +143,9 @@ func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, o
 	return evaluations, nil
 }
 
-// byGroup returns the positions of trajectories with those of one group side
+// ByGroup returns the positions of trajectories with those of one group side
 // by side, groups in order of first appearance, and where each group ends.
-func byGroup(trajectories []*rl.Trajectory) (order, ends []int) {
+func ByGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 	var members [][]int
 	known := map[string]int{}
 	for i, t := range trajectories {

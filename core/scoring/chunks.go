@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// ChunkTrajectories and ChunkBytes bound how much of the file is in memory; a
-// group that a group reward compares is never divided and may exceed them.
+// ChunkTrajectories, if a Run does not say otherwise, and ChunkBytes bound how
+// much of the file is in memory; a group that a group reward compares is never divided and may exceed them.
 const (
 	ChunkTrajectories = 1024
 	ChunkBytes        = 32 << 20
@@ -35,6 +35,7 @@ var lineSum = crc64.MakeTable(crc64.ECMA)
 type chunks struct {
 	in       *jsonl.Reader
 	parallel int
+	most     int // trajectories of a chunk
 	group    bool
 	skipBad  bool
 	bad      jsonl.Bad       // lines that cannot be used
@@ -78,7 +79,7 @@ func (c *chunks) next(ctx context.Context) ([]item, error) {
 // block reads and decodes lines up to the bounds of a chunk.
 func (c *chunks) block() ([]item, error) {
 	var lines []jsonl.Line
-	for start := c.in.Bytes(); len(lines) < ChunkTrajectories && c.in.Bytes()-start < ChunkBytes; {
+	for start := c.in.Bytes(); len(lines) < c.most && c.in.Bytes()-start < ChunkBytes; {
 		line, err := c.in.Line()
 		if errors.Is(err, io.EOF) {
 			c.ended = true

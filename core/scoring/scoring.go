@@ -6,6 +6,7 @@
 package scoring
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,10 +22,22 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
+// Evaluator scores trajectories that stand in no groups. A *reward.Pool does so in
+// this process.
+type Evaluator interface {
+	// EvaluateAll is reward.Pool's: evaluations in the order of the trajectories,
+	// each told to onResult as soon as it is there, and ctx's error. Members of one
+	// group are scored together if the reward compares them.
+	EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onResult func(i int, e reward.Evaluation)) ([]reward.Evaluation, error)
+	// StepIndexing is the rule that holds for the step outputs of the evaluations.
+	StepIndexing() reward.StepIndexing
+}
+
 // Run is one pass over a file.
 type Run struct {
-	Pool     *reward.Pool
+	Pool     Evaluator
 	Parallel int  // goroutines that decode; 0 is one for each processor
+	Chunk    int  // trajectories in memory; 0 is ChunkTrajectories
 	Group    bool // the reward compares the members of a group
 	// SkipBad omits lines that cannot be used and lists them in the summary; a
 	// group reward compares the members that are left.
@@ -74,7 +87,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 		return nil, err
 	}
 	summary := newSummary()
-	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
+	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)
 		if err != nil {

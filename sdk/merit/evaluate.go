@@ -41,6 +41,12 @@ type EvaluateOptions struct {
 	// not have; nil logs it.
 	Warn func(error)
 
+	// Evaluator, if it is set, scores in the place of this process, such as a fleet
+	// for these rewards, and Chunk is how many trajectories it is given at one
+	// time; 0 is scoring.ChunkTrajectories.
+	Evaluator scoring.Evaluator
+	Chunk     int
+
 	Stdin  io.Reader // os.Stdin if nil
 	Stdout io.Writer // os.Stdout if nil
 }
@@ -85,8 +91,11 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	if warn == nil {
 		warn = func(err error) { r.options.log.Warn(err.Error()) }
 	}
+	if o.Evaluator == nil {
+		o.Evaluator = reward.NewPool(r.Parts, o.Parallel)
+	}
 	return &scoring.Run{
-		Pool: reward.NewPool(r.Parts, o.Parallel), Parallel: o.Parallel, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
+		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
 		Log: r.options.log, Warn: warn,
 		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}

@@ -141,12 +141,17 @@ func Passing(s credit.Scored) *reward.Evaluation {
 		for _, t := range g.Trajectories {
 			e := &s.Evaluations[i]
 			i++
-			if e.Outcome == reward.Timeout || e.Outcome == reward.Infrastructure && t.StopReason != rl.StopError {
+			if Passes(t, *e) {
 				return e
 			}
 		}
 	}
 	return nil
+}
+
+// Passes reports whether e says nothing about t: see Passing.
+func Passes(t *rl.Trajectory, e reward.Evaluation) bool {
+	return e.Outcome == reward.Timeout || e.Outcome == reward.Infrastructure && t.StopReason != rl.StopError
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }

@@ -1,6 +1,6 @@
-// Package played is what rollout shards hold, as bytes: an Order goes out, and
-// groups with their evaluations come back. What comes back is not trusted: it is
-// bounded, and held to its order.
+// Package played is what shards hold, as bytes: an Order goes out, and groups with
+// their evaluations come back; or a Scoring, and evaluations. What comes back is not
+// trusted: it is bounded, and held to what was asked for.
 package played
 
 import (
@@ -46,35 +46,18 @@ func ReadOrder(s fleet.Shard) (Order, error) {
 
 // Encode writes what became of an order. Equal groups and evaluations are equal
 // bytes; the wall clock is left out.
-func Encode(s credit.Scored) ([]byte, error) {
-	w := writers.Get().(*writer)
-	defer writers.Put(w)
-	w.reset()
-	w.any(&s)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return pack(w.bytes), nil
-}
+func Encode(s credit.Scored) ([]byte, error) { return encode(&s) }
 
 // Decode reads what became of o. The error is of the kind Corrupt if body is no
 // answer to o.
 func Decode(o Order, body []byte) (credit.Scored, error) {
 	var s credit.Scored
-	text, err := unpack(body)
+	err := decode(body, &s)
+	if err == nil {
+		err = check(o, s)
+	}
 	if err != nil {
-		return s, corrupt("result", err.Error())
-	}
-	r := reader{rest: text}
-	r.any(&s)
-	if r.err == nil && len(r.rest) > 0 {
-		r.fail("%d bytes follow its end", len(r.rest))
-	}
-	if r.err == nil {
-		r.err = check(o, s)
-	}
-	if r.err != nil {
-		return credit.Scored{}, corrupt("result", r.err.Error())
+		return credit.Scored{}, corrupt("result", err.Error())
 	}
 	return s, nil
 }

@@ -49,7 +49,7 @@ func NewBench(o BenchOptions) *Bench {
 
 // Handlers returns what computes each kind of shard.
 func (b *Bench) Handlers() map[fleet.Kind]fleet.Handler {
-	return map[fleet.Kind]fleet.Handler{fleet.Rollout: b.rollout}
+	return map[fleet.Kind]fleet.Handler{fleet.Rollout: b.rollout, fleet.Score: b.score}
 }
 
 // Close ends what the bench has opened, when no shard is under way any more.
@@ -76,6 +76,9 @@ func (b *Bench) rollout(ctx context.Context, s fleet.Shard, contents fleet.Conte
 		return nil, err
 	}
 	defer j.leave()
+	if j.session.Config.Environment.Plugin == "" {
+		return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the job has nothing to play", Hint: "report it"}
+	}
 	seat, err := j.seat(ctx, o, contents)
 	if err != nil {
 		return nil, err
@@ -86,10 +89,7 @@ func (b *Bench) rollout(ctx context.Context, s fleet.Shard, contents fleet.Conte
 	}
 	j.free(seat)
 	if e := played.Passing(scored); e != nil {
-		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Unscored, Where: string(s.Kind), What: "a reward could not be asked here: " + string(e.Outcome) + ": " + e.Reason,
-			Hint: "look at what the reward needs on this machine",
-		}
+		return nil, unscored(s.Kind, "", *e)
 	}
 	return played.Encode(scored)
 }

@@ -50,18 +50,13 @@ func madeOf(s *merit.Session) made {
 	return made{Rewards: m.Rewards, Plugins: m.Plugins}
 }
 
-// Pack makes the bundle of s, in a file that Close removes. It is an error if s
-// has what cannot be sent.
+// Pack makes the bundle of s, in a file that Close removes; a session without an
+// environment is a bundle of rewards. It is an error if s has what cannot be sent.
 func Pack(s *merit.Session) (b *Bundle, err error) {
 	if own := s.Own(); len(own) > 0 {
 		return nil, &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Refused, Where: own[0], What: "it is a part of this program, which workers do not have",
 			Hint: "write it as a plug-in or a module, or play without a fleet",
-		}
-	}
-	if s.Config.Environment.Plugin == "" {
-		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "there is nothing to play", Hint: "name an environment, or go on without a fleet",
 		}
 	}
 	p := packing{limits: s.Config.Sandbox.Limits, files: map[string]member{}}

@@ -58,6 +58,16 @@ type CoordinatorOptions struct {
 // NewCoordinator packs what s is made of and gives it to f, which the caller
 // closes. What cannot be sent, such as an environment of this process, is an error.
 func NewCoordinator(ctx context.Context, f fleet.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
+	if s.Config.Environment.Plugin == "" {
+		return nil, &fault.Error{
+			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "there is nothing to play", Hint: "name an environment, or go on without a fleet",
+		}
+	}
+	return coordinate(ctx, f, s, o)
+}
+
+// coordinate is NewCoordinator for what need not play.
+func coordinate(ctx context.Context, f fleet.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

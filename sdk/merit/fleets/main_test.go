@@ -111,7 +111,9 @@ func local(t *testing.T, parallel int, change func(fleet.Handler) fleet.Handler)
 	bench := fleets.NewBench(fleets.BenchOptions{Dir: t.TempDir()})
 	handlers := bench.Handlers()
 	if change != nil {
-		handlers[fleet.Rollout] = change(handlers[fleet.Rollout])
+		for kind, h := range handlers {
+			handlers[kind] = change(h)
+		}
 	}
 	f := fleet.Local(parallel, handlers, cache)
 	t.Cleanup(func() {

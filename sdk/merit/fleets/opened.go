@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/played"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -73,4 +75,47 @@ func (j *job) close() error {
 		j.session = nil
 	}
 	return errors.Join(errs...)
+}
+
+// score scores the trajectories of a shard. What cannot be asked here, or takes
+// too long, is an error: another try may have an answer.
+func (b *Bench) score(ctx context.Context, s fleet.Shard, contents fleet.Contents) ([]byte, error) {
+	o, err := played.ReadScoring(ctx, s, contents)
+	if err != nil {
+		return nil, err
+	}
+	j, err := b.job(ctx, o.Job, contents)
+	if err != nil {
+		return nil, err
+	}
+	defer j.leave()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	evaluations, err := inOneSlot(j.session.Rewards).EvaluateAll(ctx, o.Trajectories, func(i int, e reward.Evaluation) {
+		if t := o.Trajectories[i]; played.Passes(t, e) {
+			cancel(unscored(fleet.Score, t.ID, e)) // the others would be for nothing
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, context.Cause(ctx))
+	}
+	return played.EncodeScores(evaluations)
+}
+
+// inOneSlot is a pool for one shard of several: as many evaluations at a time as a
+// part that waits can use, and one where all compute.
+func inOneSlot(r *merit.Rewards) *reward.Pool {
+	parallel := 1
+	for _, p := range r.Parts {
+		parallel = max(parallel, p.Scorer.Info().InFlight)
+	}
+	return reward.NewPool(r.Parts, parallel)
+}
+
+// unscored is the error of a shard of which a reward could not be asked.
+func unscored(kind fleet.Kind, where string, e reward.Evaluation) error {
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Unscored, Where: string(kind) + " " + where, What: "a reward could not be asked here: " + string(e.Outcome) + ": " + e.Reason,
+		Hint: "look at what the reward needs on this machine",
+	}
 }

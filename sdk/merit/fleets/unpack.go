@@ -44,7 +44,7 @@ func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...mer
 	if allow != nil {
 		cfg.Plugins.Allow = both(cfg.Plugins.Allow, allow)
 	}
-	s, err := merit.Open(ctx, cfg, opts...)
+	s, err := openAny(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +72,18 @@ func both(a, b []string) []string {
 		}
 	}
 	return list
+}
+
+// openAny opens the session of cfg, or only its rewards if there is nothing to play.
+func openAny(ctx context.Context, cfg *merit.Config, opts []merit.Option) (*merit.Session, error) {
+	if cfg.Environment.Plugin != "" {
+		return merit.Open(ctx, cfg, opts...)
+	}
+	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, opts...)
+	if err != nil {
+		return nil, cfg.Places.Explain("", err)
+	}
+	return &merit.Session{Rewards: r, Config: cfg}, nil
 }
 
 // extract lays the files of a bundle below dir, and none anywhere else.
