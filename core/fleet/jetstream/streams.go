@@ -23,7 +23,10 @@ const (
 
 // streams are those of a fleet. Only coordinators make them: if many ends did at
 // once, their reservations of storage would collide.
-func streams() []jetstream.StreamConfig {
+//
+// A server sets aside what they may have at most, of its disk or of the team's
+// quota: they have the part-th part of it where that is too little.
+func streams(part int64) []jetstream.StreamConfig {
 	first := jetstream.StreamConfig{ // one message a subject, and later ones are refused
 		Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	}
@@ -39,14 +42,21 @@ func streams() []jetstream.StreamConfig {
 	dead.MaxMsgsPerSubject = -1
 	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 64<<20)
 	workers.Storage = jetstream.MemoryStorage
-	return []jetstream.StreamConfig{work, result, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
+	all := []jetstream.StreamConfig{work, result, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
+	for i := range all {
+		all[i].MaxBytes /= part
+	}
+	return all
 }
 
 // make makes the streams, the buckets and the consumer of this coordinator, or
 // finds them. It waits while there is no room for them.
 func (c *conn) make(ctx context.Context) error {
 	for warned := false; ; warned = true {
-		err := c.tryMake(ctx)
+		err := c.tryMake(ctx, 1)
+		for part := int64(4); part <= maxParts && noRoom(err); part *= 4 {
+			err = c.tryMake(ctx, part)
+		}
 		if err == nil || !full(err) && !lost(err) {
 			return c.explain(err, "the streams of the fleet cannot be made")
 		}
@@ -61,14 +71,18 @@ func (c *conn) make(ctx context.Context) error {
 	}
 }
 
-func (c *conn) tryMake(ctx context.Context) error {
-	for _, s := range streams() {
+// maxParts is how small the streams may be made: 16 MiB of work, 64 of results
+// and as much of contents.
+const maxParts = 64
+
+func (c *conn) tryMake(ctx context.Context, part int64) error {
+	for _, s := range streams(part) {
 		if _, err := c.js.CreateOrUpdateStream(ctx, s); err != nil {
 			return err
 		}
 	}
 	for bucket, age := range map[string]time.Duration{contentBucket: 0, resultBucket: keepResults} {
-		cfg := jetstream.ObjectStoreConfig{Bucket: bucket, TTL: age, MaxBytes: maxKeptBytes}
+		cfg := jetstream.ObjectStoreConfig{Bucket: bucket, TTL: age, MaxBytes: maxKeptBytes / part}
 		if _, err := c.js.CreateOrUpdateObjectStore(ctx, cfg); err != nil {
 			return err
 		}
@@ -85,14 +99,19 @@ func (c *conn) tryMake(ctx context.Context) error {
 // full reports whether err says that the server has no room, which may pass.
 func full(err error) bool {
 	var api *jetstream.APIError
+	return noRoom(err) || errors.As(err, &api) && api.ErrorCode == codeRefused && !taken(err)
+}
+
+// noRoom reports whether err says that there is no room for a stream, or for what
+// it may have at most.
+func noRoom(err error) bool {
+	var api *jetstream.APIError
 	if !errors.As(err, &api) {
 		return false
 	}
 	switch api.ErrorCode {
 	case 10047, 10023, 10028, 10002: // insufficient storage, resources, limits of the account
 		return true
-	case codeRefused:
-		return !taken(err)
 	}
 	return false
 }
