@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/merit-rl/merit/cmd/internal/runbytes"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -78,7 +77,7 @@ func train(ctx context.Context, p programs, i injected, always bool, folder stri
 	if _, err := os.Stat(dir); err != nil {
 		return o, nil // it ended before it began to write
 	}
-	if o.files, err = bytesOf(dir); err != nil {
+	if o.files, err = runbytes.Of(dir); err != nil {
 		return o, err
 	}
 	if o.recovered, err = recovery(filepath.Join(folder, "events")); err != nil {
@@ -186,46 +185,4 @@ func recovery(path string) (time.Duration, error) {
 		}
 	}
 	return 0, nil
-}
-
-// bytesOf returns the files of a run that neither the clock nor the wording of
-// its configuration decides, without their times.
-func bytesOf(dir string) (map[string]string, error) {
-	files := map[string]string{}
-	return files, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		switch name {
-		case run.ConfigFile, run.ManifestFile, run.ReportFile, run.LockFile:
-			return err
-		case run.MetricsFile, run.SummaryFile:
-			data, err = withoutTimes(data)
-		}
-		files[filepath.ToSlash(name)] = string(data)
-		return err
-	})
-}
-
-// withoutTimes takes the wall clock out of the lines of a JSON file.
-func withoutTimes(data []byte) ([]byte, error) {
-	var out []byte
-	for d := json.NewDecoder(strings.NewReader(string(data))); d.More(); {
-		var line map[string]any
-		if err := d.Decode(&line); err != nil {
-			return nil, err
-		}
-		delete(line, "time")
-		text, err := json.Marshal(line)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(out, text...), '\n')
-	}
-	return out, nil
 }

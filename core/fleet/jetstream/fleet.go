@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ type Fleet struct {
 	ctx  context.Context // of the fleet: over once it is closed
 	stop context.CancelCauseFunc
 	crew crew
+	// spool has a copy of what was put: the server may lose all that it has.
+	spool *fleet.Cache
+	dir   string // of the spool
 
 	mutex    sync.Mutex // of what follows
 	closed   bool
@@ -60,12 +64,23 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
-	if err := f.crew.follow(c); err != nil {
+	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
 		c.nc.Close()
-		return nil, c.explain(err, "the workers cannot be followed")
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for what jobs are made of cannot be made", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+	}
+	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
+		if err = f.crew.follow(c); err != nil {
+			err = c.explain(err, "the workers cannot be followed")
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
+
+// Cache is where this process has what was put, and what it fetches.
+func (f *Fleet) Cache() *fleet.Cache { return f.spool }
 
 // begin counts something that is under way, unless the fleet is closed.
 func (f *Fleet) begin() (end func(), err error) {
@@ -85,6 +100,7 @@ func (f *Fleet) end(n int) {
 	defer f.mutex.Unlock()
 	if f.under -= n; f.closed && f.under == 0 {
 		f.nc.Close()
+		_ = os.RemoveAll(f.dir) // of the system's temporary folder
 	}
 }
 
@@ -146,6 +162,54 @@ func (f *Fleet) Put(ctx context.Context, digest fleet.Digest, size int64, conten
 	if there {
 		return nil
 	}
+	if err := f.spool.Put(ctx, digest, size, content); err != nil {
+		return err
+	}
+	return f.upload(ctx, digest)
+}
+
+// upload sends what the spool has to the server, unless it is there. It waits
+// while the server is away or has no room.
+func (f *Fleet) upload(ctx context.Context, digest fleet.Digest) error {
+	for warned := false; ; warned = true {
+		err := f.tryUpload(ctx, digest)
+		if err == nil || ctx.Err() != nil || !full(err) && !lost(err) {
+			return err
+		}
+		if !warned {
+			f.Log.Warn("the server of the fleet is away or has no room for contents; waiting", "cause", err)
+		}
+		if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			if err := f.make(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// tryUpload is upload, once.
+func (f *Fleet) tryUpload(ctx context.Context, digest fleet.Digest) error {
+	lease := f.spool.Lease()
+	defer lease.Release()
+	path, err := lease.Path(ctx, digest)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	about, err := file.Stat()
+	if err != nil {
+		return err
+	}
 	store, err := f.js.ObjectStore(ctx, contentBucket)
 	if err != nil {
 		return f.explain(err, "the contents of the fleet cannot be reached")
@@ -154,25 +218,14 @@ func (f *Fleet) Put(ctx context.Context, digest fleet.Digest, size int64, conten
 	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
 		return f.explain(err, "the contents of the fleet cannot be read")
 	}
-	if err != nil || int64(info.Size) != size {
-		if err := f.upload(ctx, store, digest, size, content); err != nil {
-			return err
+	if err != nil || int64(info.Size) != about.Size() {
+		if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest.Hex()}, file); err != nil {
+			return f.explain(err, fmt.Sprintf("%s of %d bytes cannot be put", digest, about.Size()))
 		}
+		f.count(func(c *Counts) { c.Bytes += uint64(about.Size()) })
 	}
 	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	f.there[digest] = true
-	f.mutex.Unlock()
-	return nil
-}
-
-// upload sends content; the bucket takes nothing that is not what digest says.
-func (f *Fleet) upload(ctx context.Context, store jetstream.ObjectStore, digest fleet.Digest, size int64, content io.Reader) error {
-	if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest.Hex()}, fleet.Checked(digest, size, content)); err != nil {
-		if fault.As(err) != nil {
-			return err
-		}
-		return f.explain(err, fmt.Sprintf("%s of %d bytes cannot be put", digest, size))
-	}
-	f.count(func(c *Counts) { c.Bytes += uint64(size) })
 	return nil
 }

@@ -137,6 +137,15 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 	return c, nil
 }
 
+// publish puts a message into a stream. What it says may be published again: the
+// stream has it once. So a server that dies meanwhile is not waited for long.
+func (c *conn) publish(ctx context.Context, m *nats.Msg) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	_, err := c.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
+	return err
+}
+
 // away reports whether a server may yet come.
 func away(err error) bool {
 	var op *net.OpError

@@ -16,9 +16,9 @@ import (
 // it: if it ends its worker, it takes no innocent one with it.
 const aloneFrom = 3
 
-// shyness is how long a worker takes nothing after it was handed a shard that
-// another is to compute: so that it does not get it again.
-const shyness = 300 * time.Millisecond
+// shyness is half of how long a worker takes nothing after it was handed a shard
+// that another is to compute, and so on: so that it does not get it again.
+const shyness = 5 * time.Millisecond
 
 // slot takes one shard after the other.
 func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
@@ -98,8 +98,9 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) {
 		return
 	}
 	if shard.Not != "" && (shard.Not == k.Name || shard.Not == k.id) {
-		k.shy.Store(time.Now().Add(shyness).UnixNano())
-		_ = m.NakWithDelay(shyness / 10) // for somebody else; if it is lost, the clock hands it on
+		pause := shyness << min(tries, 6)
+		k.shy.Store(time.Now().Add(pause).UnixNano())
+		_ = m.NakWithDelay(pause / 4) // for somebody else; if it is lost, the clock hands it on
 		return
 	}
 	vouching, end := context.WithCancel(hold)
@@ -188,7 +189,7 @@ func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, tries in
 		msg.Data = body
 	}
 	for {
-		_, err := k.js.PublishMsg(ctx, msg, jetstream.WithRetryAttempts(0))
+		err := k.publish(ctx, msg)
 		if err == nil || taken(err) {
 			if err != nil {
 				k.again(p, e)

@@ -120,10 +120,27 @@ func (s *submission) begin(ctx context.Context) error {
 		if !lost(err) {
 			return s.explain(err, "the streams of the fleet cannot be read")
 		}
-		if err := s.make(ctx); err != nil {
+		if err := s.remake(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// remake makes the streams again that the server has lost, and puts what the
+// shards that are open need: whoever lost the ones has lost the others.
+func (s *submission) remake(ctx context.Context) error {
+	if err := s.make(ctx); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	clear(s.there)
+	s.mutex.Unlock()
+	for _, a := range s.open {
+		if err := s.supply(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *submission) find(ctx context.Context) error {
@@ -250,14 +267,34 @@ func (s *submission) ask(ctx context.Context, shard fleet.Shard) error {
 			return s.explain(err, "a result cannot be read")
 		}
 	}
+	if err := s.supply(ctx, a); err != nil {
+		return err
+	}
 	return s.send(ctx, a)
+}
+
+// supply puts what a shard needs again if the server has lost it. What nobody put
+// here is for its worker to miss.
+func (s *submission) supply(ctx context.Context, a *asked) error {
+	for _, d := range a.Needs {
+		s.mutex.Lock()
+		there := s.there[d]
+		s.mutex.Unlock()
+		if there {
+			continue
+		}
+		if err := s.upload(ctx, d); err != nil && !errors.Is(err, fault.Of(fault.Fleet, fault.Missing)) {
+			return err
+		}
+	}
+	return nil
 }
 
 // send puts a shard into the queue; one that is there already is as good. It
 // waits while there is no room and while the server is away.
 func (s *submission) send(ctx context.Context, a *asked) error {
 	for warned := false; ; warned = true {
-		_, err := s.js.PublishMsg(ctx, encodeWork(a.place, a.Shard), jetstream.WithRetryAttempts(0))
+		err := s.publish(ctx, encodeWork(a.place, a.Shard))
 		if err == nil || taken(err) {
 			if err == nil {
 				a.tries++
@@ -273,7 +310,7 @@ func (s *submission) send(ctx context.Context, a *asked) error {
 			return s.explain(err, "a shard cannot be put into the queue")
 		}
 		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
-			if err := s.make(ctx); err != nil {
+			if err := s.remake(ctx); err != nil {
 				return err
 			}
 		}

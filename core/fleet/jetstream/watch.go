@@ -27,7 +27,7 @@ func (s *submission) watch(ctx context.Context) error {
 		}
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			s.Log.Warn("the server has lost the streams of the fleet; they are made again, and what is missing is sent again")
-			if err := s.make(ctx); err != nil {
+			if err := s.remake(ctx); err != nil {
 				return err
 			}
 		}

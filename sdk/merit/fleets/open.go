@@ -97,12 +97,8 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	cache, err := fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(f.dir, "contents"), Limit: cacheLimit, Fetch: f.queue.Content})
-	if err != nil {
-		return nil, err
-	}
 	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
-	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: cache, OnLiar: o.OnLiar})
+	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), OnLiar: o.OnLiar})
 	return f, nil
 }
 

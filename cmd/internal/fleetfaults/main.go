@@ -1,0 +1,203 @@
+// Command fleetfaults injects faults into fleets of real processes, one each, and
+// writes what became of the runs into a page: docs/fleet-faults.md. With -soak it
+// injects many into one run. It needs root, for disks and network namespaces.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/cmd/internal/runbytes"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
+)
+
+// short are clocks with which a fault costs seconds.
+var short = jetstream.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 5 * time.Second}
+
+func main() {
+	if text := os.Getenv(variable); text != "" {
+		if err := play(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	only := flag.String("only", "", "inject this fault alone, with short clocks, and write to standard output")
+	faults := flag.Int("soak", 0, "inject so many faults into one run")
+	seed := flag.Uint64("seed", 1, "of the choice of faults")
+	flag.Parse()
+	if err := do(context.Background(), *only, *faults, *seed, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "fleetfaults:", err)
+		os.Exit(1)
+	}
+}
+
+func do(ctx context.Context, only string, faults int, seed uint64, page string) error {
+	root, err := filepath.Abs(".")
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "merit-fleetfaults-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	want, err := undisturbed(root, folder)
+	if err != nil {
+		return err
+	}
+	switch {
+	case faults > 0:
+		return soak(ctx, root, folder, faults, seed, want)
+	case only != "":
+		for _, f := range table {
+			if f.name == only {
+				o, err := f.run(ctx, root, filepath.Join(folder, "scene"), short)
+				fmt.Print(f.row(want, o, 0))
+				return err
+			}
+		}
+		return fmt.Errorf("%q is no fault", only)
+	case page == "":
+		return fmt.Errorf("usage: fleetfaults page.md, or -only FAULT, or -soak N")
+	}
+	var b strings.Builder
+	b.WriteString("| fault | what happens | the run ends | later than undisturbed by | handed out again | sent again | results refused | the run's bytes |\n|---|---|---|--:|--:|--:|--:|---|\n")
+	var usual time.Duration
+	for i, f := range table {
+		o, err := f.run(ctx, root, filepath.Join(folder, fmt.Sprint("scene", i)), jetstream.Timings{})
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+		if i == 0 {
+			usual = o.took
+		}
+		fmt.Fprint(os.Stderr, f.row(want, o, usual))
+		b.WriteString(f.row(want, o, usual))
+	}
+	return fill(page, b.String())
+}
+
+// undisturbed is what the training writes without a fleet.
+func undisturbed(root, folder string) (map[string]string, error) {
+	dir := filepath.Join(folder, "plain")
+	p, err := start(role{Part: "coordinator", Root: root, Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	if <-p.done; p.err != nil {
+		return nil, fmt.Errorf("%w: %s", p.err, tail(p.log.String()))
+	}
+	return runbytes.Of(dir)
+}
+
+// outcome is what became of a run.
+type outcome struct {
+	failed string // its error, if it had one before it went on
+	took   time.Duration
+	counts jetstream.Counts
+	files  map[string]string
+}
+
+// run plays a scene to its end.
+func (f fault) run(ctx context.Context, root, dir string, clocks jetstream.Timings) (o outcome, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return o, err
+	}
+	s, err := newScene(root, dir, clocks)
+	if err != nil {
+		return o, err
+	}
+	defer restore(s)
+	defer s.close()
+	if f.prepare != nil {
+		if err := f.prepare(s); err != nil {
+			return o, err
+		}
+	}
+	began := time.Now()
+	if err := s.begin(); err != nil {
+		return o, err
+	}
+	if err := f.inject(s); err != nil {
+		return o, err
+	}
+	if err = s.ended(ctx); f.fails {
+		if err == nil {
+			return o, fmt.Errorf("the run does not fail")
+		}
+		o.failed = tail(s.coordinator.log.String())
+		if err = s.goOn(); err == nil {
+			err = s.ended(ctx)
+		}
+	}
+	if err != nil {
+		return o, err
+	}
+	o.took, o.counts = time.Since(began), s.counts()
+	o.files, err = runbytes.Of(s.run())
+	return o, err
+}
+
+// begin starts a fleet, and returns when its run has an iteration behind it.
+func (s *scene) begin() error {
+	if err := s.startServer(); err != nil {
+		return err
+	}
+	for i := range crewSize {
+		w, err := s.worker(i, "")
+		if err != nil {
+			return err
+		}
+		s.workers = append(s.workers, w)
+	}
+	if err := s.startCoordinator(false); err != nil {
+		return err
+	}
+	return s.begun(1)
+}
+
+// goOn resumes the run with a worker that is as it should be.
+func (s *scene) goOn() error {
+	s.restarts.Wait()
+	w, err := s.worker(crewSize, "")
+	if err != nil {
+		return err
+	}
+	s.workers = append(s.workers, w)
+	return s.startCoordinator(true)
+}
+
+func (f fault) row(want map[string]string, o outcome, usual time.Duration) string {
+	ends, same := "well", "the same"
+	if f.fails {
+		ends = "with an error that names the shard; then well, with --resume and other workers"
+	}
+	if !maps.Equal(want, o.files) {
+		same = "**others**"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %.1f s | %d | %d | %d | %s |\n", f.name, f.what, ends, max(0, o.took-usual).Seconds(), o.counts.Redelivered, o.counts.Resubmitted, o.counts.Refused, same)
+}
+
+// fill writes the table between the two marks of a page.
+func fill(page, table string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	const begin, end = "<!-- faults: written by go run ./cmd/internal/fleetfaults -->\n", "<!-- end of faults -->"
+	head, rest, ok := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		return fmt.Errorf("%s lacks the marks %q and %q", page, begin, end)
+	}
+	return os.WriteFile(page, []byte(head+begin+table+end+after), 0o644)
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/core/fleet/keys"
+	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
+	"github.com/merit-rl/merit/sdk/merit/fleets"
+)
+
+// A scene's processes are this program again, as one of its parts: what users
+// run, with the clocks and the misbehaviour that the scene wants.
+
+// variable hands a part what it is to be.
+const variable = "MERIT_FLEETFAULTS"
+
+// role is what a part is.
+type role struct {
+	Part   string // server, worker or coordinator
+	Root   string // of the repository
+	Dir    string // of the server's streams, or the run
+	Listen string
+	URL    string
+	Seed   string
+	CA     string
+	Users  []keys.User
+	TLS    certificates.Files
+	Name   string
+	Bad    string // lies, dies, or other: a worker that is not as it should be
+	Resume bool
+	Verify float64
+	Clocks jetstream.Timings
+	Pause  time.Duration // of a shard, beside what it computes
+}
+
+// play is main of a part.
+func play(text string) error {
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	switch r.Part {
+	case "server":
+		return r.serve(ctx, log)
+	case "worker":
+		return r.work(ctx, log)
+	}
+	return r.train(ctx, log)
+}
+
+func (r role) serve(ctx context.Context, log *slog.Logger) error {
+	o := natsd.Options{Dir: r.Dir, Listen: r.Listen, Users: r.Users, Log: log}
+	own, err := certificates.Open(r.TLS)
+	if err != nil {
+		return err
+	}
+	o.TLS = own.Config()
+	s, err := natsd.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	fmt.Println(s.URL())
+	<-ctx.Done()
+	return s.Close()
+}
+
+// options are how a part comes to the server.
+func (r role) options(log *slog.Logger) (o jetstream.Options, err error) {
+	o = jetstream.Options{URL: r.URL, Name: r.Name, Log: log, Timings: r.Clocks, Patience: 5 * time.Minute}
+	if o.Build, err = fleets.Build(); err != nil {
+		return o, err
+	}
+	o.Seed, o.TLS, err = fleets.Credentials(fleet.Config{CA: r.CA}, func(name string) string {
+		if name == fleets.KeyVariable {
+			return r.Seed
+		}
+		return os.Getenv(name)
+	})
+	return o, err
+}
+
+func (r role) work(ctx context.Context, log *slog.Logger) error {
+	o, err := r.options(log)
+	if err != nil {
+		return err
+	}
+	if r.Bad == "other" {
+		o.Build = "another-build"
+	}
+	bench := fleets.NewBench(fleets.BenchOptions{Log: log, Options: []merit.Option{merit.WithLogger(log)}})
+	err = jetstream.Work(ctx, o, jetstream.WorkOptions{
+		Name: r.Name, Slots: 1, Handlers: r.spoil(bench.Handlers()),
+		Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
+			return fleet.OpenCache(fleet.CacheOptions{Dir: r.Dir, Limit: 4 << 30, Fetch: fetch})
+		},
+	})
+	return errors.Join(err, bench.Close())
+}
+
+// spoil makes handlers that lie or die of one that does not.
+func (r role) spoil(h map[fleet.Kind]fleet.Handler) map[fleet.Kind]fleet.Handler {
+	fast := h[fleet.Rollout]
+	honest := func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
+		body, err := fast(ctx, s, c)
+		select { // most faults then meet a shard that is under way
+		case <-ctx.Done():
+		case <-time.After(r.Pause):
+		}
+		return body, err
+	}
+	h[fleet.Rollout] = honest
+	var last []byte
+	switch r.Bad {
+	case "lies": // its answers are those of the shard before: well formed, and not what was asked
+		h[fleet.Rollout] = func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
+			body, err := honest(ctx, s, c)
+			if err != nil {
+				return nil, err
+			}
+			lie := last
+			if last = body; lie == nil {
+				return body, nil
+			}
+			return lie, nil
+		}
+	case "dies": // one shard is its end
+		h[fleet.Rollout] = func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
+			if strings.Contains(string(s.Body), poisoned) && strings.Contains(string(s.Body), firstGroup) {
+				os.Exit(9)
+			}
+			return honest(ctx, s, c)
+		}
+	}
+	return h
+}
+
+func (r role) train(ctx context.Context, log *slog.Logger) error {
+	cfg, err := configuration(r.Root)
+	if err != nil {
+		return err
+	}
+	cfg.Fleet.Verify = r.Verify
+	s, err := merit.Open(ctx, cfg, merit.WithLogger(log))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	t := merit.TrainOptions{Dir: r.Dir, Resume: r.Resume}
+	if r.URL != "" {
+		o, err := r.options(log)
+		if err != nil {
+			return err
+		}
+		queue, err := jetstream.Dial(ctx, o)
+		if err != nil {
+			return err
+		}
+		bench := fleets.NewBench(fleets.BenchOptions{Log: log})
+		defer bench.Close()
+		f := fleet.Verified(queue, fleet.VerifyOptions{Share: r.Verify, Handlers: bench.Handlers(), Contents: queue.Cache(), OnLiar: func(worker string, why error) {
+			fmt.Println("liar", worker)
+		}})
+		defer f.Close()
+		c, err := fleets.NewCoordinator(ctx, f, s, fleets.CoordinatorOptions{Log: log})
+		if err != nil {
+			return err
+		}
+		t.OpenPlayer = c.OpenPlayer
+		defer func() {
+			text, _ := json.Marshal(queue.Counts())
+			fmt.Println("counts", string(text))
+		}()
+	}
+	_, err = s.Train(ctx, t)
+	return err
+}
+
+// poisoned is in the order of one shard of the training: the first group of its
+// fourth iteration.
+const poisoned, firstGroup = "train-4-", `"FirstGroup":0,`
+
+// configuration is the training of every scene: small, of many shards.
+func configuration(root string) (*merit.Config, error) {
+	return merit.LoadConfig(root+"/examples/sokoban/train.yaml", "train.iterations=6", "train.evaluate_every=3", "rollout.groups=24", "environment.slots=32",
+		"train.validation_episodes=64", "train.test_episodes=64", "rollout.parallel=1", "fleet.groups=2", "save.every=7", "align.max_unscored=0")
+}
