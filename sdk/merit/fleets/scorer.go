@@ -31,7 +31,10 @@ type Scorer struct {
 // NewScorer packs the rewards of r, which cfg configures, and gives them to f, which
 // the caller closes. A scorer of this process cannot be sent, and is an error.
 func NewScorer(ctx context.Context, f fleet.Fleet, r *merit.Rewards, cfg *merit.Config, o CoordinatorOptions) (*Scorer, error) {
-	c, err := coordinate(ctx, f, &merit.Session{Rewards: r, Config: cfg}, o)
+	own := *merit.DefaultConfig() // nothing plays
+	own.Sandbox, own.Rewards, own.Places = cfg.Sandbox, cfg.Rewards, cfg.Places
+	own.Sandbox.Workers = 0 // a worker's own
+	c, err := coordinate(ctx, f, &merit.Session{Rewards: r, Config: &own}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/crew"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
@@ -21,6 +22,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
+	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
 
 type evalOptions struct {
@@ -35,6 +37,7 @@ type evalOptions struct {
 	resume   bool
 	parallel int
 	sandbox  sandbox.Config
+	fleet    crew.Options
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -56,12 +59,17 @@ messages, of which it makes the messages.
 The results appear whole or not at all. A pass that is stopped keeps what is
 finished in a file beside them (.part), and --resume goes on from there.
 
+With --fleet workers score (merit worker), in shards of 64 trajectories or of
+whole groups, each with its own environment for the keys of judges. It pays for
+rewards that take longer than it takes to send a trajectory: judges, heavy Python.
+
 The exit code is 9 if any trajectory has no score; a module that is refused
 writes nothing. Lines that cannot be used are an error (4) that lists them, and
 nothing is written; with --skip-bad they are omitted, counted and listed, and
 do not change the exit code.`,
 		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
-			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet",
+			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
+			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
 		Args: console.NoArgs,
 		RunE: o.run,
 	}
@@ -76,6 +84,7 @@ do not change the exit code.`,
 	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
 	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
+	o.fleet.Flags(cmd, "score")
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -85,7 +94,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.config != "" {
 		named = named[1:]
 	}
-	if err := console.Required(cmd, named...); err != nil {
+	if err := errors.Join(console.Required(cmd, named...), o.fleet.Check(cmd)); err != nil {
 		return err
 	}
 	if o.config != "" && (o.reward != "" || o.with != "") {
@@ -101,53 +110,71 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	progress := new(evalProgress)
 	ctx := cmd.Context()
 	o.sandbox.Workers = o.parallel
-	judges, err := o.load(ctx, progress)
+	judges, cfg, err := o.load(ctx, progress)
 	if err != nil {
 		return err
 	}
 	defer judges.Close()
+	scorer, err := o.fleet.Scorer(ctx, o.host, judges, cfg)
+	if err != nil {
+		return err
+	}
 	progress.Progress = o.host.Progress("eval", "evaluations", -1)
 	defer progress.Close()
 	began := o.host.Now()
-	summary, err := judges.Evaluate(ctx, merit.EvaluateOptions{
+	options := merit.EvaluateOptions{
 		Data: o.data, Out: o.out, Parallel: o.parallel, Columns: columns, SkipBad: o.skipBad, Resume: o.resume,
 		Warn: func(err error) {
 			progress.Close()
 			ui.Warning(o.host.Stderr, o.host.ErrStyle(), withFlag(err, "--map ground_truth=COLUMN"))
 		},
 		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
-	})
-	if err != nil {
-		return o.stopped(cmd, err)
 	}
+	if scorer != nil {
+		options.Evaluator, options.Chunk = scorer, fleets.ScoreChunk
+	}
+	summary, err := judges.Evaluate(ctx, options)
+	elapsed := o.host.Now().Sub(began)
 	progress.Close()
-	if err := o.report(summary, judges.Parts[0].Scorer.Info(), o.host.Now().Sub(began)); err != nil {
+	left := scorer.Close(o.host)
+	if err != nil {
+		return errors.Join(o.stopped(cmd, err), left)
+	}
+	if err := errors.Join(o.report(summary, judges.Parts[0].Scorer.Info(), elapsed), left); err != nil {
 		return err
 	}
+	scorer.Worth(o.host, summary.Trajectories-summary.Kept, elapsed)
 	return unscored(summary)
 }
 
-// load opens the reward that is named, or that of a configuration.
-func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, error) {
+// load opens the reward that is named, or that of a configuration, and returns what
+// configures it.
+func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, *merit.Config, error) {
 	if o.config == "" {
 		named, err := rewards.Name(o.reward, o.with)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return rewards.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+		cfg, err := named.Config(o.sandbox)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := rewards.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+		return r, cfg, err
 	}
 	cfg, err := merit.LoadPartial(o.config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(cfg.Rewards) != 1 {
-		return nil, cfg.Places.Explain("", &fault.Error{
+		return nil, nil, cfg.Places.Explain("", &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: fmt.Sprintf("there are %d rewards, and merit eval scores by one", len(cfg.Rewards)),
 			Hint: "keep one of them, or score by each",
 		})
 	}
 	cfg.Sandbox.Workers = o.parallel
-	return merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewards.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	return r, cfg, err
 }
 
 // evalProgress shows the evaluations of a pass.

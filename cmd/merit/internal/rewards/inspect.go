@@ -69,7 +69,7 @@ func (o *inspectOptions) run(cmd *cobra.Command, args []string) error {
 	if sandbox.IsScript(n.Path) {
 		return o.script(cmd.Context(), n)
 	}
-	x, err := inspect(n.part().Module)
+	x, err := inspect(n.Part().Module)
 	if err != nil {
 		return err
 	}

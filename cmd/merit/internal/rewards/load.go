@@ -25,7 +25,7 @@ func Load(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named, mor
 	if n.Path, err = findModule(n.Path); err != nil {
 		return nil, err
 	}
-	return merit.LoadRewards(ctx, cfg, []merit.Reward{n.part()}, append(Options(h, cfg.Limits), more...)...)
+	return merit.LoadRewards(ctx, cfg, []merit.Reward{n.Part()}, append(Options(h, cfg.Limits), more...)...)
 }
 
 // loadToTry loads the reward that is named and reads what it is tried on, as

@@ -33,10 +33,20 @@ func Name(reward, with string) (Named, error) {
 	return Named{ref.Path, ref.Function, fields}, nil
 }
 
-// part is the reward as one of a configuration.
-func (n Named) part() merit.Reward {
+// Part is the reward as one of a configuration.
+func (n Named) Part() merit.Reward {
 	ref := sandbox.Reference{Path: n.Path, Function: n.Function}
 	return merit.Reward{Module: ref.String(), With: n.With, Weight: 1}
+}
+
+// Config is a configuration with the reward and a sandbox, and nothing else.
+func (n Named) Config(c sandbox.Config) (_ *merit.Config, err error) {
+	if n.Path, err = findModule(n.Path); err != nil {
+		return nil, err
+	}
+	cfg := merit.DefaultConfig()
+	cfg.Sandbox, cfg.Rewards = c, []merit.Reward{n.Part()}
+	return cfg, nil
 }
 
 // Find is the reward as the sandbox names it: the module of a folder, if that is

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/crew"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
@@ -40,7 +41,7 @@ type trainOptions struct {
 	store     string      // its address
 	kept      store.Store // the store, once it is open
 	watch     telemetry.Options
-	fleet     fleetOptions
+	fleet     crew.Options
 }
 
 // NewTrainCmd is the verb train.
@@ -74,7 +75,7 @@ the bytes are the same. What a run did with a fleet goes on without one too.`,
 	}
 	f := cmd.Flags()
 	o.source.flags(cmd)
-	o.fleet.flags(cmd)
+	o.fleet.Flags(cmd, "play")
 	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	f.StringVar(&o.traces, "traces", "", "learn from the traces that this query chooses: the same as --set traces.query=; all is every trace")
@@ -95,7 +96,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	case o.out == "":
 		o.out = merit.DefaultDir(o.host.Now())
 	}
-	if err := o.fleet.check(cmd); err != nil {
+	if err := o.fleet.Check(cmd); err != nil {
 		return err
 	}
 	ctx := cmd.Context()
@@ -122,16 +123,16 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 		}
 	}
 	options := merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite, Check: rubricstudy.Before(s, o.checked)}
-	crew, err := o.fleet.open(ctx, o.host, s)
+	player, err := o.fleet.Player(ctx, o.host, s)
 	if err != nil {
 		return err
 	}
-	if crew != nil {
-		options.OpenPlayer = crew.OpenPlayer
+	if player != nil {
+		options.OpenPlayer = player.OpenPlayer
 	}
 	summary, err := s.Train(ctx, options)
 	end()
-	err = errors.Join(err, crew.close(o.host))
+	err = errors.Join(err, player.Close(o.host))
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
 		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
 	}
