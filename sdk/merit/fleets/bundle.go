@@ -101,6 +101,7 @@ type packing struct {
 	limits sandbox.Limits
 	files  map[string]member // by slash-separated name
 	roots  int
+	size   int64 // of the files that lie on the disk
 }
 
 // member is a file of a bundle: bytes, a file of the disk, or a link.
@@ -115,7 +116,7 @@ type member struct {
 func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	cfg, d := *s.Config, merit.DefaultConfig()
 	cfg.Fleet, cfg.Traces, cfg.PPO, cfg.Train, cfg.Evidence, cfg.Save, cfg.Monitor = d.Fleet, d.Traces, d.PPO, d.Train, d.Evidence, d.Save, d.Monitor
-	cfg.Sandbox.CacheDir, cfg.Rollout.Parallel = "", 0 // a worker's own
+	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir, cfg.Rollout.Parallel = "", "", 0 // a worker's own
 	var errs []error
 	add := func(path string) string {
 		name, err := p.add(path)
@@ -124,26 +125,7 @@ func (p *packing) config(s *merit.Session) (*merit.Config, error) {
 	}
 	cfg.Rewards = slices.Clone(cfg.Rewards)
 	for i := range cfg.Rewards {
-		r := &cfg.Rewards[i]
-		if r.Module != "" {
-			module, err := p.module(r)
-			errs = append(errs, err)
-			r.Module = module
-		}
-		rest := merit.Reward{Judge: r.Judge, Rubric: r.Rubric}
-		if r.Judge != nil {
-			judge := *r.Judge
-			judge.Cache = ""
-			rest.Judge = &judge
-		}
-		if r.Rubric != nil && r.Rubric.Judge != nil {
-			rubric, judge := *r.Rubric, *r.Rubric.Judge
-			judge.Cache = ""
-			rubric.Judge = &judge
-			rest.Rubric = &rubric
-		}
-		rest.EachPath(add)
-		r.Judge, r.Rubric = rest.Judge, rest.Rubric
+		errs = append(errs, p.reward(&cfg.Rewards[i]))
 	}
 	environment, policy, err := s.PluginPaths()
 	errs = append(errs, err)

@@ -17,6 +17,49 @@ import (
 // maxFiles is how many files a bundle may have.
 const maxFiles = 100_000
 
+// reward packs the files of r, and lets it name them as the bundle does.
+func (p *packing) reward(r *merit.Reward) error {
+	var errs []error
+	module := func(path string) string {
+		if path == "" {
+			return ""
+		}
+		name, err := p.module(&merit.Reward{Module: path})
+		errs = append(errs, err)
+		return name
+	}
+	rest, script := merit.Reward{}, ""
+	if r.Judge != nil {
+		judge := *r.Judge
+		judge.Cache = "" // a worker's own
+		rest.Judge = &judge
+	}
+	if r.Rubric != nil {
+		rubric := *r.Rubric
+		if rubric.Judge != nil {
+			judge := *rubric.Judge
+			script, judge.Cache, judge.Script = module(judge.Script), "", ""
+			rubric.Judge = &judge
+		}
+		rest.Rubric = &rubric
+	}
+	rest.EachPath(func(path string) string {
+		name, err := p.add(path)
+		for file, m := range p.files {
+			if m.link != "" && strings.HasPrefix(file, name+"/") {
+				err = &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "a reward's folder holds a link", Hint: "copy what it points to into the folder"}
+			}
+		}
+		errs = append(errs, err)
+		return name
+	})
+	if script != "" {
+		rest.Rubric.Judge.Script = script
+	}
+	r.Module, r.Judge, r.Rubric = module(r.Module), rest.Judge, rest.Rubric
+	return errors.Join(errs...)
+}
+
 // module packs what the digest of a reward covers, and returns how the bundle
 // names it.
 func (p *packing) module(r *merit.Reward) (string, error) {
@@ -92,26 +135,34 @@ func (p *packing) add(at string) (string, error) {
 			return nil
 		}
 		if len(p.files) >= maxFiles {
-			return &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: at, What: "more files than a bundle may have", Hint: "keep data sets where workers find them, and name them by another path"}
+			return tooMuch(at, "more files than a bundle may have")
 		}
-		m, err := memberAt(file, d)
+		m, size, err := memberAt(file, d)
 		p.files[path.Join(root, filepath.ToSlash(name))] = m
+		if p.size += size; p.size > maxUnpacked {
+			return tooMuch(at, "more bytes than a bundle may have")
+		}
 		return err
 	})
 	return root, err
 }
 
-func memberAt(file string, d fs.DirEntry) (member, error) {
+func tooMuch(at, what string) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Exhausted, Where: at, What: what, Hint: "keep data sets where workers find them, and name them by another path"}
+}
+
+// memberAt returns a file or link of the disk, and how many bytes it has.
+func memberAt(file string, d fs.DirEntry) (member, int64, error) {
 	if d.Type() == fs.ModeSymlink {
 		to, err := os.Readlink(file)
-		return member{link: to}, err
+		return member{link: to}, 0, err
 	}
 	info, err := d.Info()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New(file + ": it is neither a file nor a link")
 	}
 	if err != nil {
-		return member{}, err
+		return member{}, 0, err
 	}
-	return member{path: file, executable: info.Mode()&0o100 != 0}, nil
+	return member{path: file, executable: info.Mode()&0o100 != 0}, info.Size(), nil
 }

@@ -30,7 +30,8 @@ const maxUnpacked = 4 * fleet.MaxBlob
 //
 // Allow lists the plug-ins that it may start; nil allows all.
 func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...merit.Option) (*merit.Session, error) {
-	if err := extract(ctx, bundle, dir); err != nil {
+	links, err := extract(ctx, bundle, dir)
+	if err != nil {
 		return nil, damaged(bundle, err)
 	}
 	about, err := os.ReadFile(filepath.Join(dir, madeName))
@@ -40,6 +41,9 @@ func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...mer
 	cfg, err := merit.LoadPartial(filepath.Join(dir, configName))
 	if err != nil {
 		return nil, err
+	}
+	if err := confine(cfg, dir, links); err != nil {
+		return nil, refusedJob(err)
 	}
 	if allow != nil {
 		cfg.Plugins.Allow = both(cfg.Plugins.Allow, allow)
@@ -86,31 +90,37 @@ func openAny(ctx context.Context, cfg *merit.Config, opts []merit.Option) (*meri
 	return &merit.Session{Rewards: r, Config: cfg}, nil
 }
 
-// extract lays the files of a bundle below dir, and none anywhere else.
-func extract(ctx context.Context, bundle, dir string) error {
+// extract lays the files of a bundle below dir, and none anywhere else. It returns
+// the names of its links.
+func extract(ctx context.Context, bundle, dir string) (links []string, err error) {
 	f, err := os.Open(bundle)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer z.Close()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
 	t := tar.NewReader(io.LimitReader(z, maxUnpacked))
+	left := int64(maxUnpacked)
 	for n := 0; ; n++ {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return links, nil
 		}
 		if err == nil && n > maxFiles {
 			err = errors.New("it has too many files")
+		}
+		// A sparse file is larger than what it has in the archive.
+		if err == nil && (h.Size < 0 || h.Size > left) {
+			err = errors.New("its files are too large")
 		}
 		if err == nil {
 			err = ctx.Err()
@@ -119,7 +129,11 @@ func extract(ctx context.Context, bundle, dir string) error {
 			err = place(root, h, t)
 		}
 		if err != nil {
-			return err
+			return nil, err
+		}
+		left -= h.Size
+		if h.Typeflag == tar.TypeSymlink {
+			links = append(links, path.Clean(h.Name))
 		}
 	}
 }
@@ -133,6 +147,9 @@ func place(root *os.Root, h *tar.Header, content io.Reader) error {
 		return err
 	}
 	if h.Typeflag == tar.TypeSymlink {
+		if !strings.HasPrefix(path.Clean(h.Name), "files/") {
+			return fmt.Errorf("%.80q is a link", h.Name)
+		}
 		return root.Symlink(h.Linkname, h.Name)
 	}
 	if h.Typeflag != tar.TypeReg {
@@ -152,4 +169,8 @@ func place(root *os.Root, h *tar.Header, content io.Reader) error {
 
 func damaged(bundle string, err error) error {
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: bundle, What: "the bundle of a job cannot be unpacked", Err: err, Hint: "free some disk, or look at who sent it"}
+}
+
+func refusedJob(err error) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: "job", What: "it asks for more than a worker gives", Err: err, Hint: "look at who sent it: Merit packs no such job"}
 }
