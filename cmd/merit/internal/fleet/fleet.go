@@ -110,7 +110,7 @@ func print(h *console.Host, s *corefleet.Status) error {
 		case median > 0 && w.Seconds > 2*median:
 			note = "slow"
 		}
-		t.Add(w.Name, w.Host, fmt.Sprint(w.Slots), fmt.Sprint(w.Busy), fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%.2f", w.Seconds), strings.Join(w.Labels, " "), w.Build, note)
+		t.Add(w.Name, inline(w.Host), fmt.Sprint(w.Slots), fmt.Sprint(w.Busy), fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%.2f", w.Seconds), strings.Join(w.Labels, " "), w.Build, note)
 	}
 	if err := t.Write(h.Stdout); err != nil || len(s.Queues) == 0 {
 		return err
@@ -122,6 +122,10 @@ func print(h *console.Host, s *corefleet.Status) error {
 	}
 	return q.Write(h.Stdout)
 }
+
+// inline is text of a worker on one line: with line breaks in it, it could pass
+// for another's row or line.
+func inline(s string) string { return strings.ReplaceAll(ui.Printable(s), "\n", `\n`) }
 
 // medianSeconds is over workers that have done something.
 func medianSeconds(workers []corefleet.Worker) float64 {
@@ -196,7 +200,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 			}
 			defer a.Close()
 			return a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
-				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, line.Text)
+				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, inline(line.Text))
 				return err == nil
 			})
 		},
