@@ -112,7 +112,7 @@ func (s *Scorer) Worth(h *console.Host, n int, took time.Duration) {
 		return
 	}
 	if alone := s.Here() * time.Duration(n) / time.Duration(processors.Count()); alone < took {
-		fmt.Fprintf(h.Stderr, "fleet: an evaluation takes %.3g ms here, so that without --fleet all take about %.2g s on this machine, not %.2g s\n", s.Here().Seconds()*1e3, alone.Seconds(), took.Seconds())
+		fmt.Fprintf(h.Stderr, "fleet: an evaluation takes %.3g ms here: all are %.2g s of work for this machine, and the fleet took %.2g s; without --fleet may be faster\n", s.Here().Seconds()*1e3, alone.Seconds(), took.Seconds())
 	}
 }
 
