@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: the simulation runs to its end with the real server and clients.
+func TestSimulate(t *testing.T) {
+	require.NoError(t, simulate(t.Context(), sizes{workers: 8, shards: 40, body: 300, result: 2000, work: 10 * time.Millisecond}))
+}
