@@ -52,7 +52,7 @@ var table = []fault{
 		}
 		return s.startServer()
 	}},
-	{name: "disk full", what: "the server's disk has no byte left for five seconds", prepare: smallDisk, inject: fillDisk},
+	{name: "disk full", what: "the server's disk has no byte left for five seconds; then it has, and the server is started again, for it does not write any more to a stream that failed once", prepare: smallDisk, inject: fillDisk},
 	{name: "partition", what: "a worker in a network namespace of its own; its line is cut for 30 s", prepare: apart, inject: cutLine},
 	{name: "poison shard", what: "one shard ends every worker that takes it; workers are started again", fails: true, inject: poison},
 	{name: "another build", what: "a worker of another build joins", inject: func(s *scene) error {
@@ -134,7 +134,11 @@ func fillDisk(s *scene) error {
 	}
 	time.Sleep(5 * time.Second)
 	f.Close()
-	return os.Remove(name)
+	if err := os.Remove(name); err != nil {
+		return err
+	}
+	s.server.kill()
+	return s.startServer()
 }
 
 // The network namespace of a scene, and the addresses at both ends of its line.

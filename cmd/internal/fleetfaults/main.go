@@ -107,7 +107,11 @@ type outcome struct {
 
 // run plays a scene to its end.
 func (f fault) run(ctx context.Context, root, dir string, clocks jetstream.Timings) (o outcome, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	limit := 10 * time.Minute
+	if clocks == short {
+		limit = 3 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return o, err
@@ -130,7 +134,10 @@ func (f fault) run(ctx context.Context, root, dir string, clocks jetstream.Timin
 	if err := f.inject(s); err != nil {
 		return o, err
 	}
-	if err = s.ended(ctx); f.fails {
+	if err = s.ended(ctx); err != nil && !f.fails {
+		err = fmt.Errorf("%w\nserver: %s", err, tail(s.server.log.String()))
+	}
+	if f.fails {
 		if err == nil {
 			return o, fmt.Errorf("the run does not fail")
 		}

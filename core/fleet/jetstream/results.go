@@ -19,7 +19,7 @@ func lost(err error) bool {
 	for _, e := range []error{
 		jetstream.ErrStreamNotFound, jetstream.ErrConsumerNotFound, jetstream.ErrNoStreamResponse, jetstream.ErrBucketNotFound, jetstream.ErrNoHeartbeat, jetstream.ErrConsumerDeleted,
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrConnectionReconnecting, nats.ErrDisconnected, nats.ErrNoServers, nats.ErrReconnectBufExceeded,
-		context.DeadlineExceeded, nats.ErrConnectionClosed, nats.ErrStaleConnection, jetstream.ErrJetStreamNotEnabled,
+		context.DeadlineExceeded, nats.ErrConnectionClosed, jetstream.ErrAsyncPublishTimeout, nats.ErrStaleConnection, jetstream.ErrJetStreamNotEnabled,
 	} {
 		if errors.Is(err, e) {
 			return true

@@ -47,6 +47,7 @@ func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
 // next waits a while for a shard; nil is none. Shards of a label go first.
 func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
 	k.alone.RLock() // while a shard is computed alone nothing is taken
+	//lint:ignore SA2001 it is waited for, and nothing else
 	k.alone.RUnlock()
 	last := len(queues) - 1
 	for _, q := range queues[:last] {
