@@ -61,7 +61,6 @@ func (r Role) Permissions(public string) (publish, subscribe []string) {
 			"$JS.API.STREAM.INFO.OBJ_merit-contents", "$JS.API.DIRECT.GET.OBJ_merit-contents.>", "$JS.API.STREAM.MSG.GET.OBJ_merit-contents",
 			"$JS.API.CONSUMER.CREATE.OBJ_merit-contents.>", "$JS.API.CONSUMER.DELETE.OBJ_merit-contents.>", "$JS.FC.OBJ_merit-contents.>",
 			"$JS.API.STREAM.INFO.OBJ_merit-results", "$JS.API.DIRECT.GET.OBJ_merit-results.$O.merit-results.M.>", "$O.merit-results.>",
-			"_INBOX_*.>", // answers to those who ask
 		}, []string{inbox, "merit.control.>"}
 	case Watcher:
 		return []string{

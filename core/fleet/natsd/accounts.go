@@ -46,6 +46,12 @@ type (
 	permissions struct {
 		Publish   allow `json:"publish"`
 		Subscribe allow `json:"subscribe"`
+		// Responses lets one answer go to where a request said, for a minute.
+		Responses *responses `json:"allow_responses,omitempty"`
+	}
+	responses struct {
+		Max     int    `json:"max"`
+		Expires string `json:"expires"`
 	}
 	user struct {
 		Nkey        string       `json:"nkey"`
@@ -87,7 +93,10 @@ func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
 		}
 		who := user{Nkey: u.Key}
 		if publish, subscribe := u.Role.Permissions(u.Key); publish != nil {
-			who.Permissions = &permissions{allow{publish}, allow{subscribe}}
+			who.Permissions = &permissions{Publish: allow{publish}, Subscribe: allow{subscribe}}
+			if u.Role == keys.Worker { // it is asked to drain, and answers
+				who.Permissions.Responses = &responses{1, "1m"}
+			}
 		}
 		all[team].Users = append(all[team].Users, who)
 	}

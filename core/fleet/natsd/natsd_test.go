@@ -231,6 +231,9 @@ func TestRolesAreHeld(t *testing.T) {
 				return err
 			})
 			refused("hears others' results", func() error { return subscribe(nc, "merit.result.>") })
+			refused("answers what nobody asked", func() error {
+				return heard(nc.Publish("_INBOX_"+l.boss.public+".x", []byte("forged")), nc)
+			})
 		} else {
 			refused("gives results", func() error { _, err := js.Publish(ctx, "merit.result.b.any.score.job.0.key", nil); return err })
 			refused("takes work", func() error {
@@ -239,6 +242,35 @@ func TestRolesAreHeld(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Promise: a coordinator's key drains a worker and hears from it that it was
+// heard, under the permissions that workers have.
+func TestAWorkerSaysThatItDrains(t *testing.T) {
+	l := lock(t)
+	dir, ended, there := t.TempDir(), make(chan error, 1), make(chan struct{})
+	f, err := jetstream.Dial(t.Context(), l.options(l.boss)) // makes the queue
+	require.NoError(t, err)
+	defer f.Close()
+	go func() {
+		ended <- jetstream.Work(t.Context(), l.options(l.hand), jetstream.WorkOptions{
+			Name: "one", Slots: 1, OnState: func(fleet.Worker) {},
+			Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
+				defer close(there)
+				return fleet.OpenCache(fleet.CacheOptions{Dir: dir, Fetch: fetch})
+			},
+		})
+	}()
+	<-there
+	a, err := jetstream.Look(t.Context(), l.options(l.boss))
+	require.NoError(t, err)
+	defer a.Close()
+	require.Eventually(t, func() bool {
+		err = a.Drain(t.Context(), "one")
+		return !errors.Is(err, fault.Of(fault.Fleet, fault.Missing)) // it listens a moment later
+	}, time.Minute, 50*time.Millisecond)
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
 }
 
 // heard makes a publish that has no answer an error, so that only what the server
