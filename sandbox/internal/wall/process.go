@@ -66,7 +66,7 @@ func (p *Process) wait() {
 	err := p.cmd.Wait()
 	text := p.errors.String()
 	p.death = Death{
-		OutOfMemory: strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory"),
+		OutOfMemory: outOfMemory(text),
 		Forbidden:   forbidden(p.cmd.ProcessState),
 		Text:        "exit status 0",
 	}
@@ -77,6 +77,14 @@ func (p *Process) wait() {
 		p.death.Text += ": " + first
 	}
 	close(p.done)
+}
+
+// outOfMemory says whether a process that left text had no memory left. Mostly
+// Go's runtime says so; its collector (1.26, spanQueue.drain) does not look
+// whether it got the memory for its queue and writes to the address 0.
+func outOfMemory(text string) bool {
+	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") ||
+		strings.Contains(text, "SIGSEGV") && strings.Contains(text, "addr=0x0\n") && strings.Contains(text, "runtime.(*spanQueue).drain(")
 }
 
 // PID is the number of the process.
