@@ -22,7 +22,13 @@ type crew struct {
 	mutex   sync.Mutex
 	workers map[string]seen
 	since   time.Time // the first time that nobody was there; zero while somebody is
+	counted time.Time // when slots were counted last
+	free    int       // what the count came to
 }
+
+// recount is how old a count of slots may be: it is asked for with every shard,
+// and walks over all workers.
+const recount = 50 * time.Millisecond
 
 type seen struct {
 	fleet.Worker
@@ -59,6 +65,9 @@ func (w *crew) slots() (n int, since time.Time) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	now := time.Now()
+	if now.Sub(w.counted) < recount {
+		return w.free, w.since
+	}
 	for name, s := range w.workers {
 		switch {
 		case now.Sub(s.at) > 4*w.beat:
@@ -73,6 +82,7 @@ func (w *crew) slots() (n int, since time.Time) {
 	case w.since.IsZero():
 		w.since = now
 	}
+	w.counted, w.free = now, n
 	return n, w.since
 }
 

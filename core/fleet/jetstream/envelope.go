@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
@@ -125,4 +126,28 @@ func named(s string) bool {
 		return false
 	}
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
+}
+
+const (
+	maxCause = 2 << 10 // bytes of why a try failed
+	maxLog   = 1 << 10 // bytes of a line of a log
+)
+
+// plain is text that another end wrote, for people: of at most so many bytes, and
+// nothing in it that a terminal obeys.
+func plain(text []byte, most int) string {
+	cut := len(text) > most
+	if cut {
+		text = text[:most]
+	}
+	clean := strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return '�'
+	}, strings.ToValidUTF8(string(text), "�"))
+	if cut {
+		clean += " …"
+	}
+	return clean
 }

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -74,6 +75,33 @@ type conn struct {
 	key  nkeys.KeyPair // nil without a seed
 	id   string        // public key, empty without a seed
 	hurt chan error    // what the server refused, one at a time
+	line line
+}
+
+// line is over when the server came back after it was away: what was asked before
+// is forgotten there.
+type line struct {
+	mutex sync.Mutex
+	ctx   context.Context
+	over  context.CancelFunc
+}
+
+func (l *line) renew() {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.over != nil {
+		l.over()
+	}
+	l.ctx, l.over = context.WithCancel(context.Background())
+}
+
+// within returns a context that is over when ctx is, the line is, or after d.
+func (l *line) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, d)
+	stop := context.AfterFunc(l.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
 }
 
 // connect comes to the server. It waits for one that is not there yet until ctx
@@ -87,6 +115,7 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 		return nil, refused(o.URL, "the build of this end has no name", "this is a mistake of the program")
 	}
 	c := &conn{Options: o, hurt: make(chan error, 1)}
+	c.line.renew()
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(400*time.Millisecond, 900*time.Millisecond),
 		nats.ReconnectBufSize(-1), nats.Timeout(10 * time.Second), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
@@ -96,7 +125,10 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 				o.Log.Warn("the server of the fleet is away; trying again", "cause", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { o.Log.Info("the server of the fleet is back") }),
+		nats.ReconnectHandler(func(*nats.Conn) {
+			c.line.renew()
+			o.Log.Info("the server of the fleet is back")
+		}),
 	}
 	if o.Server != nil {
 		opts = append(opts, nats.InProcessServer(o.Server))
@@ -130,17 +162,20 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 		}
 	}
 	var err error
-	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(10*time.Second)); err != nil {
+	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(10*time.Second), jetstream.WithPublishAsyncTimeout(publishPatience)); err != nil {
 		c.nc.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
+// publishPatience is how long the server may take to say that it has a message.
+const publishPatience = 3 * time.Second
+
 // publish puts a message into a stream. What it says may be published again: the
 // stream has it once. So a server that dies meanwhile is not waited for long.
 func (c *conn) publish(ctx context.Context, m *nats.Msg) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, publishPatience)
 	defer cancel()
 	_, err := c.js.PublishMsg(ctx, m, jetstream.WithRetryAttempts(0))
 	return err

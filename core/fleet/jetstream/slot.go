@@ -16,6 +16,12 @@ import (
 // it: if it ends its worker, it takes no innocent one with it.
 const aloneFrom = 3
 
+// heartbeat is how often the server says to who waits that it is there. Whoever
+// hears nothing for twice as long waits anew, and a shard that was on its way to
+// it comes again only after AckWait: so a server that is slow for a moment must
+// not look like one that is dead. Whoever comes back to a server asks anew at once.
+const heartbeat = 4 * time.Second
+
 // shyness is half of how long a worker takes nothing after it was handed a shard
 // that another is to compute, and so on: so that it does not get it again.
 const shyness = 5 * time.Millisecond
@@ -56,13 +62,13 @@ func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
 			return m, err
 		}
 	}
-	wait := 10 * time.Second
+	wait := 30 * time.Second
 	if last > 0 {
 		wait = time.Second
 	}
-	ctx, cancel := context.WithTimeout(k.draining, wait)
+	ctx, cancel := k.line.within(k.draining, wait)
 	defer cancel()
-	batch, err := queues[last].Fetch(1, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(500*time.Millisecond))
+	batch, err := queues[last].Fetch(1, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(heartbeat))
 	if m, err := one(batch, err); m != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		return m, err
 	}

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -176,14 +175,8 @@ func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), y
 	looked := time.Now()
 	for more := true; more || len(s.open) > 0; {
 		for more && len(s.open) < s.window() && len(s.events) == 0 {
-			shard, ok := next()
-			if more = ok; !ok {
-				if err := s.drawn.End(); err != nil {
-					return err
-				}
-				break
-			}
-			if err := s.ask(ctx, shard); err != nil {
+			var err error
+			if more, err = s.burst(ctx, next); err != nil {
 				return err
 			}
 		}
@@ -243,86 +236,6 @@ func (s *submission) patience() error {
 		s.Log.Warn(what+"; waiting", "hint", hint)
 	}
 	return nil
-}
-
-// ask sends a shard, or takes the result that is there already.
-func (s *submission) ask(ctx context.Context, shard fleet.Shard) error {
-	if err := s.drawn.Add(shard); err != nil {
-		return err
-	}
-	a := &asked{Shard: shard, place: s.placeFor(s.job, shard)}
-	s.open[a.tail()] = a
-	if s.had[a.tail()] {
-		e, err := s.fetch(ctx, a.place)
-		if err == nil {
-			go func() { // the one who takes events is the one who draws
-				select {
-				case s.events <- e:
-				case <-ctx.Done():
-				}
-			}()
-			return nil
-		}
-		if !errors.Is(err, jetstream.ErrMsgNotFound) {
-			return s.explain(err, "a result cannot be read")
-		}
-	}
-	if err := s.supply(ctx, a); err != nil {
-		return err
-	}
-	return s.send(ctx, a)
-}
-
-// supply puts what a shard needs again if the server has lost it. What nobody put
-// here is for its worker to miss.
-func (s *submission) supply(ctx context.Context, a *asked) error {
-	for _, d := range a.Needs {
-		s.mutex.Lock()
-		there := s.there[d]
-		s.mutex.Unlock()
-		if there {
-			continue
-		}
-		if err := s.upload(ctx, d); err != nil && !errors.Is(err, fault.Of(fault.Fleet, fault.Missing)) {
-			return err
-		}
-	}
-	return nil
-}
-
-// send puts a shard into the queue; one that is there already is as good. It
-// waits while there is no room and while the server is away.
-func (s *submission) send(ctx context.Context, a *asked) error {
-	for warned := false; ; warned = true {
-		err := s.publish(ctx, encodeWork(a.place, a.Shard))
-		if err == nil || taken(err) {
-			if err == nil {
-				a.tries++
-				s.count(func(c *Counts) { c.Bytes += uint64(len(a.Body)) })
-			}
-			a.at = time.Now()
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if !full(err) && !lost(err) {
-			return s.explain(err, "a shard cannot be put into the queue")
-		}
-		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
-			if err := s.remake(ctx); err != nil {
-				return err
-			}
-		}
-		if !warned {
-			s.Log.Warn("the queue of the fleet has no room or is away; waiting", "cause", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(250 * time.Millisecond):
-		}
-	}
 }
 
 // clean takes back what is not computed, and what was left of the job: who asks
