@@ -29,22 +29,18 @@ var table = []fault{
 		s.workers[0].kill()
 		return nil
 	}},
-	{name: "worker stopped", what: "SIGSTOP of a worker; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error {
-		if err := s.workers[0].cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-			return err
-		}
-		time.Sleep(s.ackWait() * 6 / 5)
-		return s.workers[0].cmd.Process.Signal(syscall.SIGCONT)
-	}},
+	{name: "worker stopped", what: "SIGSTOP of a worker; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.workers[0]) }},
 	{name: "coordinator killed", what: "kill -9 of the coordinator, then --resume", inject: func(s *scene) error {
 		s.coordinator.kill()
 		return s.startCoordinator(true)
 	}},
+	{name: "coordinator stopped", what: "SIGSTOP of the coordinator; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.coordinator) }},
 	{name: "server killed", what: "kill -9 of the server, started again a second later on what it stored", inject: func(s *scene) error {
 		s.server.kill()
 		time.Sleep(time.Second)
 		return s.startServer()
 	}},
+	{name: "server stopped", what: "SIGSTOP of the server; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.server) }},
 	{name: "server loses its disk", what: "kill -9 of the server, started again with nothing", inject: func(s *scene) error {
 		s.server.kill()
 		if err := os.RemoveAll(s.server.Dir); err != nil {
@@ -52,7 +48,7 @@ var table = []fault{
 		}
 		return s.startServer()
 	}},
-	{name: "disk full", what: "the server's disk has no byte left for five seconds; then it has, and the server is started again, for it does not write any more to a stream that failed once", prepare: smallDisk, inject: fillDisk},
+	{name: "disk full", what: "the server's disk has no byte left for five seconds", prepare: smallDisk, inject: fillDisk},
 	{name: "partition", what: "a worker in a network namespace of its own; its line is cut for 30 s", prepare: apart, inject: cutLine},
 	{name: "poison shard", what: "one shard ends every worker that takes it; workers are started again", fails: true, inject: poison},
 	{name: "another build", what: "a worker of another build joins", inject: func(s *scene) error {
@@ -76,8 +72,20 @@ var table = []fault{
 			return err
 		}
 		s.workers = append(s.workers, p)
-		return soon(func() bool { return slices.Contains(s.coordinator.said(), "liar "+s.users[1+crewSize].Key) }, s.coordinator.done, "nobody finds the liar")
+		joined := time.Now()
+		err = soon(func() bool { return slices.Contains(s.coordinator.said(), "liar "+s.users[1+crewSize].Key) }, s.coordinator.done, "nobody finds the liar")
+		s.found = fmt.Sprintf("; it is found %.1f s after it was started", time.Since(joined).Seconds())
+		return err
 	}},
+}
+
+// pause stops a process for longer than a shard is vouched for.
+func (s *scene) pause(p *part) error {
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	time.Sleep(s.ackWait() * 6 / 5)
+	return p.cmd.Process.Signal(syscall.SIGCONT)
 }
 
 func (s *scene) ackWait() time.Duration {
@@ -134,11 +142,7 @@ func fillDisk(s *scene) error {
 	}
 	time.Sleep(5 * time.Second)
 	f.Close()
-	if err := os.Remove(name); err != nil {
-		return err
-	}
-	s.server.kill()
-	return s.startServer()
+	return os.Remove(name)
 }
 
 // The network namespace of a scene, and the addresses at both ends of its line.
@@ -174,7 +178,7 @@ func cutLine(s *scene) error {
 		return err
 	}
 	s.workers[0] = p
-	if err := s.begun(s.iterations() + 1); err != nil { // it works there
+	if err := errors.Join(s.begun(s.iterations()+1), s.more()); err != nil { // it works there
 		return err
 	}
 	if err := command("ip", "link", "set", line, "down"); err != nil {

@@ -28,13 +28,13 @@ func main() {
 		}
 		return
 	}
-	only := flag.String("only", "", "inject this fault alone, with short clocks, and write its row to standard output")
+	only := flag.String("only", "", "inject this fault alone, and write its row to standard output")
 	quick := flag.Bool("short", false, "short clocks: a shard that nobody vouches for is handed out again after 3 s in the place of 30")
 	faults := flag.Int("soak", 0, "inject so many faults into one run")
 	seed := flag.Uint64("seed", 1, "of the choice of faults")
 	flag.Parse()
 	var clocks jetstream.Timings // the product's
-	if *quick || *only != "" {
+	if *quick {
 		clocks = short
 	}
 	if err := do(context.Background(), clocks, *only, *faults, *seed, flag.Arg(0)); err != nil {
@@ -73,7 +73,7 @@ func do(ctx context.Context, clocks jetstream.Timings, only string, faults int, 
 		return fmt.Errorf("usage: fleetfaults page.md, or -only FAULT, or -soak N")
 	}
 	var b strings.Builder
-	b.WriteString("| fault | what happens | the run ends | after | handed out again | sent again | results refused | the run's bytes |\n|---|---|---|--:|--:|--:|--:|---|\n")
+	b.WriteString("| fault | what happens | the run ends | after | longest standstill | handed out again | sent again | results refused | the run's bytes |\n|---|---|---|--:|--:|--:|--:|--:|---|\n")
 	for i, f := range table {
 		o, err := f.run(ctx, root, filepath.Join(folder, fmt.Sprint("scene", i)), clocks)
 		if err != nil {
@@ -101,7 +101,9 @@ func undisturbed(root, folder string) (map[string]string, error) {
 // outcome is what became of a run.
 type outcome struct {
 	failed string // its error, if it had one before it went on
+	found  string
 	took   time.Duration
+	still  time.Duration // the longest time without a result
 	counts jetstream.Counts
 	files  map[string]string
 }
@@ -150,12 +152,13 @@ func (f fault) run(ctx context.Context, root, dir string, clocks jetstream.Timin
 	if err != nil {
 		return o, err
 	}
-	o.took, o.counts = time.Since(began), s.counts()
+	o.took, o.still, o.counts, o.found = time.Since(began), s.standstill(), s.counts(), s.found
 	o.files, err = runbytes.Of(s.run())
 	return o, err
 }
 
-// begin starts a fleet, and returns when its run has an iteration behind it.
+// begin starts a fleet, and returns when its run has an iteration behind it and
+// plays the next one.
 func (s *scene) begin() error {
 	if err := s.startServer(); err != nil {
 		return err
@@ -170,7 +173,10 @@ func (s *scene) begin() error {
 	if err := s.startCoordinator(false); err != nil {
 		return err
 	}
-	return s.begun(1)
+	if err := s.begun(1); err != nil {
+		return err
+	}
+	return s.more()
 }
 
 // goOn resumes the run with a worker that is as it should be.
@@ -192,7 +198,7 @@ func (f fault) row(want map[string]string, o outcome) string {
 	if !maps.Equal(want, o.files) {
 		same = "**others**"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %.1f s | %d | %d | %d | %s |\n", f.name, f.what, ends, o.took.Seconds(), o.counts.Redelivered, o.counts.Resubmitted, o.counts.Refused, same)
+	return fmt.Sprintf("| %s | %s | %s | %.1f s | %.1f s | %d | %d | %d | %s |\n", f.name, f.what, ends+o.found, o.took.Seconds(), o.still.Seconds(), o.counts.Redelivered, o.counts.Resubmitted, o.counts.Refused, same)
 }
 
 // fill writes the table between the two marks of a page.

@@ -17,6 +17,9 @@ import (
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
@@ -182,14 +185,34 @@ func (r role) train(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		t.OpenPlayer = c.OpenPlayer
-		defer func() {
+		say := func() {
 			text, _ := json.Marshal(queue.Counts())
 			fmt.Println("counts", string(text))
-		}()
+		}
+		defer say()
+		t.OpenPlayer = func(ctx context.Context, split string, p policy.Learner) (train.Player, error) {
+			inner, err := c.OpenPlayer(ctx, split, p)
+			return telling{inner, say}, err
+		}
 	}
 	_, err = s.Train(ctx, t)
 	return err
+}
+
+// telling is a player that says when a result is there.
+type telling struct {
+	train.Player
+	say func()
+}
+
+// Play implements train.Player.
+func (p telling) Play(ctx context.Context, plan rollout.Plan, onProgress func(rollout.Progress)) (*train.Played, error) {
+	return p.Player.Play(ctx, plan, func(now rollout.Progress) {
+		p.say()
+		if onProgress != nil {
+			onProgress(now)
+		}
+	})
 }
 
 // poisoned is in the order of one shard of the training: the first group of its

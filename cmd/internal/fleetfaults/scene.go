@@ -35,6 +35,8 @@ type scene struct {
 	url         string
 	server      *part
 	coordinator *part
+	came        []*part // coordinators, of which only the last one may run
+	found       string  // what a fault found out, for its row
 	workers     []*part
 	restarts    sync.WaitGroup // of workers that somebody starts again
 	over        chan struct{}
@@ -55,6 +57,7 @@ type part struct {
 
 	mutex sync.Mutex
 	out   []string
+	at    []time.Time // of each line
 	log   bytes.Buffer
 }
 
@@ -99,7 +102,7 @@ func start(r role, prefix ...string) (*part, error) {
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			p.mutex.Lock()
-			p.out = append(p.out, lines.Text())
+			p.out, p.at = append(p.out, lines.Text()), append(p.at, time.Now())
 			p.mutex.Unlock()
 		}
 		p.err = p.cmd.Wait()
@@ -153,6 +156,7 @@ func (s *scene) startCoordinator(resume bool) (err error) {
 	s.coordinator, err = start(role{
 		Part: "coordinator", Root: s.root, URL: s.url, CA: s.tls.Cert, Seed: s.seeds[0], Name: "coordinator", Dir: s.run(), Resume: resume, Verify: s.verify, Clocks: s.clocks,
 	})
+	s.came = append(s.came, s.coordinator)
 	return err
 }
 
@@ -170,6 +174,12 @@ func (s *scene) iterations() int {
 // begun waits until the run has iterations behind it.
 func (s *scene) begun(iterations int) error {
 	return soon(func() bool { return s.iterations() >= iterations }, s.coordinator.done, "the run does not come so far")
+}
+
+// more waits until shards are under way, which is when another few are done.
+func (s *scene) more() error {
+	before := len(s.coordinator.said())
+	return soon(func() bool { return len(s.coordinator.said()) >= before+3 }, s.coordinator.done, "nothing more is done")
 }
 
 // ended waits for the coordinator.
@@ -196,14 +206,39 @@ func (s *scene) close() {
 	s.restarts.Wait()
 }
 
-// counts is what the coordinator says of its queue.
-func (s *scene) counts() (c jetstream.Counts) {
-	for _, line := range s.coordinator.said() {
-		if text, ok := strings.CutPrefix(line, "counts "); ok {
-			_ = json.Unmarshal([]byte(text), &c) // it wrote it
+// counts is what all coordinators said of their queue, up to the last result that
+// each of them took.
+func (s *scene) counts() (all jetstream.Counts) {
+	for _, p := range s.came {
+		var c jetstream.Counts
+		for _, line := range p.said() {
+			if text, ok := strings.CutPrefix(line, "counts "); ok {
+				_ = json.Unmarshal([]byte(text), &c) // it wrote it
+			}
 		}
+		all.Redelivered, all.Resubmitted, all.Refused, all.Dead = all.Redelivered+c.Redelivered, all.Resubmitted+c.Resubmitted, all.Refused+c.Refused, all.Dead+c.Dead
 	}
-	return c
+	return all
+}
+
+// standstill is the longest time between two results, whoever took them, and
+// before the end.
+func (s *scene) standstill() (longest time.Duration) {
+	var last time.Time
+	for _, p := range s.came {
+		p.mutex.Lock()
+		for i, line := range p.out {
+			if !strings.HasPrefix(line, "counts ") {
+				continue
+			}
+			if !last.IsZero() {
+				longest = max(longest, p.at[i].Sub(last))
+			}
+			last = p.at[i]
+		}
+		p.mutex.Unlock()
+	}
+	return longest
 }
 
 // soon waits for what must come, unless a process ends before.

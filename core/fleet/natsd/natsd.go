@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -37,10 +39,17 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Server is a server that runs.
+// Server is a server that runs. After its disk was full it goes on by itself.
 type Server struct {
-	s    *server.Server
-	lock *os.File
+	url    string
+	dir    string
+	log    *slog.Logger
+	lock   *os.File
+	stop   context.CancelFunc // of heal
+	healed chan struct{}      // closed when it has ended
+
+	mutex sync.Mutex // of what follows; heal alone writes it
+	s     *server.Server
 }
 
 // MaxPayload is how many bytes a message may have.
@@ -51,6 +60,39 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	opts, err := o.server()
+	if err != nil {
+		return nil, unstarted(o, err)
+	}
+	held, err := lock(o.Dir)
+	if err != nil {
+		return nil, unstarted(o, err)
+	}
+	first, err := run(ctx, opts, o.Log)
+	if err != nil {
+		held.Close() // it holds nothing but the lock
+		return nil, unstarted(o, err)
+	}
+	s := &Server{url: first.ClientURL(), dir: o.Dir, log: o.Log, lock: held, healed: make(chan struct{}), s: first}
+	if a, ok := first.Addr().(*net.TCPAddr); ok {
+		o.Listen = net.JoinHostPort(opts.Host, strconv.Itoa(a.Port)) // who comes again finds it there
+	}
+	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	go s.heal(ctx, func(ctx context.Context) (*server.Server, error) {
+		opts, err := o.server()
+		if err != nil {
+			return nil, err
+		}
+		return run(ctx, opts, o.Log)
+	})
+	return s, nil
+}
+
+// server are o as the server has them.
+func (o Options) server() (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true,
 		MaxPayload: MaxPayload, DontListen: o.Listen == "", NoSystemAccount: false,
@@ -58,11 +100,11 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Listen != "" {
 		host, port, err := net.SplitHostPort(o.Listen)
 		if err != nil {
-			return nil, unstarted(o, err)
+			return nil, err
 		}
 		opts.Host = host
 		if opts.Port, err = net.LookupPort("tcp", port); err != nil {
-			return nil, unstarted(o, err)
+			return nil, err
 		}
 		if opts.Port == 0 {
 			opts.Port = server.RANDOM_PORT
@@ -71,19 +113,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.TLS != nil {
 		opts.TLSConfig, opts.TLS, opts.TLSTimeout = o.TLS, true, 10
 	}
-	if err := accounts(opts, o.Users, o.Teams); err != nil {
-		return nil, unstarted(o, err)
-	}
-	held, err := lock(o.Dir)
-	if err != nil {
-		return nil, unstarted(o, err)
-	}
-	s, err := run(ctx, opts, o.Log)
-	if err != nil {
-		held.Close() // it holds nothing but the lock
-		return nil, unstarted(o, err)
-	}
-	return &Server{s, held}, nil
+	return opts, accounts(opts, o.Users, o.Teams)
 }
 
 // run starts a server and waits until it takes connections.
@@ -91,9 +121,6 @@ func run(ctx context.Context, opts *server.Options, to *slog.Logger) (*server.Se
 	s, err := server.NewServer(opts)
 	if err != nil {
 		return nil, err
-	}
-	if to == nil {
-		to = slog.New(slog.DiscardHandler)
 	}
 	said := log{to, make(chan error, 1)}
 	s.SetLoggerV2(said, false, false, false)
@@ -121,13 +148,19 @@ func unstarted(o Options, err error) error {
 }
 
 // InProcessConn is a connection of this process; it is for nats.InProcessServer.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.s.InProcessConn() }
+func (s *Server) InProcessConn() (net.Conn, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return s.s.InProcessConn()
+}
 
 // URL is where clients of other processes come in.
-func (s *Server) URL() string { return s.s.ClientURL() }
+func (s *Server) URL() string { return s.url }
 
 // Close ends the server and waits for it.
 func (s *Server) Close() error {
+	s.stop()
+	<-s.healed
 	s.s.Shutdown()
 	s.s.WaitForShutdown()
 	return s.lock.Close()
