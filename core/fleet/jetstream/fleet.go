@@ -214,11 +214,11 @@ func (f *Fleet) tryUpload(ctx context.Context, digest fleet.Digest) error {
 	if err != nil {
 		return f.explain(err, "the contents of the fleet cannot be reached")
 	}
-	info, err := store.GetInfo(ctx, digest.Hex())
-	if err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
+	whole, err := f.whole(ctx, store, digest, about.Size())
+	if err != nil {
 		return f.explain(err, "the contents of the fleet cannot be read")
 	}
-	if err != nil || int64(info.Size) != about.Size() {
+	if !whole {
 		if _, err := store.Put(ctx, jetstream.ObjectMeta{Name: digest.Hex()}, file); err != nil {
 			return f.explain(err, fmt.Sprintf("%s of %d bytes cannot be put", digest, about.Size()))
 		}

@@ -1,6 +1,7 @@
 package jetstream_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -10,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	njs "github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fleet"
@@ -99,4 +103,40 @@ func TestContract(t *testing.T) {
 		}
 		return f
 	})
+}
+
+// Promise: a content of which the server has lost a part, as when it was away
+// while it was put, is put again.
+func TestPutsAgainWhatIsNotWhole(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	content := bytes.Repeat([]byte("weights "), 50_000)
+	digest := fleet.DigestOfBytes(content)
+	o := options(s.URL())
+	o.Seed = boss.seed
+	put := func() *jetstream.Fleet {
+		f, err := jetstream.Dial(t.Context(), o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, f.Close()) })
+		require.NoError(t, f.Put(t.Context(), digest, int64(len(content)), bytes.NewReader(content)))
+		return f
+	}
+	put()
+	key, err := nkeys.FromSeed(boss.seed)
+	require.NoError(t, err)
+	nc, err := nats.Connect(s.URL(), nats.Nkey(boss.public, key.Sign), nats.CustomInboxPrefix("_INBOX_"+boss.public))
+	require.NoError(t, err)
+	defer nc.Close()
+	js, err := njs.New(nc)
+	require.NoError(t, err)
+	stream, err := js.Stream(t.Context(), "OBJ_merit-contents")
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context(), njs.WithPurgeSubject("$O.merit-contents.C.>")))
+
+	f := put()
+	got, err := f.Content(t.Context(), digest)
+	require.NoError(t, err)
+	defer got.Close()
+	text, err := io.ReadAll(got)
+	require.NoError(t, err)
+	require.Equal(t, content, text)
 }

@@ -205,7 +205,7 @@ func refused(where, what, hint string) error {
 
 // unreachable says why a server cannot be used.
 func unreachable(url string, err error) error {
-	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: url, What: "no server of a fleet answers", Err: err, Hint: "see that it runs, and that the address is the one it was given"}
+	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: url, What: "no server of a fleet answers", Err: err, Hint: "see that it runs, that the address is the one it was given, and what its log says: while its disk is full it lets nobody in"}
 	switch {
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
 		f.Kind, f.What, f.Hint = fault.Refused, "the server of the fleet does not know this key", "have its public key added to the users of the server (merit fleet keygen)"

@@ -116,11 +116,6 @@ func noRoom(err error) bool {
 	return false
 }
 
-// stopped reports whether err says that a server is there which keeps no streams.
-func stopped(err error) bool {
-	return errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
-}
-
 // codeRefused is what a stream answers whose limits keep a message out.
 const codeRefused = 10077
 
@@ -140,11 +135,8 @@ func (c *conn) explain(err error, what string) error {
 	case denied := <-c.hurt:
 		f.Kind, f.Err, f.Hint = fault.Refused, denied, "use a key whose role may do this, or have the role changed in the server's users"
 	default:
-		switch {
-		case full(err):
+		if full(err) {
 			f.Kind, f.Hint = fault.Exhausted, "give the server more room, or the team a larger quota"
-		case stopped(err):
-			f.Kind, f.Hint = fault.Exhausted, "its server keeps nothing now, as one does whose disk is full: make room there, and it goes on by itself; its log says more"
 		}
 	}
 	return f

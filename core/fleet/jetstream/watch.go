@@ -5,9 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/merit-rl/merit/core/fleet"
 )
 
 // watch looks after shards of which nothing was heard for long: a result that was
@@ -111,4 +114,27 @@ func (s *submission) cause(ctx context.Context, p place) error {
 		text = "worker " + who + ": " + text
 	}
 	return errors.New(text)
+}
+
+// whole reports whether the server has all of a content. It may know it and lack
+// parts: who puts one and loses the server meanwhile takes back the parts, and the
+// server may have heard the end of it before.
+func (f *Fleet) whole(ctx context.Context, store jetstream.ObjectStore, digest fleet.Digest, size int64) (bool, error) {
+	about, err := store.GetInfo(ctx, digest.Hex())
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return false, nil
+	}
+	if err != nil || int64(about.Size) != size {
+		return false, err
+	}
+	stream, err := f.js.Stream(ctx, "OBJ_"+contentBucket)
+	if err != nil {
+		return false, err
+	}
+	parts := fmt.Sprintf("$O.%s.C.%s", contentBucket, about.NUID)
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(parts))
+	if err != nil {
+		return false, err
+	}
+	return info.State.Subjects[parts] == uint64(about.Chunks), nil
 }

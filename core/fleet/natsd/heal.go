@@ -20,8 +20,8 @@ const look = time.Second
 // heal begins anew when the disk has failed. A stream that could not be written
 // once, because the disk was full, takes nothing any more until its server starts
 // again, whether there is room or not: nobody is told, and who sends to it waits.
-// So this server keeps no streams from then on, which everybody sees, and starts
-// again in this process as soon as there is room.
+// So this server closes, which everybody sees, and starts again in this process as
+// soon as there is room.
 func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.Server, error)) {
 	defer close(s.healed)
 	tick := time.NewTicker(look)
@@ -36,18 +36,17 @@ func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.
 			if failed = unwritten(s.s); failed == nil {
 				continue
 			}
-			s.log.Error("the disk of the fleet's server fails: shards and results cannot be kept, and everybody waits until they can", "dir", s.dir, "cause", failed)
-			_ = s.s.ShutdownJetStream() // what it could not write is lost either way
+			s.log.Error("the disk of the fleet's server fails, as when it is full: nobody is let in until it takes what is written again", "dir", s.dir, "cause", failed)
+			s.s.Shutdown() // what it could not write is lost either way
+			s.s.WaitForShutdown()
 		}
 		if err := writable(s.dir); err != nil {
 			s.log.Debug("the disk still fails", "dir", s.dir, "cause", err)
 			continue
 		}
-		s.s.Shutdown()
-		s.s.WaitForShutdown()
 		next, err := again(ctx)
 		if err != nil {
-			s.log.Error("the disk has room again, and the server of the fleet cannot start; trying again", "dir", s.dir, "cause", err)
+			s.log.Error("the disk takes what is written again, and the server of the fleet cannot start; trying again", "dir", s.dir, "cause", err)
 			continue
 		}
 		s.mutex.Lock()
@@ -59,9 +58,6 @@ func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.
 
 // unwritten is why streams of a server take nothing any more; nil if they do.
 func unwritten(s *server.Server) error {
-	if !s.Running() {
-		return nil
-	}
 	h := s.Healthz(&server.HealthzOptions{Details: true})
 	for _, e := range h.Errors {
 		if e.Type == server.HealthzErrorJetStream || strings.Contains(e.Error, "write error") {
