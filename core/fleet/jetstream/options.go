@@ -162,7 +162,7 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 		}
 	}
 	var err error
-	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(10*time.Second), jetstream.WithPublishAsyncTimeout(publishPatience)); err != nil {
+	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(answerPatience), jetstream.WithPublishAsyncTimeout(publishPatience)); err != nil {
 		c.nc.Close()
 		return nil, err
 	}
@@ -171,6 +171,10 @@ func connect(ctx context.Context, o Options) (*conn, error) {
 
 // publishPatience is how long the server may take to say that it has a message.
 const publishPatience = 3 * time.Second
+
+// answerPatience is how long the server may take to answer. One that died since
+// it was asked does not, and is asked again when it is back.
+const answerPatience = 5 * time.Second
 
 // publish puts a message into a stream. What it says may be published again: the
 // stream has it once. So a server that dies meanwhile is not waited for long.
