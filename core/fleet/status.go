@@ -17,6 +17,7 @@ type Worker struct {
 	Drains  bool      `json:"drains"`  // takes no more work and leaves
 	Joined  time.Time `json:"joined"`
 	Seen    time.Time `json:"seen"` // by the server
+	Away    bool      `json:"-"`    // the server is not there: only the worker itself knows
 }
 
 // Queue is what waits for workers of one build and label.
@@ -33,4 +34,5 @@ type Queue struct {
 type Status struct {
 	Workers []Worker `json:"workers"` // by name
 	Queues  []Queue  `json:"queues"`  // by build and label
+	Dead    uint64   `json:"dead"`    // shards that were given up within the last three days
 }

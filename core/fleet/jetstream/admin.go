@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -46,8 +48,9 @@ func (a *Admin) Status(ctx context.Context) (*fleet.Status, error) {
 		}
 		return true
 	}, false)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return s, nil // nobody has asked for anything yet
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // nobody has asked for anything yet
+		s.Workers, err = a.listen(ctx)
+		return s, err
 	}
 	if err != nil {
 		return nil, a.explain(err, "the workers cannot be seen")
@@ -56,7 +59,46 @@ func (a *Admin) Status(ctx context.Context) (*fleet.Status, error) {
 	if s.Queues, err = a.queues(ctx); err != nil {
 		return nil, a.explain(err, "the queues cannot be seen")
 	}
+	dead, err := a.js.Stream(ctx, deadStream)
+	if err != nil {
+		return nil, a.explain(err, "the shards that were given up cannot be seen")
+	}
+	s.Dead = dead.CachedInfo().State.Msgs
 	return s, nil
+}
+
+// hearing is how long it takes until every worker that waits for the first run has
+// said how it is.
+const hearing = 1200 * time.Millisecond
+
+// listen returns the workers that speak now: before the first run nothing keeps
+// what they say.
+func (a *Admin) listen(ctx context.Context) ([]fleet.Worker, error) {
+	ctx, cancel := context.WithTimeout(ctx, hearing)
+	defer cancel()
+	heard, err := a.nc.SubscribeSync("merit.worker.*")
+	if err != nil {
+		return nil, a.explain(err, "the workers cannot be heard")
+	}
+	defer func() { _ = heard.Unsubscribe() }()
+	workers := map[string]fleet.Worker{}
+	for len(workers) < maxCrew {
+		m, err := heard.NextMsgWithContext(ctx)
+		if err != nil { // in time, or because the caller does not want to know any more
+			break
+		}
+		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
+			w.Seen = time.Now().UTC()
+			workers[w.Name] = w
+		}
+	}
+	byName := func(a, b fleet.Worker) int { return cmp.Compare(a.Name, b.Name) }
+	return append([]fleet.Worker{}, slices.SortedFunc(maps.Values(workers), byName)...), nil
+}
+
+// Status is how the fleet is now, as Admin's.
+func (f *Fleet) Status(ctx context.Context) (*fleet.Status, error) {
+	return (&Admin{f.conn}).Status(ctx)
 }
 
 func (a *Admin) queues(ctx context.Context) ([]fleet.Queue, error) {
@@ -89,7 +131,19 @@ func (a *Admin) Drain(ctx context.Context, worker string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	var refusal atomic.Pointer[error]
+	go func() { // a server answers nothing to who may not ask: what it says comes beside
+		select {
+		case denied := <-a.hurt:
+			refusal.Store(&denied)
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	_, err := a.nc.RequestWithContext(ctx, "merit.control."+worker, []byte("drain"))
+	if denied := refusal.Load(); denied != nil {
+		return a.denied(*denied, "the worker cannot be told")
+	}
 	if errors.Is(err, nats.ErrNoResponders) {
 		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: worker, What: "no worker of this name is there", Hint: "merit fleet status lists them"}
 	}

@@ -130,14 +130,22 @@ func (c *conn) explain(err error, what string) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Crashed, Where: c.nc.ConnectedUrlRedacted(), What: what, Err: err, Hint: "look at the server of the fleet and at its log"}
 	select {
 	case denied := <-c.hurt:
-		f.Kind, f.Err, f.Hint = fault.Refused, denied, "use a key whose role may do this, or have the role changed in the server's users"
+		return c.denied(denied, what)
 	default:
-		if full(err) {
-			f.Kind, f.Hint = fault.Exhausted, "give the server more room, or the team a larger quota"
-		}
+	}
+	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Crashed, Where: c.nc.ConnectedUrlRedacted(), What: what, Err: err, Hint: "look at the server of the fleet and at its log"}
+	if full(err) {
+		f.Kind, f.Hint = fault.Exhausted, "give the server more room, or the team a larger quota"
 	}
 	return f
+}
+
+// denied is the error of a call that this end may not make.
+func (c *conn) denied(err error, what string) error {
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: c.nc.ConnectedUrlRedacted(), What: what, Err: err,
+		Hint: "use a key whose role may do this, or have the role changed in the server's users",
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -54,6 +55,8 @@ func Work(ctx context.Context, o Options, w WorkOptions) error {
 		Name: w.Name, Key: c.id, Build: c.Build, Host: w.Host, Labels: w.Labels, Slots: w.Slots, Joined: time.Now().UTC(),
 	}}
 	c.Log = alsoTo(c, w.Name)
+	k.change(func(*fleet.Worker) {}) // it is there
+	go k.attend(c.nc.StatusChanged(nats.RECONNECTING, nats.CONNECTED, nats.CLOSED))
 	k.draining, k.drain = context.WithCancel(ctx)
 	defer k.drain()
 	if k.cache, err = w.Cache(k.Content); err != nil {
@@ -89,6 +92,16 @@ type worker struct {
 type job struct {
 	name   string
 	cancel context.CancelFunc
+}
+
+// attend follows the connection until it is closed.
+func (k *worker) attend(changes <-chan nats.Status) {
+	for now := range changes {
+		if now == nats.CLOSED {
+			return
+		}
+		k.change(func(s *fleet.Worker) { s.Away = now != nats.CONNECTED })
+	}
 }
 
 // wanted returns a context that is over when nobody wants shards of a job any
@@ -174,19 +187,31 @@ func (k *worker) permitted(err error) error {
 	}
 }
 
-// strangers is the error of a fleet in which others than this build work.
+// strangers is the error of a fleet that has work for other builds only. A queue
+// without work says nothing: it stays for days when its run is over.
 func (k *worker) strangers(ctx context.Context, stream jetstream.Stream) error {
 	var builds []string
 	names := stream.ConsumerNames(ctx)
 	for name := range names.Name() {
-		if build, _, ok := strings.Cut(name, "_"); ok && fleet.Word(build) && !slices.Contains(builds, build) {
+		build, _, ok := strings.Cut(name, "_")
+		if build == k.Build { // for another label than this worker's
+			return nil
+		}
+		if !ok || !fleet.Word(build) || slices.Contains(builds, build) {
+			continue
+		}
+		q, err := stream.Consumer(ctx, name)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		if info := q.CachedInfo(); info.NumPending > 0 || info.NumAckPending > 0 {
 			builds = append(builds, build)
 		}
 	}
 	if err := names.Err(); err != nil && !errors.Is(err, jetstream.ErrEndOfData) {
 		return k.permitted(err)
 	}
-	if len(builds) == 0 || slices.Contains(builds, k.Build) { // the latter for other labels than this worker's
+	if len(builds) == 0 {
 		return nil
 	}
 	slices.Sort(builds)

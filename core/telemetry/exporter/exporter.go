@@ -51,6 +51,10 @@ func (e *Exporter) Handler() http.Handler {
 	return promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{})
 }
 
+// Also has c answer scrapes, too, such as a fleet's figures. It is asked from any
+// goroutine, as long as the exporter is.
+func (e *Exporter) Also(c prometheus.Collector) error { return e.registry.Register(c) }
+
 // Began takes what stands behind a resumed run.
 func (e *Exporter) Began(history []run.Iteration, total int) {
 	e.mu.Lock()

@@ -1,16 +1,21 @@
 package fleets_test
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
+	"github.com/merit-rl/merit/sdk/merit/telemetry"
 )
 
 // Promise: worker processes that a coordinator starts beside a server of its own
-// play the bytes that it plays itself, and what they said was verified.
+// play the bytes that it plays itself, what they said was verified, and scrapes
+// show them.
 func TestEmbedded(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cfg := config(t, sokoban, "fleet.groups=2", "fleet.verify=0.2")
@@ -24,5 +29,18 @@ func TestEmbedded(t *testing.T) {
 	report := f.Report()
 	require.Positive(t, report.Checked)
 	require.Zero(t, report.Differed)
+
+	watch, err := telemetry.Open(telemetry.Options{Metrics: "127.0.0.1:0"})
+	require.NoError(t, err)
+	defer watch.Close()
+	require.NoError(t, watch.Also(f.Gauges()))
+	answer, err := http.Get(watch.URL())
+	require.NoError(t, err)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	for _, line := range []string{"merit_fleet_up 1", `merit_fleet_workers{build="same"} 2`, `merit_fleet_queue_waiting{label="any"} 0`, fmt.Sprintf("merit_fleet_verified_total %d", report.Checked)} {
+		require.Contains(t, string(text), "\n"+line+"\n")
+	}
 	require.NoError(t, f.Close())
 }

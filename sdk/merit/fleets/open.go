@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
@@ -157,6 +158,11 @@ func (f *Opened) Close() error {
 
 // Counts is what the queue has seen.
 func (f *Opened) Counts() jetstream.Counts { return f.queue.Counts() }
+
+// Gauges are the fleet's figures for Prometheus.
+func (f *Opened) Gauges() gauges.Coordinator {
+	return gauges.Coordinator{Build: f.queue.Build, Status: f.queue.Status, Counts: f.queue.Counts, Verified: f.Report}
+}
 
 // Credentials are by what a process proves itself to a fleet, and whom it
 // believes: nil where the configuration and the environment name nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -35,6 +36,7 @@ type WorkOptions struct {
 	Getenv     func(string) string // os.Getenv if nil
 	Log        *slog.Logger        // nil = none
 	OnState    func(fleet.Worker)  // told how the worker is, whenever that changes
+	Gauges     *gauges.Worker      // told that, too, and what shards take; nil = none
 	Stop       <-chan struct{}     // closed, it ends what is under way, too
 	Timings    jetstream.Timings   // for tests
 }
@@ -73,8 +75,18 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	defer os.RemoveAll(jobs)
 	bench := NewBench(BenchOptions{Dir: jobs, Allow: o.Allow, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
+	handlers, onState := bench.Handlers(), o.OnState
+	if o.Gauges != nil {
+		handlers = o.Gauges.Handlers(handlers)
+		onState = func(w fleet.Worker) {
+			o.Gauges.State(w)
+			if o.OnState != nil {
+				o.OnState(w)
+			}
+		}
+	}
 	err = jetstream.Work(ctx, c, jetstream.WorkOptions{
-		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: bench.Handlers(), OnState: o.OnState, Stop: o.Stop,
+		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: handlers, OnState: onState, Stop: o.Stop,
 		Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
 			return fleet.OpenCache(fleet.CacheOptions{Dir: o.Cache, Limit: o.CacheLimit, Fetch: fetch})
 		},

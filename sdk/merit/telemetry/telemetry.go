@@ -9,12 +9,9 @@ package telemetry
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"strings"
-	"time"
 
-	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/fleet/gauges"
 	coretelemetry "github.com/merit-rl/merit/core/telemetry"
 	"github.com/merit-rl/merit/core/telemetry/eventfile"
 	"github.com/merit-rl/merit/core/telemetry/exporter"
@@ -35,9 +32,9 @@ type Options struct {
 type Telemetry struct {
 	coretelemetry.Fan
 
-	events *eventfile.Writer
-	server *http.Server
-	addr   net.Addr
+	events   *eventfile.Writer
+	exporter *exporter.Exporter
+	server   *Server
 }
 
 // Open makes the folder and listens. Errors are of the first thing that does
@@ -55,47 +52,33 @@ func Open(o Options) (*Telemetry, error) {
 		t.Fan = append(t.Fan, t.events)
 	}
 	if o.Metrics != "" {
-		e := exporter.New()
-		if err := t.listen(o.Metrics, e.Handler(), o.Log); err != nil {
+		t.exporter = exporter.New()
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", t.exporter.Handler())
+		var err error
+		if t.server, err = Serve(o.Metrics, mux, o.Log); err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
-		t.Fan = append(t.Fan, e)
+		t.Fan = append(t.Fan, t.exporter)
 	}
 	return t, nil
 }
 
-// patience is how long a scrape may take to ask.
-const patience = 10 * time.Second
-
-func (t *Telemetry) listen(addr string, h http.Handler, log *slog.Logger) error {
-	if strings.HasPrefix(addr, ":") {
-		addr = "127.0.0.1" + addr
-	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return &fault.Error{
-			Boundary: fault.Config, Kind: fault.Refused, Where: addr, What: "metrics cannot be served there", Err: err,
-			Hint: "give HOST:PORT with a port that is free, such as 127.0.0.1:9464",
-		}
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", h)
-	t.addr = l.Addr()
-	t.server = &http.Server{Handler: mux, ReadTimeout: patience, WriteTimeout: patience, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
-	go func() {
-		if err := t.server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Warn("metrics are served no more; the run goes on", "cause", err)
-		}
-	}()
-	return nil
-}
-
 // URL is where the metrics are; empty if nobody asked for them.
 func (t *Telemetry) URL() string {
-	if t.addr == nil {
+	if t.server == nil {
 		return ""
 	}
-	return "http://" + t.addr.String() + "/metrics"
+	return t.server.URL() + "/metrics"
+}
+
+// Also shows figures of something else beside those of the run, to whoever scrapes
+// them.
+func (t *Telemetry) Also(c gauges.Collector) error {
+	if t.exporter == nil {
+		return nil
+	}
+	return t.exporter.Also(c)
 }
 
 // Close ends the event file and the server. The error is what kept either from

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
@@ -65,6 +66,9 @@ func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session)
 	}
 	return &Player{c, f}, nil
 }
+
+// Gauges are the fleet's figures for Prometheus.
+func (p *Player) Gauges() gauges.Coordinator { return p.opened.Gauges() }
 
 // Close leaves the fleet and says what it did.
 func (p *Player) Close(h *console.Host) error {

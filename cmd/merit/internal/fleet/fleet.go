@@ -58,7 +58,7 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 they log, and lets them go. Workers join with merit worker; merit train --fleet
 gives them work. It makes the keys by which all of them know each other, and runs a
 server that stays when runs come and go.`,
-		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key",
+		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
 	}
 	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h))
 	cmd.AddCommand(more...)
@@ -67,15 +67,17 @@ server that stays when runs come and go.`,
 
 func newStatusCmd(h *console.Host) *cobra.Command {
 	l := &looking{host: h}
-	asJSON := false
+	asJSON, watch := false, false
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Who works, and what waits",
 		Long: `Status lists the workers: how much they do at one time, what they have done, how
 long a shard takes them, and who is slow, which is twice as long as the median.
 Below are the queues, by build and label: what waits, what is under way, what was
-handed out more than once, and how old the oldest shard is.`,
-		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key admin.key --json",
+handed out more than once, and how old the oldest shard is; and how many shards
+were given up within three days. With --watch it is shown again every two seconds,
+until Ctrl-C.`,
+		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
 		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
@@ -83,19 +85,53 @@ handed out more than once, and how old the oldest shard is.`,
 				return err
 			}
 			defer a.Close()
-			s, err := a.Status(cmd.Context())
-			if err != nil {
-				return err
+			show := func() error {
+				s, err := a.Status(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return h.PrintJSON(s)
+				}
+				return print(h, s)
 			}
-			if asJSON {
-				return h.PrintJSON(s)
+			if watch {
+				return l.again(cmd.Context(), show)
 			}
-			return print(h, s)
+			return show()
 		},
 	}
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	cmd.Flags().BoolVar(&watch, "watch", false, "show it again and again, until Ctrl-C")
 	return cmd
+}
+
+// every is how often --watch looks.
+const every = 2 * time.Second
+
+// again shows something until ctx ends: on a terminal in one place, else one below
+// the other.
+func (l *looking) again(ctx context.Context, show func() error) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		if l.host.StdoutTerminal {
+			fmt.Fprint(l.host.Stdout, "\x1b[H\x1b[2J") // home, and clear
+		}
+		if err := show(); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		fmt.Fprintln(l.host.Stdout)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 // print writes s as tables.
@@ -112,8 +148,14 @@ func print(h *console.Host, s *corefleet.Status) error {
 		}
 		t.Add(w.Name, inline(w.Host), fmt.Sprint(w.Slots), fmt.Sprint(w.Busy), fmt.Sprint(w.Done), fmt.Sprint(w.Failed), fmt.Sprintf("%.2f", w.Seconds), strings.Join(w.Labels, " "), w.Build, note)
 	}
-	if err := t.Write(h.Stdout); err != nil || len(s.Queues) == 0 {
+	if err := t.Write(h.Stdout); err != nil {
 		return err
+	}
+	if s.Dead > 0 {
+		fmt.Fprintf(h.Stdout, "\n%d shards were given up within three days: their episodes have the outcome infrastructure\n", s.Dead)
+	}
+	if len(s.Queues) == 0 {
+		return nil
 	}
 	fmt.Fprintln(h.Stdout)
 	q := ui.Table{Head: []string{"queue", "label", "waiting", "under way", "redelivered", "oldest"}}
@@ -149,7 +191,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 		Use:     "drain [WORKER …]",
 		Short:   "Let workers finish what they have, and go",
 		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
-		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key admin.key",
+		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key boss.key",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if all == (len(names) > 0) {
 				return console.Usage(cmd, "name workers, or give --all", "which workers?")
@@ -191,7 +233,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 		Use:     "logs [WORKER]",
 		Short:   "What workers log",
 		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C.",
-		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key admin.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key admin.key",
+		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			a, err := l.look(cmd.Context())

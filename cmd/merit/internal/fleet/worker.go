@@ -14,9 +14,11 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	corefleet "github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
+	"github.com/merit-rl/merit/sdk/merit/telemetry"
 )
 
 type workerOptions struct {
@@ -24,6 +26,7 @@ type workerOptions struct {
 	work       fleets.WorkOptions
 	allow      []string
 	cacheMiB   int64
+	metrics    string
 	withParent bool
 }
 
@@ -61,6 +64,7 @@ ends it at once. What it had is then computed by another.`,
 	f.StringArrayVar(&o.allow, "allow-plugin", nil, "a plug-in that may run here: sha256:…, or any (repeatable)")
 	f.StringVar(&o.work.Cache, "cache", "", "folder of what jobs are made of (default fleet in merit's cache)")
 	f.Int64Var(&o.cacheMiB, "cache-mib", 8<<10, "how large it may become")
+	f.StringVar(&o.metrics, "metrics", "", "show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone")
 	f.BoolVar(&o.withParent, "with-parent", false, "end when standard input does")
 	if err := f.MarkHidden("with-parent"); err != nil {
 		panic(err) // a misspelt flag
@@ -108,6 +112,17 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		}
 		fmt.Fprintf(o.host.Stderr, "worker of build %s joins %s\n", build, o.work.Join)
 		o.work.OnState = o.told()
+	}
+	if o.metrics != "" {
+		o.work.Gauges = gauges.NewWorker()
+		s, err := telemetry.Serve(o.metrics, o.work.Gauges.Handler(), o.work.Log)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		if !o.host.Global.Quiet {
+			fmt.Fprintln(o.host.Stderr, "metrics at "+s.URL()+"/metrics")
+		}
 	}
 	return fleets.Work(ctx, o.work)
 }

@@ -129,6 +129,9 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	if player != nil {
 		options.OpenPlayer = player.OpenPlayer
+		if err := watch.Also(player.Gauges()); err != nil {
+			return errors.Join(err, player.Close(o.host))
+		}
 	}
 	summary, err := s.Train(ctx, options)
 	end()
