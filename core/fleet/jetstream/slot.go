@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -26,8 +27,11 @@ const heartbeat = 4 * time.Second
 // that another is to compute, and so on: so that it does not get it again.
 const shyness = 5 * time.Millisecond
 
-// slot takes one shard after the other.
+// slot takes one shard after the other. A result is on its way while the next shard
+// is computed, one at a time.
 func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
+	var way sync.WaitGroup
+	defer way.Wait()
 	for k.draining.Err() == nil {
 		if wait := time.Until(time.Unix(0, k.shy.Load())); wait > 0 {
 			select {
@@ -39,7 +43,10 @@ func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
 		m, err := k.next(queues)
 		switch {
 		case m != nil:
-			k.handle(hold, m)
+			if deliver := k.handle(hold, m); deliver != nil {
+				way.Wait()
+				way.Go(deliver)
+			}
 		case err != nil && k.draining.Err() == nil:
 			k.Log.Debug("the queue does not answer", "cause", err)
 			select {
@@ -89,29 +96,33 @@ func one(batch jetstream.MessageBatch, err error) (jetstream.Msg, error) {
 	return nil, nil
 }
 
-// handle computes a shard, and sees to it that its result is kept before the
-// shard is done with.
-func (k *worker) handle(hold context.Context, m jetstream.Msg) {
+// handle computes a shard. If there is a result, deliver sees to it that it is kept
+// before the shard is done with.
+func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) {
 	p, ok := placeOf(m.Subject())
 	meta, err := m.Metadata()
 	if !ok || err != nil {
 		_ = m.Term() // nobody can compute it
-		return
+		return nil
 	}
 	tries := int(meta.NumDelivered)
 	shard, err := decodeWork(p, m.Headers(), m.Data())
 	if err != nil {
 		k.fail(m, p, tries, err)
-		return
+		return nil
 	}
 	if shard.Not != "" && (shard.Not == k.Name || shard.Not == k.id) {
 		pause := shyness << min(tries, 6)
 		k.shy.Store(time.Now().Add(pause).UnixNano())
 		_ = m.NakWithDelay(pause / 4) // for somebody else; if it is lost, the clock hands it on
-		return
+		return nil
 	}
 	vouching, end := context.WithCancel(hold)
-	defer end()
+	defer func() {
+		if deliver == nil {
+			end()
+		}
+	}()
 	go k.vouch(vouching, m)
 	if tries >= aloneFrom {
 		k.alone.Lock()
@@ -141,8 +152,12 @@ func (k *worker) handle(hold context.Context, m jetstream.Msg) {
 	case err != nil:
 		k.fail(m, p, tries, err)
 	default:
-		k.deliver(hold, m, p, tries, body)
+		return func() {
+			defer end()
+			k.deliver(hold, m, p, tries, body)
+		}
 	}
+	return nil
 }
 
 func (k *worker) compute(ctx context.Context, s fleet.Shard) ([]byte, error) {

@@ -183,7 +183,7 @@ func TestNoAnswer(t *testing.T) {
 		"largest logit": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Policy: &rl.Sampled{LogitMax: float32(math.Inf(1))}})
 		},
-		"a feature of it is not finite": func(s *credit.Scored) {
+		"a feature is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Policy: &rl.Sampled{Features: []float32{float32(math.NaN())}}})
 		},
 		"a text is not UTF-8":        func(s *credit.Scored) { s.Groups[0].Trajectories[0].Task = "\xff" },

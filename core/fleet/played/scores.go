@@ -96,7 +96,7 @@ func encode(pointer any) ([]byte, error) {
 	if w.err != nil {
 		return nil, w.err
 	}
-	return pack(w.bytes), nil
+	return pack(w.bytes)
 }
 
 // decode reads what encode wrote, all of it, into what pointer points at.
