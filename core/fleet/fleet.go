@@ -62,6 +62,8 @@ type Result struct {
 	Err error
 	// Deliveries is how often the shard was handed out; for people only.
 	Deliveries int
+	// Read, if it is set, returns what VerifyOptions.Read made of Body.
+	Read func() any
 }
 
 // Fleet computes shards. It is safe for concurrent use.

@@ -99,10 +99,31 @@ func (s *verification) shard(index int) Shard {
 // take holds a result back, and has it computed again if it is to be.
 func (s *verification) take(ctx, elsewhere context.Context, e *entry) {
 	e.here, e.size = e.result.Worker == "", int64(len(e.shard.Body)+len(e.result.Body))+256
+	s.read(e)
 	s.mutex.Lock()
 	s.held, s.bytes = append(s.held, e), s.bytes+e.size
 	s.mutex.Unlock()
 	s.check(ctx, elsewhere, e)
+}
+
+// read begins to read a result that is held back.
+func (s *verification) read(e *entry) {
+	if s.o.Read == nil {
+		return
+	}
+	shard, body := e.shard, e.result.Body
+	read := sync.OnceValue(func() any { return s.o.Read(shard, body) })
+	e.result.Read = read
+	s.checks.Go(func() {
+		s.reads <- struct{}{}
+		defer func() { <-s.reads }()
+		read()
+	})
+}
+
+// correct replaces what a worker said.
+func (e *entry) correct(body []byte, worker string) {
+	e.result.Body, e.result.Worker, e.result.Read = body, worker, nil
 }
 
 // check has a result computed again if it is the worker's first or it is chosen.
@@ -185,7 +206,7 @@ func (s *verification) again(ctx, elsewhere context.Context) {
 		others = shardsOf(lost)
 	}
 	for i, r := range s.elsewhere(elsewhere, derived(s.job, "without", s.Excluded()), others) {
-		lost[i].result.Body, lost[i].result.Worker = r.Body, r.Worker
+		lost[i].correct(r.Body, r.Worker)
 	}
 	for _, e := range lost {
 		if s.outcast(e.result.Worker) {

@@ -36,6 +36,10 @@ type VerifyOptions struct {
 	// Grace is how long a second opinion is waited for when nothing else is to be
 	// waited for; 0 is 30 s. Then this process computes.
 	Grace time.Duration
+	// Read, if it is set, reads the body of a shard's result while it is held back,
+	// so that this need not begin when all are settled. It may be called by several
+	// goroutines, and with bodies that are wrong.
+	Read func(s Shard, body []byte) any
 	// OnLiar, if it is set, is told of a worker that gave a wrong result, once.
 	OnLiar func(worker string, why error)
 	// Secret chooses, with the job and the index, what is computed again; nil is a
@@ -55,6 +59,7 @@ type Verifier struct {
 	o     VerifyOptions
 	here  chan struct{} // one for each shard that this process may compute
 	open  chan struct{} // one for each second opinion that is waited for
+	reads chan struct{} // one for each result that is read
 
 	mutex    sync.Mutex // of what follows
 	workers  map[string]*history
@@ -83,7 +88,7 @@ func Verified(inner Fleet, o VerifyOptions) *Verifier {
 	}
 	return &Verifier{
 		inner: inner, o: o,
-		here: make(chan struct{}, runtime.GOMAXPROCS(0)), open: make(chan struct{}, 256),
+		here: make(chan struct{}, runtime.GOMAXPROCS(0)), open: make(chan struct{}, 256), reads: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		workers: map[string]*history{}, excluded: map[string]error{},
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/restart"
 )
 
@@ -37,7 +39,7 @@ func startChildren(url string, seeds [][]byte, o OpenOptions) (*children, error)
 		program = []string{self}
 	}
 	for i, seed := range seeds {
-		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, log: o.Log, budget: restart.Budget{Config: restart.Default()}}
+		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, slots: max(1, processors.Count()/len(seeds)), log: o.Log, budget: restart.Budget{Config: restart.Default()}}
 		c.ends.Go(func() { k.live(ctx) })
 	}
 	return c, nil
@@ -56,6 +58,7 @@ type child struct {
 	program []string
 	url     string
 	seed    []byte
+	slots   int
 	log     *slog.Logger
 	budget  restart.Budget
 }
@@ -87,7 +90,7 @@ func (k *child) live(ctx context.Context) {
 
 // run is one life. It ends with ctx: first by the end of the input, then by force.
 func (k *child) run(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", "1", "--allow-plugin", "any", "--with-parent", "--quiet")...)
+	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")...)
 	cmd.Env = append(os.Environ(), KeyVariable+"="+string(k.seed))
 	input, err := cmd.StdinPipe()
 	if err != nil {

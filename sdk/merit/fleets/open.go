@@ -99,7 +99,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		return nil, err
 	}
 	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
-	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), OnLiar: o.OnLiar})
+	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
 
