@@ -20,12 +20,22 @@ type Order struct {
 	Version uint64       `json:"version"` // of those weights: policy.Policy.Version
 	Split   string       `json:"split"`
 	Plan    rollout.Plan `json:"plan"` // with its numbers of groups and members
+	// Weights are those that act, where they are so small that they go with the
+	// order: 256 KiB at most. Nil is a content.
+	Weights []byte `json:"weights,omitempty"`
 }
+
+// MaxWeights is how many bytes of weights may go with an order.
+const MaxWeights = 256 << 10
 
 // Shard returns the shard of an order.
 func (o Order) Shard(index int) (fleet.Shard, error) {
 	body, err := json.Marshal(o)
-	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: []fleet.Digest{o.Job, o.Policy}}, err
+	needs := []fleet.Digest{o.Job}
+	if o.Weights == nil {
+		needs = append(needs, o.Policy)
+	}
+	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: needs}, err
 }
 
 // ReadOrder returns the order of a shard.
@@ -40,6 +50,8 @@ func ReadOrder(s fleet.Shard) (Order, error) {
 		return o, corrupt("order", "it names no job or no policy")
 	case p.Groups < 1 || p.Members < 1 || p.Groups > most || p.Members > most || p.Groups*p.Members > most || p.FirstGroup < 0:
 		return o, corrupt("order", fmt.Sprintf("it asks for %d groups of %d from %d", p.Groups, p.Members, p.FirstGroup))
+	case o.Weights != nil && (len(o.Weights) > MaxWeights || fleet.DigestOfBytes(o.Weights) != o.Policy):
+		return o, corrupt("order", "its weights are others than it names, or too large")
 	}
 	return o, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/played"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -38,7 +39,9 @@ type Coordinator struct {
 type acting struct {
 	of      policy.Learner
 	version uint64
+	state   []byte
 	digest  fleet.Digest
+	there   bool // the fleet has them as a content
 }
 
 // Totals is what a fleet has done for a session; for people only.
@@ -99,42 +102,55 @@ func (c *Coordinator) Totals() Totals {
 	return t
 }
 
-// put gives the fleet the weights with which p acts, and returns their digest. A
-// policy that never learnt is sent as nothing unless it says what acts: whoever
-// opens it anew has the same.
-func (c *Coordinator) put(ctx context.Context, p policy.Learner) (fleet.Digest, error) {
+// mostWeights is how many bytes of weights may go with the orders of one plan: where
+// they are few, that takes less time than a content, which costs 5 ms.
+const mostWeights = 4 << 20
+
+// equip puts the weights with which p acts into o, of which there will be so many
+// orders: with them if they are small, else as a content. A policy that never learnt
+// is sent as nothing unless it says what acts: whoever opens it anew has the same.
+func (c *Coordinator) equip(ctx context.Context, o *played.Order, p policy.Learner, orders int) error {
 	version := p.Version()
 	c.mutex.Lock()
-	last := c.weights
+	w := c.weights
 	c.mutex.Unlock()
-	if last.of == p && last.version == version {
-		return last.digest, nil // the versions of one learner have one state each
+	if w.of != p || w.version != version { // the versions of one learner have one state each
+		state, err := stateTo(ctx, p, version)
+		if err != nil {
+			return err
+		}
+		w = acting{of: p, version: version, state: state, digest: fleet.DigestOfBytes(state)}
 	}
-	var state []byte
-	var err error
+	o.Policy, o.Version = w.digest, version
+	if n := len(w.state); n > 0 && n <= played.MaxWeights && n*orders <= mostWeights {
+		o.Weights = w.state
+	} else if !w.there {
+		if err := c.fleet.Put(ctx, w.digest, int64(n), bytes.NewReader(w.state)); err != nil {
+			return err
+		}
+		w.there = true
+	}
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	c.weights = w
+	return nil
+}
+
+// stateTo is what p acts with.
+func stateTo(ctx context.Context, p policy.Learner, version uint64) (state []byte, err error) {
 	if portable, ok := p.(policy.Portable); ok {
 		state, err = portable.Weights(ctx)
 	} else if version > 0 {
 		state, err = p.Save(ctx, fmt.Sprintf("fleet-%d", version))
 	}
-	if err != nil {
-		return "", err
-	}
 	const most = 256 << 20
-	if len(state) > most {
-		return "", &fault.Error{
+	if err == nil && len(state) > most {
+		err = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("its weights have %d bytes; a fleet is sent %d at most", len(state), most),
 			Hint: "let an engine keep them, which workers reach by its address",
 		}
 	}
-	digest := fleet.DigestOfBytes(state)
-	if err := c.fleet.Put(ctx, digest, int64(len(state)), bytes.NewReader(state)); err != nil {
-		return "", err
-	}
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	c.weights = acting{p, version, digest}
-	return digest, nil
+	return state, err
 }
 
 // counted notes a result.

@@ -88,14 +88,14 @@ train: {iterations: 3, evaluate_every: 2, validation_episodes: 20, test_episodes
 save: {every: 1}
 `
 
-func config(t *testing.T, text string, overrides ...string) *merit.Config {
+func config(t testing.TB, text string, overrides ...string) *merit.Config {
 	t.Helper()
 	cfg, err := merit.ParseConfig("train.yaml", []byte(text), ".", overrides...)
 	require.NoError(t, err)
 	return cfg
 }
 
-func open(t *testing.T, cfg *merit.Config, opts ...merit.Option) *merit.Session {
+func open(t testing.TB, cfg *merit.Config, opts ...merit.Option) *merit.Session {
 	t.Helper()
 	s, err := merit.Open(t.Context(), cfg, opts...)
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func open(t *testing.T, cfg *merit.Config, opts ...merit.Option) *merit.Session 
 }
 
 // local is a fleet of this process with a bench.
-func local(t *testing.T, parallel int, change func(fleet.Handler) fleet.Handler) fleet.Fleet {
+func local(t testing.TB, parallel int, change func(fleet.Handler) fleet.Handler) fleet.Fleet {
 	t.Helper()
 	cache, err := fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(t.TempDir(), "contents")})
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func local(t *testing.T, parallel int, change func(fleet.Handler) fleet.Handler)
 }
 
 // play trains with f, or without a fleet, and returns the files of the run.
-func play(ctx context.Context, t *testing.T, s *merit.Session, f fleet.Fleet, o merit.TrainOptions) (map[string]string, error) {
+func play(ctx context.Context, t testing.TB, s *merit.Session, f fleet.Fleet, o merit.TrainOptions) (map[string]string, error) {
 	t.Helper()
 	if o.Dir == "" {
 		o.Dir = filepath.Join(t.TempDir(), "run")
@@ -141,7 +141,7 @@ func play(ctx context.Context, t *testing.T, s *merit.Session, f fleet.Fleet, o 
 }
 
 // filesOf returns every file of a run without the wall clock.
-func filesOf(t *testing.T, dir string) map[string]string {
+func filesOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(file string, d os.DirEntry, err error) error {
@@ -164,7 +164,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 }
 
 // timeless takes the wall clock out of JSON documents, one a line or one alone.
-func timeless(t *testing.T, data []byte) []byte {
+func timeless(t testing.TB, data []byte) []byte {
 	var out bytes.Buffer
 	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
 		var object map[string]json.RawMessage

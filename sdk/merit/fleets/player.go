@@ -35,13 +35,12 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 	if plan.Members == 0 {
 		plan.Members = p.cfg.Rollout.Members
 	}
-	weights, err := p.put(ctx, p.policy)
-	if err != nil {
+	whole, chunk := played.Order{Job: p.job, Split: p.split, Plan: plan}, p.chunk(plan.Members)
+	if err := p.equip(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk); err != nil {
 		return nil, err
 	}
-	whole := played.Order{Job: p.job, Policy: weights, Version: p.policy.Version(), Split: p.split, Plan: plan}
 	g := &gathering{
-		player: p, orders: cut(whole, p.chunk(plan.Members)), notify: onProgress,
+		player: p, orders: cut(whole, chunk), notify: onProgress,
 		places: make(chan struct{}, processors.Count()),
 	}
 	g.progress.Total = plan.Groups * plan.Members

@@ -56,11 +56,7 @@ var untrained = fleet.DigestOfBytes(nil)
 // load makes the policy of s the one that o names.
 func (s *seat) load(ctx context.Context, o played.Order, contents fleet.Contents) error {
 	if s.weights != o.Policy {
-		path, err := contents.Path(ctx, o.Policy)
-		if err != nil {
-			return err
-		}
-		state, err := os.ReadFile(path)
+		state, err := stateOf(ctx, o, contents)
 		if err != nil {
 			return err
 		}
@@ -79,6 +75,18 @@ func (s *seat) load(ctx context.Context, o played.Order, contents fleet.Contents
 		}
 	}
 	return nil
+}
+
+// stateOf are the weights of an order.
+func stateOf(ctx context.Context, o played.Order, contents fleet.Contents) ([]byte, error) {
+	if o.Weights != nil {
+		return o.Weights, nil
+	}
+	path, err := contents.Path(ctx, o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 // play plays and scores an order.
