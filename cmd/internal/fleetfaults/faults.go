@@ -63,6 +63,10 @@ var table = []fault{
 		}
 		return nil
 	}},
+	{name: "every result verified", what: "nothing; each shard is computed twice", prepare: func(s *scene) error {
+		s.verify = 1
+		return nil
+	}, inject: func(*scene) error { return nil }},
 	{name: "liar", what: "a worker answers with the shard before; every result is verified", prepare: func(s *scene) error {
 		s.verify = 1
 		return nil

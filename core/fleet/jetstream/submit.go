@@ -147,7 +147,11 @@ func (s *submission) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := work.Purge(ctx, jetstream.WithPurgeSubject(s.of("work", s.job))); err != nil {
+	left, err := work.Info(ctx, jetstream.WithSubjectFilter(s.of("work", s.job)))
+	if err == nil && len(left.State.Subjects) > 0 {
+		err = work.Purge(ctx, jetstream.WithPurgeSubject(s.of("work", s.job)))
+	}
+	if err != nil {
 		return err
 	}
 	results, err := s.js.Stream(ctx, resultStream)
@@ -247,9 +251,12 @@ func (s *submission) clean() {
 	if len(s.open) > 0 {
 		_ = s.nc.Publish("merit.control.all", []byte("forget "+s.job)) // who does not hear it computes for nobody
 	}
+	// What workers are about to acknowledge is left to them: the server, when a shard
+	// goes that is handed out, overhears those who hand back others at that moment,
+	// and these wait until nobody vouches for them.
 	purge := map[string]string{workStream: "work"}
 	if whole { // results of a job that was cut short are kept for who goes on with it
-		purge[resultStream], purge[causeStream] = "result", "cause"
+		purge = map[string]string{resultStream: "result", causeStream: "cause"}
 	}
 	for name, what := range purge {
 		stream, err := s.js.Stream(ctx, name)
