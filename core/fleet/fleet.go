@@ -48,6 +48,9 @@ type Shard struct {
 	// Not, if it is set, is a worker that must not compute the shard: another is
 	// to say what comes of it.
 	Not string
+	// Unsure says that what comes of the shard depends on who computes it, as when
+	// several have tried and each of them was in trouble: nobody compares it.
+	Unsure bool
 }
 
 // Result is what became of a shard.

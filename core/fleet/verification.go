@@ -47,13 +47,14 @@ func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield fu
 		if err != nil {
 			return err
 		}
-		if r.Err != nil { // that of many tries, of several workers
-			if s.shard(r.Index); !yield(r, nil) {
+		shard := s.shard(r.Index)
+		if r.Err != nil || shard.Unsure { // that of many tries, of several workers
+			if !yield(r, nil) {
 				return errLeft
 			}
 			continue
 		}
-		s.take(ctx, elsewhere, &entry{shard: s.shard(r.Index), result: r})
+		s.take(ctx, elsewhere, &entry{shard: shard, result: r})
 		if err := s.give(yield, false); err != nil {
 			return err
 		}

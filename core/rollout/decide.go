@@ -136,7 +136,7 @@ func (w *worker) undecided(s *slot, err error) error {
 	if !fault.Retryable(err) || errors.Is(err, fault.Of(fault.Learner, fault.Crashed)) {
 		return err
 	}
-	w.lose(s, err, false)
+	w.lose(s, err, passing)
 	return nil
 }
 

@@ -149,13 +149,22 @@ func over(ctx context.Context) bool {
 // maxErrorText caps the error text of a trajectory.
 const maxErrorText = 2048
 
+// loss is how an attempt at an episode was lost.
+type loss int
+
+const (
+	told    loss = iota // its environment says so, or broke its contract: it would again
+	passing             // something was late or busy, which may pass
+	crashed             // the environment ended with all episodes in it, which may pass
+)
+
 // lose ends an attempt at the episode in s: it is begun again, or, if that was
 // the last attempt, filed with its error.
-func (w *worker) lose(s *slot, cause error, crashed bool) {
+func (w *worker) lose(s *slot, cause error, how loss) {
 	if s.asked != nil {
 		s.asked.cancel()
 	}
-	if w.queue.again(s.job, crashed) {
+	if w.queue.again(s.job, how) {
 		*s = slot{}
 		w.busy--
 		return
@@ -175,7 +184,7 @@ func (w *worker) lose(s *slot, cause error, crashed bool) {
 func (w *worker) loseAll(cause error) {
 	for i := range w.slots {
 		if s := &w.slots[i]; s.phase != idle {
-			w.lose(s, cause, true)
+			w.lose(s, cause, crashed)
 		}
 	}
 }

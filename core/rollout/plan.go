@@ -66,9 +66,10 @@ func (p *Progress) Count(t *rl.Trajectory) {
 }
 
 // Stats describes a collection that is over. It is for people and reports:
-// Retried, Restarts and Elapsed are not part of what a seed determines.
+// Retried, Restarts, Passing and Elapsed are not part of what a seed determines.
 type Stats struct {
 	Progress
 	Retried int // attempts that a fault destroyed
+	Passing int // of the failed episodes, those that might not have failed elsewhere: a process ended, or was late or busy
 	Elapsed time.Duration
 }

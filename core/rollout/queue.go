@@ -29,6 +29,7 @@ type queue struct {
 	episodes []*rl.Trajectory
 	progress Progress
 	retried  int
+	passing  int
 }
 
 func newQueue(plan Plan, retries int, notify func(Progress)) *queue {
@@ -66,15 +67,18 @@ func (q *queue) take(idle bool) (j job, alone, ok bool) {
 // again queues a lost attempt's successor and reports whether there is one.
 // After a crash, which takes every episode of an environment with it, the last
 // attempt runs alone, so that the next crash costs only its own culprit.
-func (q *queue) again(j job, crashed bool) bool {
-	if j.attempt >= q.retries {
-		return false
-	}
+func (q *queue) again(j job, how loss) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if j.attempt >= q.retries {
+		if how != told {
+			q.passing++
+		}
+		return false
+	}
 	q.retried++
 	j.attempt++
-	if crashed && j.attempt == q.retries {
+	if how == crashed && j.attempt == q.retries {
 		q.alone = append(q.alone, j)
 	} else {
 		q.waiting = append(q.waiting, j)
@@ -102,7 +106,9 @@ func (q *queue) restarted() {
 	}
 }
 
-func (q *queue) stats() Stats { return Stats{Progress: q.progress, Retried: q.retried} }
+func (q *queue) stats() Stats {
+	return Stats{Progress: q.progress, Retried: q.retried, Passing: q.passing}
+}
 
 // begin returns the empty trajectory of a job.
 func (q *queue) begin(j job, task string) *rl.Trajectory {

@@ -120,7 +120,7 @@ func (w *worker) absorb(ctx context.Context) {
 		e := &w.reply.Events[k]
 		if s := &w.slots[e.Slot]; s.due() {
 			if err := s.hear(e); err != nil {
-				w.lose(s, w.broken("%v", err), false)
+				w.lose(s, w.broken("%v", err), told)
 			}
 		}
 	}
@@ -135,12 +135,12 @@ func (w *worker) absorb(ctx context.Context) {
 			flags = 0
 		}
 		if flags&env.Failed != 0 {
-			w.lose(s, w.failure(i), false)
+			w.lose(s, w.failure(i), told)
 			continue
 		}
 		w.advance(ctx, s, i, flags)
 		if limit := w.collector.cfg.EpisodeDeadline; s.phase == deciding && limit > 0 && now.Sub(s.began) > limit {
-			w.lose(s, w.late(limit), false)
+			w.lose(s, w.late(limit), passing)
 		}
 	}
 }

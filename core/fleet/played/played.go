@@ -23,6 +23,9 @@ type Order struct {
 	// Weights are those that act, where they are so small that they go with the
 	// order: 256 KiB at most. Nil is a content.
 	Weights []byte `json:"weights,omitempty"`
+	// Lossy takes episodes for lost that were lost to what might have passed, such
+	// as a process that ended: as many have tried as may.
+	Lossy bool `json:"lossy,omitempty"`
 }
 
 // MaxWeights is how many bytes of weights may go with an order.
@@ -35,7 +38,7 @@ func (o Order) Shard(index int) (fleet.Shard, error) {
 	if o.Weights == nil {
 		needs = append(needs, o.Policy)
 	}
-	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: needs}, err
+	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: needs, Unsure: o.Lossy}, err
 }
 
 // ReadOrder returns the order of a shard.

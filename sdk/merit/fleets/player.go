@@ -95,7 +95,7 @@ func (g *gathering) run(ctx context.Context, whole played.Order) error {
 		open[i] = i
 	}
 	for round := 0; len(open) > 0; round++ {
-		name, err := nameOf(whole, len(g.orders), round)
+		name, err := g.name(whole, open, round)
 		if err != nil {
 			return err
 		}
@@ -116,16 +116,21 @@ func (g *gathering) run(ctx context.Context, whole played.Order) error {
 	}
 }
 
-// nameOf is the name of a Submit: a function of all that decides about its
-// results and of how they are cut, so that who asks again after a crash finds
-// what is there, and nobody finds what others asked for.
-func nameOf(whole played.Order, shards, round int) (string, error) {
+// name is the name of a Submit: a function of all that decides about its results
+// and of how they are cut, so that who asks again after a crash finds what is
+// there, and nobody finds what others asked for.
+func (g *gathering) name(whole played.Order, open []int, round int) (string, error) {
 	s, err := whole.Shard(0)
 	if err != nil {
 		return "", err
 	}
-	d := fleet.DigestOfBytes(fmt.Appendf(s.Body, " %d %d", shards, round))
-	return whole.Split + "-" + d.Hex()[:32], nil
+	text := fmt.Appendf(s.Body, " %d %d", len(g.orders), round)
+	if round > 0 { // which of them are asked for again depends on who computed them
+		for _, i := range open {
+			text = fmt.Appendf(text, " %d %t", i, g.orders[i].Lossy)
+		}
+	}
+	return whole.Split + "-" + fleet.DigestOfBytes(text).Hex()[:32], nil
 }
 
 // submit has open orders played once. The last round is the one after which a
@@ -183,6 +188,10 @@ func (g *gathering) take(ctx context.Context, i int, r fleet.Result, last bool) 
 		g.parts[i] = s
 	case r.Err == nil && !last:
 		g.refused, g.not = append(g.refused, i), append(g.not, r.Worker)
+		return
+	case !last && lossy(err) && !g.orders[i].Lossy:
+		g.orders[i].Lossy = true
+		g.refused, g.not = append(g.refused, i), append(g.not, "")
 		return
 	default:
 		g.failed[i] = err

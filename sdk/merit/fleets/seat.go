@@ -89,7 +89,9 @@ func stateOf(ctx context.Context, o played.Order, contents fleet.Contents) ([]by
 	return os.ReadFile(path)
 }
 
-// play plays and scores an order.
+// play plays and scores an order. An episode that is lost to what may pass, such as
+// an environment's process that somebody ended, is a matter of this machine and no
+// result, unless the order takes it for one.
 func (s *seat) play(ctx context.Context, o played.Order) (scored credit.Scored, err error) {
 	c := s.collectors[o.Split]
 	if c == nil {
@@ -103,9 +105,12 @@ func (s *seat) play(ctx context.Context, o played.Order) (scored credit.Scored, 
 		}
 		s.collectors[o.Split] = c
 	}
-	groups, _, err := c.Collect(ctx, o.Plan, nil)
+	groups, stats, err := c.Collect(ctx, o.Plan, nil)
 	if err != nil {
 		return scored, err
+	}
+	if stats.Passing > 0 && !o.Lossy {
+		return scored, lostHere(groups)
 	}
 	return s.job.scoring.Score(ctx, groups)
 }
