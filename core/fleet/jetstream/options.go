@@ -84,6 +84,14 @@ type line struct {
 	mutex sync.Mutex
 	ctx   context.Context
 	over  context.CancelFunc
+	n     int // how often it was made
+}
+
+// number says which line this is: another one means that the server was away.
+func (l *line) number() int {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return l.n
 }
 
 func (l *line) renew() {
@@ -93,6 +101,7 @@ func (l *line) renew() {
 		l.over()
 	}
 	l.ctx, l.over = context.WithCancel(context.Background())
+	l.n++
 }
 
 // within returns a context that is over when ctx is, the line is, or after d.

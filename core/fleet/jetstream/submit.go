@@ -125,8 +125,9 @@ func (s *submission) begin(ctx context.Context) error {
 	}
 }
 
-// remake makes the streams again that the server has lost, and puts what the
-// shards that are open need: whoever lost the ones has lost the others.
+// remake makes the streams again that the server has lost, puts what the shards
+// that are open need, and sends them: whoever lost the ones has lost the others.
+// What does not arrive is looked after by watch.
 func (s *submission) remake(ctx context.Context) error {
 	if err := s.make(ctx); err != nil {
 		return err
@@ -137,6 +138,10 @@ func (s *submission) remake(ctx context.Context) error {
 	for _, a := range s.open {
 		if err := s.supply(ctx, a); err != nil {
 			return err
+		}
+		if a.tries > 0 && s.publish(ctx, encodeWork(a.place, a.Shard)) == nil {
+			a.at = time.Now()
+			s.count(func(c *Counts) { c.Resubmitted++ })
 		}
 	}
 	return nil
@@ -176,7 +181,7 @@ func (s *submission) find(ctx context.Context) error {
 func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), yield func(fleet.Result, error) bool) error {
 	watch := time.NewTicker(min(s.Timings.Watch, time.Second))
 	defer watch.Stop()
-	looked := time.Now()
+	looked, line := time.Now(), s.line.number()
 	for more := true; more || len(s.open) > 0; {
 		for more && len(s.open) < s.window() && len(s.events) == 0 {
 			var err error
@@ -201,6 +206,13 @@ func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), y
 		case <-watch.C:
 			if err := s.patience(); err != nil {
 				return err
+			}
+			if now := s.line.number(); now != line { // the server was away: it may have lost all that it had
+				if line = now; !s.standing(ctx) {
+					if err := s.remake(ctx); err != nil {
+						return err
+					}
+				}
 			}
 			if time.Since(looked) >= s.Timings.Watch {
 				looked = time.Now()

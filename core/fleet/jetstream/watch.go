@@ -41,6 +41,12 @@ func (s *submission) watch(ctx context.Context) error {
 	return nil
 }
 
+// standing reports whether the server has the queue, as far as it says.
+func (s *submission) standing(ctx context.Context) bool {
+	_, err := s.js.Stream(ctx, workStream)
+	return !errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
 // look finds out where a shard is.
 func (s *submission) look(ctx context.Context, a *asked) error {
 	e, err := s.fetch(ctx, a.place)
