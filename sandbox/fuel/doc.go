@@ -31,8 +31,8 @@
 // waits for code that it cannot preempt. What is left lies in two counters: fuel holds a slice, reserve the rest. A check that finds
 // fuel below zero calls the helper refill, an appended function, which traps if the sum is below zero too, and else moves a slice and
 // grows the memory by nothing: that goes through Go. Size of slices and place of refills change nothing but time; a price list and a
-// limit speak of the sum. A watchdog sets the reserve far below zero and fuel to −1, again and again until the call returns, because
-// what the guest is about to write may overwrite it.
+// limit speak of the sum. A watchdog sets the reserve far below zero, again and again until the call returns, because what the guest
+// is about to write may overwrite it. It leaves fuel alone, which is a slice at most.
 //
 // A bulk memory instruction is one step however much it moves: helpers do it in chunks of what a slice pays for, with the bounds
 // checked before the first. A module without a memory gets an empty one to grow.

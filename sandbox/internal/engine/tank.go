@@ -25,11 +25,13 @@ func (t tank) take(n uint64) {
 	t.fuel.Set(t.fuel.Get() - (n - kept))
 }
 
-// drain leaves so little that no slice is handed out any more. The guest may
-// be running: what it writes to its counter is at most a slice late, and what
-// it is about to write to its reserve is overwritten when this is done again.
-func (t tank) drain() {
-	below := int64(-1 << 61) // further down a subtraction could wrap around
-	t.reserve.Set(uint64(below))
-	t.fuel.Set(^uint64(0)) // −1: it looks into the reserve soon
-}
+// drain leaves no slice to hand out any more. The guest may be running: what it
+// is about to write to its reserve is overwritten when this is done again. The
+// slice is left alone, being over soon: a runtime may store a counter byte by
+// byte, and one of which the guest writes a part meanwhile could become any.
+func (t tank) drain() { t.reserve.Set(drained) }
+
+// drained is a reserve below every sum with a slice, further down a subtraction
+// could wrap around. All of it lies in the highest byte: however it is mixed
+// with a reserve of the guest's, which is not negative, there is less than that.
+const drained uint64 = 0xe0 << 56 // -2^61
