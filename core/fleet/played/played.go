@@ -4,8 +4,10 @@
 package played
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/fault"
@@ -21,8 +23,9 @@ type Order struct {
 	Split   string       `json:"split"`
 	Plan    rollout.Plan `json:"plan"` // with its numbers of groups and members
 	// Weights are those that act, where they are so small that they go with the
-	// order: 256 KiB at most. Nil is a content.
-	Weights []byte `json:"weights,omitempty"`
+	// order: 256 KiB at most. Nil is a content. Who acts with them compares their
+	// digest with Policy first.
+	Weights []byte `json:"-"`
 	// Lossy takes episodes for lost that were lost to what might have passed, such
 	// as a process that ended: as many have tried as may.
 	Lossy bool `json:"lossy,omitempty"`
@@ -31,9 +34,17 @@ type Order struct {
 // MaxWeights is how many bytes of weights may go with an order.
 const MaxWeights = 256 << 10
 
-// Shard returns the shard of an order.
+// Text is all that decides about the result of an order: a line of JSON. Weights
+// are in it by their digest.
+func (o Order) Text() ([]byte, error) { return json.Marshal(o) }
+
+// Shard returns the shard of an order: its text, and behind a line feed weights
+// that go with it, as they are.
 func (o Order) Shard(index int) (fleet.Shard, error) {
-	body, err := json.Marshal(o)
+	body, err := o.Text()
+	if o.Weights != nil {
+		body = append(append(slices.Grow(body, len(o.Weights)+1), '\n'), o.Weights...)
+	}
 	needs := []fleet.Digest{o.Job}
 	if o.Weights == nil {
 		needs = append(needs, o.Policy)
@@ -44,8 +55,12 @@ func (o Order) Shard(index int) (fleet.Shard, error) {
 // ReadOrder returns the order of a shard.
 func ReadOrder(s fleet.Shard) (Order, error) {
 	var o Order
-	if err := json.Unmarshal(s.Body, &o); err != nil {
+	text, weights, with := bytes.Cut(s.Body, []byte{'\n'})
+	if err := json.Unmarshal(text, &o); err != nil {
 		return o, corrupt("order", err.Error())
+	}
+	if with {
+		o.Weights = weights
 	}
 	const most = 1 << 20
 	switch p := o.Plan; {
@@ -53,8 +68,8 @@ func ReadOrder(s fleet.Shard) (Order, error) {
 		return o, corrupt("order", "it names no job or no policy")
 	case p.Groups < 1 || p.Members < 1 || p.Groups > most || p.Members > most || p.Groups*p.Members > most || p.FirstGroup < 0:
 		return o, corrupt("order", fmt.Sprintf("it asks for %d groups of %d from %d", p.Groups, p.Members, p.FirstGroup))
-	case o.Weights != nil && (len(o.Weights) > MaxWeights || fleet.DigestOfBytes(o.Weights) != o.Policy):
-		return o, corrupt("order", "its weights are others than it names, or too large")
+	case len(o.Weights) > MaxWeights:
+		return o, corrupt("order", fmt.Sprintf("%d bytes of weights are too many", len(o.Weights)))
 	}
 	return o, nil
 }

@@ -147,6 +147,25 @@ func TestOrder(t *testing.T) {
 		_, err := played.ReadOrder(fleet.Shard{Body: []byte(body)})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), body)
 	}
+	text, err := o.Text()
+	require.NoError(t, err)
+	require.Equal(t, string(s.Body), string(text))
+
+	o.Weights = []byte("{}\n\x00\n")
+	s, err = o.Shard(0)
+	require.NoError(t, err)
+	got, err = played.ReadOrder(s)
+	require.NoError(t, err)
+	require.Equal(t, o, got, "weights go with it as they are")
+	with, err := o.Text()
+	require.NoError(t, err)
+	require.Equal(t, text, with, "and its text has their digest only")
+	o.Weights = make([]byte, played.MaxWeights+1)
+	s, err = o.Shard(0)
+	require.NoError(t, err)
+	_, err = played.ReadOrder(s)
+	require.ErrorContains(t, err, "262145 bytes of weights are too many")
+
 	o.Plan.Groups = 1 << 40
 	s, err = o.Shard(0)
 	require.NoError(t, err)

@@ -120,11 +120,11 @@ func (g *gathering) run(ctx context.Context, whole played.Order) error {
 // and of how they are cut, so that who asks again after a crash finds what is
 // there, and nobody finds what others asked for.
 func (g *gathering) name(whole played.Order, open []int, round int) (string, error) {
-	s, err := whole.Shard(0)
+	text, err := whole.Text()
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Appendf(s.Body, " %d %d", len(g.orders), round)
+	text = fmt.Appendf(text, " %d %d", len(g.orders), round)
 	if round > 0 { // which of them are asked for again depends on who computed them
 		for _, i := range open {
 			text = fmt.Appendf(text, " %d %t", i, g.orders[i].Lossy)

@@ -80,6 +80,11 @@ func (s *seat) load(ctx context.Context, o played.Order, contents fleet.Contents
 // stateOf are the weights of an order.
 func stateOf(ctx context.Context, o played.Order, contents fleet.Contents) ([]byte, error) {
 	if o.Weights != nil {
+		if fleet.DigestOfBytes(o.Weights) != o.Policy {
+			return nil, &fault.Error{
+				Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the weights with it are others than it names", Hint: "whoever sent it is broken or of another version",
+			}
+		}
 		return o.Weights, nil
 	}
 	path, err := contents.Path(ctx, o.Policy)
