@@ -31,6 +31,10 @@ type Fleet struct {
 	excluded map[string]bool       // workers, by key or name
 	there    map[fleet.Digest]bool // contents that the server has, as far as is known
 	counts   Counts
+	jobs     map[string]*submission // under way
+
+	mourn    sync.Once // begins to listen to what the server gives up
+	mourning ear
 }
 
 // Counts is what a coordinator has seen of its fleet.
@@ -62,7 +66,7 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 		c.nc.Close()
 		return nil, err
 	}
-	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}}
+	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}, jobs: map[string]*submission{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
 	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
 		c.nc.Close()

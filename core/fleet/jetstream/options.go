@@ -76,6 +76,22 @@ type conn struct {
 	id   string        // public key, empty without a seed
 	hurt chan error    // what the server refused, one at a time
 	line line
+	// streams are those that were asked for before, by name: to look one up asks
+	// the server.
+	streams sync.Map
+}
+
+// stream returns a stream of the server that may be gone meanwhile: then what it is
+// asked for says so.
+func (c *conn) stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if s, ok := c.streams.Load(name); ok {
+		return s.(jetstream.Stream), nil
+	}
+	s, err := c.js.Stream(ctx, name)
+	if err == nil {
+		c.streams.Store(name, s)
+	}
+	return s, err
 }
 
 // line is over when the server came back after it was away: what was asked before

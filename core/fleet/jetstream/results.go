@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -36,27 +37,47 @@ func (s *submission) listen(ctx context.Context) (ended <-chan struct{}, stop fu
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		dead := make(chan struct{})
-		go func() {
-			defer close(dead)
-			s.follow(ctx, deadStream, jetstream.OrderedConsumerConfig{
-				FilterSubjects: []string{deadSubject(s.Build, s.Label)}, DeliverPolicy: jetstream.DeliverAllPolicy,
-			}, s.bury)
-		}()
-		s.follow(ctx, resultStream, jetstream.OrderedConsumerConfig{
+		from := jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{s.of("result", s.job)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.began + 1,
-		}, s.hear)
-		<-dead
+		}
+		s.ear.listen(ctx, func(ctx context.Context) {
+			s.follow(ctx, resultStream, from, s.hear)
+			from.DeliverPolicy, from.OptStartSeq = jetstream.DeliverAllPolicy, 0 // of a new stream
+		})
 	}()
 	return done, cancel
 }
 
+// ear listens to a stream that may be lost and made again.
+type ear struct {
+	anew atomic.Pointer[context.CancelFunc]
+}
+
+// listen calls follow again and again until ctx is over, whose own context ends
+// when the stream was made again: its numbers begin at 1 then, and who waits for
+// higher ones would hear nothing.
+func (e *ear) listen(ctx context.Context, follow func(context.Context)) {
+	for ctx.Err() == nil {
+		this, end := context.WithCancel(ctx)
+		e.anew.Store(&end)
+		follow(this)
+		end()
+	}
+}
+
+// renew has it listen to the stream that there is now.
+func (e *ear) renew() {
+	if end := e.anew.Load(); end != nil {
+		(*end)()
+	}
+}
+
 // follow gives messages of a stream to each, until ctx is over, whatever becomes
 // of the server meanwhile.
-func (s *submission) follow(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) {
+func (c *conn) follow(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) {
 	for ctx.Err() == nil {
-		if err := s.read(ctx, stream, cfg, each); err != nil && ctx.Err() == nil {
-			s.Log.Debug("a stream is read again", "stream", stream, "cause", err)
+		if err := c.read(ctx, stream, cfg, each); err != nil && ctx.Err() == nil {
+			c.Log.Debug("a stream is read again", "stream", stream, "cause", err)
 			if cfg.DeliverPolicy == jetstream.DeliverByStartSequencePolicy && lost(err) {
 				cfg.DeliverPolicy, cfg.OptStartSeq = jetstream.DeliverAllPolicy, 0 // its numbers may be others now
 			}
@@ -68,10 +89,10 @@ func (s *submission) follow(ctx context.Context, stream string, cfg jetstream.Or
 	}
 }
 
-func (s *submission) read(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) error {
+func (c *conn) read(ctx context.Context, stream string, cfg jetstream.OrderedConsumerConfig, each func(context.Context, jetstream.Msg)) error {
 	start, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	consumer, err := s.js.OrderedConsumer(start, stream, cfg)
+	consumer, err := c.js.OrderedConsumer(start, stream, cfg)
 	if err != nil {
 		return err
 	}
@@ -106,13 +127,14 @@ func (s *submission) hear(ctx context.Context, m jetstream.Msg) {
 func (s *submission) tell(ctx context.Context, e event) {
 	select {
 	case s.events <- e:
+	case <-s.over:
 	case <-ctx.Done():
 	}
 }
 
 // fetch reads a result that the server has.
 func (s *submission) fetch(ctx context.Context, p place) (event, error) {
-	stream, err := s.js.Stream(ctx, resultStream)
+	stream, err := s.stream(ctx, resultStream)
 	if err != nil {
 		return event{}, err
 	}
@@ -175,8 +197,11 @@ func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, er
 // take is what an event comes to: a result for the caller, or nil.
 func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
 	a := s.open[e.tail]
-	if a == nil {
-		return nil, nil // a second one, or of a shard that is not drawn yet: it is kept
+	if a == nil { // a second one, or of a shard that is not drawn yet: it is kept
+		if e.result != nil {
+			s.had[e.tail] = true
+		}
+		return nil, nil
 	}
 	switch {
 	case e.dead && e.err == nil && a.Not != "" && a.tries < 4*fleet.MaxTries && s.crew.another(a.Not):
@@ -208,7 +233,7 @@ func (s *submission) refuse(ctx context.Context, a *asked, e event) (*fleet.Resu
 		delete(s.open, e.tail)
 		return &fleet.Result{Index: a.index, Deliveries: a.tries, Err: fleet.GivenUp(s.job, a.index, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err))}, nil
 	}
-	stream, err := s.js.Stream(ctx, resultStream)
+	stream, err := s.stream(ctx, resultStream)
 	if err == nil && e.seq > 0 {
 		err = stream.DeleteMsg(ctx, e.seq)
 	}

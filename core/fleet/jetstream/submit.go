@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
@@ -21,7 +22,10 @@ type submission struct {
 	open   map[string]*asked // by the tail of the subject
 	had    map[string]bool   // results that were there when it began, by their tails
 	events chan event
-	began  uint64 // results of the stream before it
+	over   <-chan struct{} // closed when nobody takes events any more
+	began  uint64          // results of the stream before it
+	born   time.Time       // when the queue was made that shards were sent to
+	ear    ear
 
 	warned bool // that nobody is there
 }
@@ -71,7 +75,7 @@ func (f *Fleet) submit(ctx context.Context, job string, shards iter.Seq[fleet.Sh
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(f.ctx, func() { cancel(errClosed) })()
-	s := &submission{Fleet: f, job: job, open: map[string]*asked{}, had: map[string]bool{}, events: make(chan event, 16)}
+	s := &submission{Fleet: f, job: job, open: map[string]*asked{}, had: map[string]bool{}, events: make(chan event, 16), over: ctx.Done()}
 	if err := ctx.Err(); err != nil {
 		return s.ended(outer)
 	}
@@ -81,6 +85,7 @@ func (f *Fleet) submit(ctx context.Context, job string, shards iter.Seq[fleet.Sh
 		}
 		return err
 	}
+	defer s.enter()()
 	listening, stop := s.listen(ctx)
 	next, stopped := iter.Pull(shards)
 	defer stopped()
@@ -132,6 +137,11 @@ func (s *submission) remake(ctx context.Context) error {
 	if err := s.make(ctx); err != nil {
 		return err
 	}
+	if work, err := s.js.Stream(ctx, workStream); err == nil {
+		s.born = work.CachedInfo().Created
+	}
+	s.ear.renew()
+	s.mourning.renew()
 	s.mutex.Lock()
 	clear(s.there)
 	s.mutex.Unlock()
@@ -147,19 +157,33 @@ func (s *submission) remake(ctx context.Context) error {
 	return nil
 }
 
+// find looks what there is of the job, in both queues at one time.
 func (s *submission) find(ctx context.Context) error {
-	work, err := s.js.Stream(ctx, workStream)
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return s.unqueue(ctx) })
+	both.Go(func() error { return s.results(ctx) })
+	return both.Wait()
+}
+
+// unqueue takes out of the queue what waits there.
+func (s *submission) unqueue(ctx context.Context) error {
+	work, err := s.stream(ctx, workStream)
 	if err != nil {
 		return err
 	}
 	left, err := work.Info(ctx, jetstream.WithSubjectFilter(s.of("work", s.job)))
-	if err == nil && len(left.State.Subjects) > 0 {
-		err = work.Purge(ctx, jetstream.WithPurgeSubject(s.of("work", s.job)))
-	}
 	if err != nil {
 		return err
 	}
-	results, err := s.js.Stream(ctx, resultStream)
+	if s.born = left.Created; len(left.State.Subjects) > 0 {
+		err = work.Purge(ctx, jetstream.WithPurgeSubject(s.of("work", s.job)))
+	}
+	return err
+}
+
+// results finds those that are there.
+func (s *submission) results(ctx context.Context) error {
+	results, err := s.stream(ctx, resultStream)
 	if err != nil {
 		return err
 	}
@@ -168,6 +192,7 @@ func (s *submission) find(ctx context.Context) error {
 		return err
 	}
 	s.began = info.State.LastSeq
+	clear(s.had)
 	for subject := range info.State.Subjects {
 		if p, ok := placeOf(subject); ok {
 			s.had[p.tail()] = true
@@ -208,7 +233,11 @@ func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), y
 				return err
 			}
 			if now := s.line.number(); now != line { // the server was away: it may have lost all that it had
-				if line = now; !s.standing(ctx) {
+				same, err := s.standing(ctx)
+				if err != nil {
+					continue // it is not back yet
+				}
+				if line = now; !same {
 					if err := s.remake(ctx); err != nil {
 						return err
 					}
@@ -271,7 +300,7 @@ func (s *submission) clean() {
 		purge = map[string]string{resultStream: "result", causeStream: "cause"}
 	}
 	for name, what := range purge {
-		stream, err := s.js.Stream(ctx, name)
+		stream, err := s.stream(ctx, name)
 		if err == nil {
 			err = stream.Purge(ctx, jetstream.WithPurgeSubject(s.of(what, s.job)))
 		}

@@ -41,10 +41,17 @@ func (s *submission) watch(ctx context.Context) error {
 	return nil
 }
 
-// standing reports whether the server has the queue, as far as it says.
-func (s *submission) standing(ctx context.Context) bool {
-	_, err := s.js.Stream(ctx, workStream)
-	return !errors.Is(err, jetstream.ErrStreamNotFound)
+// standing reports whether the server has the queue that shards were sent to: if
+// not, it has none, or one that another Submit has made meanwhile.
+func (s *submission) standing(ctx context.Context) (bool, error) {
+	work, err := s.js.Stream(ctx, workStream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return work.CachedInfo().Created.Equal(s.born), nil
 }
 
 // look finds out where a shard is.
@@ -57,7 +64,7 @@ func (s *submission) look(ctx context.Context, a *asked) error {
 	if !errors.Is(err, jetstream.ErrMsgNotFound) {
 		return err
 	}
-	work, err := s.js.Stream(ctx, workStream)
+	work, err := s.stream(ctx, workStream)
 	if err != nil {
 		return err
 	}
@@ -75,10 +82,32 @@ func deadSubject(build, label string) string {
 	return "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES." + workStream + "." + consumerName(build, cmp.Or(label, anyLabel))
 }
 
+// enter makes s the one that is told of shards of its job that the server gives
+// up, until leave is called.
+func (s *submission) enter() (leave func()) {
+	s.mutex.Lock()
+	s.jobs[s.job] = s
+	s.mutex.Unlock()
+	s.mourn.Do(func() {
+		go s.mourning.listen(s.Fleet.ctx, func(ctx context.Context) {
+			s.follow(ctx, deadStream, jetstream.OrderedConsumerConfig{
+				FilterSubjects: []string{deadSubject(s.Build, s.Label)}, DeliverPolicy: jetstream.DeliverAllPolicy,
+			}, s.bury)
+		})
+	})
+	return func() {
+		s.mutex.Lock()
+		defer s.mutex.Unlock()
+		if s.jobs[s.job] == s {
+			delete(s.jobs, s.job)
+		}
+	}
+}
+
 // bury makes an event of a shard that was handed out as often as it may be, and
 // takes it out of the queue, where it would stay. The cause is what its last
 // worker said, if one lived to say it.
-func (s *submission) bury(ctx context.Context, m jetstream.Msg) {
+func (f *Fleet) bury(ctx context.Context, m jetstream.Msg) {
 	var advisory struct {
 		Seq        uint64 `json:"stream_seq"`
 		Deliveries int    `json:"deliveries"`
@@ -86,7 +115,7 @@ func (s *submission) bury(ctx context.Context, m jetstream.Msg) {
 	if json.Unmarshal(m.Data(), &advisory) != nil || advisory.Seq == 0 {
 		return
 	}
-	work, err := s.js.Stream(ctx, workStream)
+	work, err := f.stream(ctx, workStream)
 	if err != nil {
 		return // the shard is looked after by watch, and tried again
 	}
@@ -95,19 +124,22 @@ func (s *submission) bury(ctx context.Context, m jetstream.Msg) {
 		return // buried before
 	}
 	p, ok := placeOf(shard.Subject)
-	if !ok || p.job != s.job {
+	f.mutex.Lock()
+	s := f.jobs[p.job]
+	f.mutex.Unlock()
+	if !ok || s == nil {
 		return // another coordinator's
 	}
-	e := event{tail: p.tail(), dead: true, deliveries: advisory.Deliveries, err: s.cause(ctx, p)}
+	e := event{tail: p.tail(), dead: true, deliveries: advisory.Deliveries, err: f.cause(ctx, p)}
 	if err := work.DeleteMsg(ctx, advisory.Seq); err != nil {
-		s.Log.Debug("a dead shard stays in the queue", "shard", p.index, "cause", err)
+		f.Log.Debug("a dead shard stays in the queue", "shard", p.index, "cause", err)
 	}
 	s.tell(ctx, e)
 }
 
 // cause is what the last worker said that failed with a shard; nil if none did.
-func (s *submission) cause(ctx context.Context, p place) error {
-	stream, err := s.js.Stream(ctx, causeStream)
+func (f *Fleet) cause(ctx context.Context, p place) error {
+	stream, err := f.stream(ctx, causeStream)
 	if err != nil {
 		return nil
 	}
@@ -133,7 +165,7 @@ func (f *Fleet) whole(ctx context.Context, store jetstream.ObjectStore, digest f
 	if err != nil || int64(about.Size) != size {
 		return false, err
 	}
-	stream, err := f.js.Stream(ctx, "OBJ_"+contentBucket)
+	stream, err := f.stream(ctx, "OBJ_"+contentBucket)
 	if err != nil {
 		return false, err
 	}
