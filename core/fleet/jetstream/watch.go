@@ -134,7 +134,7 @@ func (f *Fleet) bury(ctx context.Context, m jetstream.Msg) {
 	if err := work.DeleteMsg(ctx, advisory.Seq); err != nil {
 		f.Log.Debug("a dead shard stays in the queue", "shard", p.index, "cause", err)
 	}
-	s.tell(ctx, e)
+	go s.tell(ctx, e) // its caller may be busy, and another's shards may be dead, too
 }
 
 // cause is what the last worker said that failed with a shard; nil if none did.
