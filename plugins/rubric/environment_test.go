@@ -2,15 +2,21 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
+	"github.com/merit-rl/merit/plugins/rubric/internal/work"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -239,4 +245,26 @@ func TestRemove(t *testing.T) {
 	w := written(t, hear(t, &r))
 	require.Len(t, w.Rubric.Criteria, 1)
 	require.Equal(t, "length: medium", w.Rubric.Criteria[0].Name)
+}
+
+// Promise: the work of as many workers as there may be, each as long as it may
+// be and of letters that JSON escapes, is attached: no episode is lost to its
+// length.
+func TestLongWork(t *testing.T) {
+	o := defaults()
+	source, err := newSource(o, plugin.Train)
+	require.NoError(t, err)
+	start, err := source.start(7)
+	require.NoError(t, err)
+	var outputs []rubric.Output
+	for w := range work.MaxWorkers {
+		outputs = append(outputs, rubric.Output{Worker: fmt.Sprint(w), Resources: []rubric.Resource{{Name: "r", Kind: start.truth.Domain, Text: strings.Repeat("<", 64<<10)}}})
+	}
+	line, err := json.Marshal(map[string]any{"task": start.task.ID, "outputs": outputs})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "outputs.jsonl")
+	require.NoError(t, os.WriteFile(file, line, 0o600))
+	turns := talk(t, `{"form": "json", "min_questions": 0, "workers": {"kind": "recorded", "count": 16, "file": "`+file+`"}}`, `{"rubric": `+short+`}`)
+	require.Equal(t, env.Terminated, turns[1].flags)
+	require.Greater(t, len(turns[1].info[rubric.InfoWorkflow]), 6<<20)
 }
