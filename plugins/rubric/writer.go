@@ -56,7 +56,7 @@ func (s *writer) Step(action plugin.Action, turn *plugin.Turn) error {
 			return s.end(r, "", turn)
 		}
 		if problems = rubric.Problems(err); err == nil {
-			why, problems = "That is a rubric, and it is too early for one:\n", []string{early(first)}
+			why, problems = "That is a rubric, and it is too early for one.\n", []string{early(first)}
 		}
 	}
 	turn.InvalidAction = true
@@ -172,7 +172,10 @@ func (s *writer) answers(from int) string {
 // show writes the turn: all at first, then only what is new, for a conversation
 // has the rest.
 func (s *writer) show(turn *plugin.Turn, news string) {
-	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be taken: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
+	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be read: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
+	if first := s.questionsFirst(); first > 0 {
+		left += " " + early(first)
+	}
 	turn.Anchor = append(append(append(s.said(turn.Anchor), news...), '\n'), left...)
 	if news != "" {
 		turn.Text = append(append(append(turn.Text, news...), '\n'), left...)

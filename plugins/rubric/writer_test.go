@@ -126,7 +126,7 @@ func TestAttempts(t *testing.T) {
 		`{"rubric": {"name": "", "criteria": [{"name": "a", "weight": -1, "rule": {}}]}}`)
 	require.Contains(t, turns[1].text, "there is no JSON object")
 	require.Equal(t, env.InvalidAction, turns[1].flags)
-	for _, want := range []string{`"ask" must be the only key`, `"ask" has 4 questions, not 1 to 3`, "Question 4 is empty", "Rubrics that cannot be taken: 2 of 3"} {
+	for _, want := range []string{`"ask" must be the only key`, `"ask" has 4 questions, not 1 to 3`, "Question 4 is empty", "Rubrics that cannot be read: 2 of 3"} {
 		require.Contains(t, turns[2].text, want)
 	}
 	last := turns[3]
@@ -146,9 +146,11 @@ func TestARubricBeforeItsQuestions(t *testing.T) {
 	require.Contains(t, withForm(formJSON).systemJSON(), "3 in all, at least 1 before the rubric):")
 	rubric, ask := `{"rubric": `+short+`}`, `{"ask": ["What matters most?"]}`
 	turns := talk(t, jsonForm, rubric, ask, rubric)
+	require.Contains(t, turns[0].text, "Ask 1 question before you write: "+ask)
+	require.NotContains(t, turns[2].text, "before you write")
 	require.Equal(t, env.InvalidAction, turns[1].flags)
-	require.Contains(t, turns[1].text, "it is too early for one:\n- Ask 1 question before you write: "+ask)
-	require.Contains(t, turns[1].text, "Rubrics that cannot be taken: 1 of 2.")
+	require.Contains(t, turns[1].text, "it is too early for one.\n- Ask 1 question before you write: "+ask)
+	require.Contains(t, turns[1].text, "Rubrics that cannot be read: 1 of 2.")
 	require.Equal(t, env.Terminated, turns[3].flags)
 	require.NotNil(t, written(t, turns[3]).Rubric)
 	require.Equal(t, 2, written(t, turns[3]).Attempts)
