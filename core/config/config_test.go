@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,6 +117,48 @@ func TestCheck(t *testing.T) {
 		"recipe.yaml:3: bake.mode: \"sun\" is not allowed\n"+
 		"recipe.yaml:4: nane: unknown key")
 	require.Equal(t, "the default is 200", fault.As(d.Err()).Hint)
+}
+
+// Promise: what lacks a key is told with the line of the section around it, if
+// that stands in the file; an override nearby is not blamed for it.
+func TestMissingKeysHaveALine(t *testing.T) {
+	r := defaults()
+	d := config.New("recipe.yaml")
+	require.True(t, d.Decode([]byte("name: x\nsteps:\n  - times: 2\n"), r))
+	d.Set("bake.degrees=3", r)
+	var p fault.Problems
+	p.Missing("steps[0].do", "is missing", "")
+	p.Missing("bake.mode", "is missing", "")
+	d.Check(p)
+	require.EqualError(t, d.Err(), "recipe.yaml:3: steps[0].do: is missing\nrecipe.yaml: bake.mode: is missing")
+}
+
+// Promise: an override of {} empties a section whose keys Merit does not know,
+// and one within it; what is set behind it stands alone.
+func TestAnOverrideEmpties(t *testing.T) {
+	r := defaults()
+	d := config.New("recipe.yaml")
+	require.True(t, d.Decode([]byte("notes: {flour: {kind: rye}, salt: 2}\n"), r))
+	d.Set("notes.flour={}", r)
+	require.Equal(t, map[string]any{"flour": map[string]any{}, "salt": uint64(2)}, r.Notes)
+	d.Set("notes={}", r)
+	require.Empty(t, r.Notes)
+	d.Set("notes.water=1", r)
+	require.NoError(t, d.Err())
+	require.Equal(t, map[string]any{"water": uint64(1)}, r.Notes)
+}
+
+// Promise: a text of more words and signs than a bound is refused before they are
+// parsed, and a long block of text is one of them.
+func TestBound(t *testing.T) {
+	d := config.New("recipe.yaml")
+	d.Bound(20)
+	require.True(t, d.Decode([]byte("name: |\n"+strings.Repeat("  [ {a: b}, c ]\n", 1000)), defaults()))
+	require.NoError(t, d.Err())
+	d = config.New("recipe.yaml")
+	d.Bound(20)
+	require.False(t, d.Decode([]byte("name: x\nsteps: ["+strings.Repeat("[", 1<<16)), defaults()))
+	require.EqualError(t, d.Err(), "recipe.yaml:2: there are 65542 words and signs of YAML, at most 20 are read")
 }
 
 // Promise: a schema has types, defaults, words and comments; keys and texts can

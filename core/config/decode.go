@@ -131,14 +131,15 @@ func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
 }
 
 // mapping decodes keys that Merit does not know, such as a plug-in's options.
-// An override reaches into maps; a file's map stands for itself.
+// An override reaches into maps, and {} empties one; a file's map stands for
+// itself.
 func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
 		d.mismatch(n, v, path, "a section with keys below it")
 		return
 	}
-	if v.IsNil() {
+	if v.IsNil() || d.assignment && !m.MapRange().Next() {
 		v.Set(reflect.MakeMap(v.Type()))
 	}
 	for it := m.MapRange(); it.Next(); {
@@ -187,11 +188,11 @@ func (d *decoder) placeAll(key *token.Token, value ast.Node, path string) {
 	}
 }
 
-// merged returns b over a, key by key where both are maps.
+// merged returns b over a, key by key where both are maps; an empty b empties.
 func merged(a, b any) any {
 	to, ok1 := a.(map[string]any)
 	from, ok2 := b.(map[string]any)
-	if !ok1 || !ok2 {
+	if !ok1 || !ok2 || len(from) == 0 {
 		return b
 	}
 	for k, x := range from {

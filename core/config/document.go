@@ -5,12 +5,14 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -22,12 +24,20 @@ const maxFile = 4 << 20
 // Document is one configuration while it is read: where each key is set and
 // what is wrong. Err joins the problems, each a *fault.Error whose Where is
 // file:line: key.path.
-type Document struct{ decoder }
+type Document struct {
+	decoder
+	most int
+}
 
 // New returns an empty document. Source names it in problems, as a path does.
 func New(source string) *Document {
-	return &Document{decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}}
+	return &Document{decoder: decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}}
 }
+
+// Bound makes Decode refuse a text of more words and signs of YAML: the time that
+// it takes to parse them grows with their square, to minutes for a quarter of a
+// megabyte. A block of text is one.
+func (d *Document) Bound(tokens int) { d.most = tokens }
 
 // Read returns the text of the file at path, or why it cannot be one.
 func Read(path string) ([]byte, error) {
@@ -55,6 +65,12 @@ func Read(path string) ([]byte, error) {
 // Decode reads text over into, a pointer to a struct that holds the defaults:
 // what the text does not say stays. It reports whether the text is YAML at all.
 func (d *Document) Decode(text []byte, into any) bool {
+	if d.most > 0 {
+		if tokens := lexer.Tokenize(string(text)); len(tokens) > d.most {
+			d.fail(d.at(tokens[d.most].Prev), "", fault.Exhausted, fmt.Sprintf("there are %d words and signs of YAML, at most %d are read", len(tokens), d.most), "shorten it, and write code as a block of text")
+			return false
+		}
+	}
 	return d.document(text, reflect.ValueOf(into).Elem())
 }
 
@@ -66,14 +82,19 @@ func (d *Document) Set(assignment string, into any) {
 
 // Check notes problems of the values that were read, *fault.Errors whose Where
 // is a key path, at the lines that set them. A key that has a problem already
-// gets no second one.
+// gets no second one, and one that was not set has the line of the section of the
+// file around it.
 func (d *Document) Check(problems []error) {
 	for _, err := range problems {
 		f := fault.As(err)
 		if d.bad[f.Where] {
 			continue
 		}
-		d.fail(d.lines[f.Where], f.Where, f.Kind, f.What, f.Hint)
+		at, set := d.lines[f.Where]
+		if around := d.Places().at(f.Where); !set && around.source == d.source {
+			at = around
+		}
+		d.fail(at, f.Where, f.Kind, f.What, f.Hint)
 	}
 }
 

@@ -12,8 +12,12 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 )
 
-// EngineOptions say how an engine works; none of them changes a verdict.
+// EngineOptions say how an engine works; none of them but Fuel changes a verdict.
 type EngineOptions struct {
+	// Fuel bounds what all rules of a rubric may use on all outputs together: once
+	// it is used up, no further verdict is begun, and the rest are out of fuel. 0 is
+	// no bound.
+	Fuel uint64
 	// Kept is how many verdicts are kept in memory; 0 means DefaultKept, and below
 	// 0 none.
 	Kept int
@@ -34,6 +38,7 @@ type Engine struct {
 	checker Checker
 	cache   *cache
 	most    int
+	fuel    uint64
 }
 
 // NewEngine returns an engine that applies rules by c.
@@ -41,14 +46,14 @@ func NewEngine(c Checker, o EngineOptions) *Engine {
 	if o.Kept == 0 {
 		o.Kept = DefaultKept
 	}
-	return &Engine{checker: c, cache: newCache(o.Kept), most: max(1, o.Parallel)}
+	return &Engine{checker: c, cache: newCache(o.Kept), most: max(1, o.Parallel), fuel: o.Fuel}
 }
 
 // Checker returns what applies the rules.
 func (e *Engine) Checker() Checker { return e.checker }
 
 // Digest covers all that decides verdicts but rubric and workflow.
-func (e *Engine) Digest() string { return Digest("engine/1", e.checker.Digest()) }
+func (e *Engine) Digest() string { return Digest("engine/2", e.checker.Digest(), fmt.Sprint(e.fuel)) }
 
 // Stats returns how many verdicts were asked for so far, and how many of those
 // were there already.
@@ -58,40 +63,51 @@ func (e *Engine) Stats() Stats { return e.cache.stats() }
 // verdicts with an outcome; the error is ctx's, and then there is no evaluation.
 func (e *Engine) Evaluate(ctx context.Context, r *Rubric, w *Workflow) (*Evaluation, error) {
 	out := &Evaluation{Totals: make([]*float64, len(w.Outputs)), Criteria: make([]Result, len(r.Criteria))}
-	s := newSubject(w)
+	a := &application{engine: e, criteria: r.Criteria, subject: newSubject(w), budget: newBudget(e.fuel, len(r.Criteria))}
 	if e.most == 1 {
-		for i, c := range r.Criteria {
-			out.Criteria[i] = e.criterion(ctx, c, s)
+		for i := range r.Criteria {
+			out.Criteria[i] = a.criterion(ctx, i)
 		}
 	} else {
-		e.together(ctx, r.Criteria, s, out.Criteria)
+		a.together(ctx, out.Criteria)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	a.budget.cut(out.Criteria)
 	for o := range w.Outputs {
 		out.Totals[o] = total(out.Criteria, o)
 	}
 	return out, nil
 }
 
-// together applies several criteria at one time.
-func (e *Engine) together(ctx context.Context, criteria []Criterion, s *subject, results []Result) {
-	turns := make(chan struct{}, e.most)
+// application is one evaluation under way.
+type application struct {
+	engine   *Engine
+	criteria []Criterion
+	subject  *subject
+	budget   *budget
+}
+
+// together applies several criteria at one time, in their order.
+func (a *application) together(ctx context.Context, results []Result) {
+	turns := make(chan struct{}, a.engine.most)
 	var wg sync.WaitGroup
-	for i, c := range criteria {
+	for i := range a.criteria {
+		turns <- struct{}{}
 		wg.Go(func() {
-			turns <- struct{}{}
 			defer func() { <-turns }()
-			results[i] = e.criterion(ctx, c, s)
+			results[i] = a.criterion(ctx, i)
 		})
 	}
 	wg.Wait()
 }
 
-// criterion applies c to every output. What cannot be applied to one output for
-// now, because a judge is away, is not tried on the next.
-func (e *Engine) criterion(ctx context.Context, c Criterion, s *subject) Result {
+// criterion applies criterion i to every output. What cannot be applied to one
+// output for now, because a judge is away, is not tried on the next; nor is what
+// there is no fuel for.
+func (a *application) criterion(ctx context.Context, i int) Result {
+	c, e, s := a.criteria[i], a.engine, a.subject
 	out := Result{Name: c.Name, Weight: c.Weight, Verdicts: make([]Verdict, len(s.workflow.Outputs))}
 	key := e.ruleKey(c.Rule)
 	away := -1
@@ -100,17 +116,27 @@ func (e *Engine) criterion(ctx context.Context, c Criterion, s *subject) Result 
 			out.Verdicts[o] = Verdict{Outcome: reward.Infrastructure, Reason: fmt.Sprintf("not tried: the rule could not be applied to output %d", away+1)}
 			continue
 		}
-		out.Verdicts[o] = e.cache.get(ctx, s.key(key, o), func() Verdict { return e.checker.Check(ctx, c.Rule, s.workflow, o) })
+		out.Verdicts[o] = a.verdict(ctx, i, s.key(key, o), func() Verdict { return e.checker.Check(ctx, c.Rule, s.workflow, o) })
 		if out.Verdicts[o].Unavailable() {
 			away = o
 		}
 	}
 	if out.Constant = constant(out.Verdicts); out.Constant && len(out.Verdicts) > 1 {
-		v := e.cache.get(ctx, s.emptyKey(key), func() Verdict { return e.checker.Check(ctx, c.Rule, s.empty(), 0) })
+		v := a.verdict(ctx, i, s.emptyKey(key), func() Verdict { return e.checker.Check(ctx, c.Rule, s.empty(), 0) })
 		out.Empty = &v
 		out.Vacuous = v.Score != nil && *v.Score > 0 && *v.Score == *out.Verdicts[0].Score
 	}
 	return out
+}
+
+// verdict is one of criterion i, if there is fuel left for it.
+func (a *application) verdict(ctx context.Context, i int, key string, find func() Verdict) Verdict {
+	if !a.budget.left(i) {
+		return a.budget.exhausted()
+	}
+	v := a.engine.cache.get(ctx, key, find)
+	a.budget.spend(i, v)
+	return v
 }
 
 // constant reports whether all have a score, and the same.

@@ -14,7 +14,7 @@ type chooser struct {
 	episode
 	aspects   []catalogue.Aspect // of the domain
 	known     []known            // by aspect
-	adds      int                // so far
+	adds      int                // so far, and removals
 	order     []int              // aspects in the rubric, as they were added
 	uncovered int                // importance of what was told and has no aspect
 	exhausted bool               // the stakeholder said that there is nothing else
@@ -67,6 +67,8 @@ func (s *chooser) choose(c *choice) error {
 		return s.ask(a.Question, s.talk.About(a.Name))
 	case add:
 		s.add(c)
+	case remove:
+		s.remove(c)
 	}
 	return nil
 }
@@ -100,10 +102,15 @@ func (s *chooser) available(c *choice) bool {
 		return s.questionsLeft() > 0 && !k.asked && k.level < 0
 	case add:
 		k := &s.known[c.aspect]
-		return s.adds < s.env.options.Criteria && (k.added < 0 || k.added == c.level && k.weight < mostWeight)
+		return s.mayWrite() && s.adds < s.env.options.Criteria && (k.added < 0 || k.added == c.level && k.weight < mostWeight)
+	case remove:
+		return s.adds < s.env.options.Criteria && s.known[c.aspect].added >= 0
 	}
-	return true
+	return s.mayWrite() // finish
 }
+
+// mayWrite reports whether enough was asked to write a rubric.
+func (s *chooser) mayWrite() bool { return s.questionsFirst() == 0 }
 
 // String shows for people what was said and written.
 func (s *chooser) String() string {

@@ -41,7 +41,7 @@ func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
 	}
 	e.spec = plugin.Spec{MaxSteps: o.maxSteps(), System: o.systemJSON()}
 	if o.Form == formChoice {
-		e.menu = newMenu()
+		e.menu = newMenu(o.Remove)
 		e.spec.System, e.spec.Actions, e.spec.FeatureShape = systemChoice, e.menu.names(), []int{features}
 	}
 	return e, nil

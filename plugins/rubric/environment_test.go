@@ -2,15 +2,21 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
+	"github.com/merit-rl/merit/plugins/rubric/internal/work"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -30,7 +36,7 @@ var said = []string{
 
 // Promise: both forms keep the contract of env.Env within a process.
 func TestContract(t *testing.T) {
-	for name, options := range map[string]string{"choice": `{}`, "json": `{"form": "json"}`, "many": `{"questions": 6, "criteria": 20, "size": [6, 8]}`} {
+	for name, options := range map[string]string{"choice": `{}`, "json": `{"form": "json"}`, "many": `{"questions": 6, "criteria": 20, "size": [6, 8]}`, "free": `{"min_questions": 0, "remove": true}`} {
 		t.Run(name, func(t *testing.T) {
 			envtest.Run(t, func(t testing.TB) env.Env { return open(t, 5, plugin.Train, options) }, said...)
 		})
@@ -106,8 +112,12 @@ func TestWrongOptions(t *testing.T) {
 		`{"stakeholder": {"kind": "model", "url": "http://127.0.0.1:1/v1"}, "workers": {"kind": "model"}}`: {
 			"options.stakeholder.model:", "options.workers.url:", "options.workers.model:",
 		},
-		`{"workers": {"kind": "recorded"}}`: {"options.workers.file: no file of outputs is named"},
-		`{"rubrics": "./nowhere"}`:          {"nowhere/train", "nowhere/heldout", "there is no such folder"},
+		`{"questions": 2, "min_questions": 3}`:  {"options.min_questions: must be 0 to 8, and not above questions, not 3"},
+		`{"questions": 10, "min_questions": 9}`: {"options.min_questions: must be 0 to 8"},
+		`{"questions": 0}`:                      {"options.min_questions:"},
+		`{"questions": 3, "min_questions": -1}`: {"options.min_questions:"},
+		`{"workers": {"kind": "recorded"}}`:     {"options.workers.file: no file of outputs is named"},
+		`{"rubrics": "./nowhere"}`:              {"nowhere/train", "nowhere/heldout", "there is no such folder"},
 	} {
 		_, err := definition().Open(plugin.Setup{Slots: 1, Split: plugin.Train}, json.RawMessage(options))
 		require.Error(t, err, options)
@@ -123,7 +133,7 @@ func TestWrongOptions(t *testing.T) {
 // is no episode without outputs, and another one may begin.
 func TestWorkersAway(t *testing.T) {
 	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Reply{Status: 503} })
-	e := open(t, 1, plugin.Train, `{"workers": {"kind": "model", "model": "m", "retries": 0, "url": "`+server.URL+`"}}`)
+	e := open(t, 1, plugin.Train, `{"min_questions": 0, "workers": {"kind": "model", "model": "m", "retries": 0, "url": "`+server.URL+`"}}`)
 	b, r := env.NewBatch(e.Spec()), env.Reply{}
 	for range 2 {
 		b.Ops[0] = env.Reset
@@ -161,4 +171,100 @@ func TestMaskedChoice(t *testing.T) {
 	b.Actions[0] = int32(slices.Index(r.Mask[3:], 1) + 3) // the first that adds
 	require.NoError(t, e.Exchange(t.Context(), b, &r))
 	require.Equal(t, env.Terminated, r.Flags[0], "four steps are all there are")
+}
+
+// Promise: nothing is written before as many questions as are asked for: neither
+// a criterion nor the end is a choice until then, whatever is answered, and
+// nobody runs out of questions.
+func TestQuestionsComeFirst(t *testing.T) {
+	for first := range mostFirst + 1 {
+		o := defaults()
+		o.Questions, o.MinQuestions, o.Size = max(3, first), first, [2]int{1, 8}
+		writes := func(s *chooser) bool {
+			return s.find(func(c *choice) bool { return c.does == add || c.does == finish }) >= 0
+		}
+		careless := func(s *chooser) int { // asks about what is not cared about first, and so uses questions up
+			require.Equal(t, len(s.written.Questions) >= first, writes(s))
+			if i := s.find(func(c *choice) bool { return c.does == finish }); i >= 0 {
+				return i
+			}
+			return s.find(func(c *choice) bool {
+				return c.does == askAbout && s.talk.Truth.About(s.aspects[c.aspect].Name) < 0 || c.does == askMost || c.does == askElse || c.does == askAbout
+			})
+		}
+		for _, act := range []player{careless, func(s *chooser) int { // all is told, and then what is left is asked about
+			if i := s.find(func(c *choice) bool { return c.does == askMost }); i >= 0 {
+				return i
+			}
+			return careless(s)
+		}} {
+			for _, p := range play(t, o, plugin.Train, 20, act) {
+				require.GreaterOrEqual(t, len(p.written.Questions), first)
+			}
+		}
+	}
+	require.Equal(t, 1, defaults().MinQuestions)
+}
+
+// Promise: with remove a criterion can be taken out of the rubric again and
+// another level put in; that costs an addition, and without the option there is
+// no such choice.
+func TestRemove(t *testing.T) {
+	require.NotContains(t, newMenu(false).names(), "remove length")
+	e := open(t, 1, plugin.Train, `{"remove": true, "min_questions": 0, "criteria": 4, "domains": ["document"]}`)
+	index := func(name string) int32 {
+		i := slices.Index(e.Spec().Actions, name)
+		require.GreaterOrEqual(t, i, 0, name)
+		return int32(i)
+	}
+	b, r := env.NewBatch(e.Spec()), env.Reply{}
+	b.Want, b.Ops[0] = env.WantText, env.Reset
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	for _, step := range []struct {
+		does, shows string
+		can, cannot []string
+	}{
+		{"add length: short", "- length: short, weight 1", []string{"remove length"}, []string{"remove tone", "add length: medium"}},
+		{"add length: short", "- length: short, weight 2", []string{"remove length"}, nil},
+		{"remove length", "Your rubric: empty", []string{"add length: medium"}, []string{"remove length"}},
+		{"add length: medium", "- length: medium, weight 1\n3 questions and 0 additions", []string{"finish"}, []string{"remove length", "add length: medium"}},
+	} {
+		b.Ops[0], b.Actions[0] = env.Step, index(step.does)
+		require.NoError(t, e.Exchange(t.Context(), b, &r))
+		require.Zero(t, r.Flags[0], step.does)
+		require.Contains(t, r.Anchor[0], step.shows)
+		for _, can := range step.can {
+			require.Equal(t, byte(1), r.Mask[index(can)], can)
+		}
+		for _, cannot := range step.cannot {
+			require.Zero(t, r.Mask[index(cannot)], cannot)
+		}
+	}
+	b.Actions[0] = index("finish")
+	require.NoError(t, e.Exchange(t.Context(), b, &r))
+	w := written(t, hear(t, &r))
+	require.Len(t, w.Rubric.Criteria, 1)
+	require.Equal(t, "length: medium", w.Rubric.Criteria[0].Name)
+}
+
+// Promise: the work of as many workers as there may be, each as long as it may
+// be and of letters that JSON escapes, is attached: no episode is lost to its
+// length.
+func TestLongWork(t *testing.T) {
+	o := defaults()
+	source, err := newSource(o, plugin.Train)
+	require.NoError(t, err)
+	start, err := source.start(7)
+	require.NoError(t, err)
+	var outputs []rubric.Output
+	for w := range work.MaxWorkers {
+		outputs = append(outputs, rubric.Output{Worker: fmt.Sprint(w), Resources: []rubric.Resource{{Name: "r", Kind: start.truth.Domain, Text: strings.Repeat("<", 64<<10)}}})
+	}
+	line, err := json.Marshal(map[string]any{"task": start.task.ID, "outputs": outputs})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "outputs.jsonl")
+	require.NoError(t, os.WriteFile(file, line, 0o600))
+	turns := talk(t, `{"form": "json", "min_questions": 0, "workers": {"kind": "recorded", "count": 16, "file": "`+file+`"}}`, `{"rubric": `+short+`}`)
+	require.Equal(t, env.Terminated, turns[1].flags)
+	require.Greater(t, len(turns[1].info[rubric.InfoWorkflow]), 6<<20)
 }

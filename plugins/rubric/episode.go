@@ -57,6 +57,11 @@ func (e *episode) hear(question string, a stakeholder.Answer) error {
 // questionsLeft is how many may still be asked.
 func (e *episode) questionsLeft() int { return e.env.options.Questions - len(e.written.Questions) }
 
+// questionsFirst is how many must still be asked before a rubric may be written.
+func (e *episode) questionsFirst() int {
+	return max(0, e.env.options.MinQuestions-len(e.written.Questions))
+}
+
 // finish ends the episode: the workers do the task, and what the reward needs is
 // attached to the step. R is nil if no rubric was written, for the reason problem.
 func (e *episode) finish(r *rubric.Rubric, problem string, turn *plugin.Turn) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/merit-rl/merit/core/rubric"
@@ -56,6 +57,15 @@ func (s *chooser) add(c *choice) {
 		s.order = append(s.order, c.aspect)
 	}
 	k.weight++
+	s.adds++
+}
+
+// remove takes a criterion out of the rubric. It costs an addition, so that an
+// episode ends.
+func (s *chooser) remove(c *choice) {
+	k := &s.known[c.aspect]
+	k.added, k.weight = -1, 0
+	s.order = slices.DeleteFunc(s.order, func(aspect int) bool { return aspect == c.aspect })
 	s.adds++
 }
 

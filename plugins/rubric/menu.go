@@ -12,6 +12,7 @@ const (
 	finish
 	askAbout
 	add
+	remove
 )
 
 // choice is one of the list of actions. Those about an aspect are of one domain.
@@ -26,7 +27,8 @@ type choice struct {
 // menu is the list of choices, the same in every episode.
 type menu struct{ choices []choice }
 
-func newMenu() *menu {
+// newMenu lists the choices, those that remove a criterion if they are wanted.
+func newMenu(removes bool) *menu {
 	m := &menu{choices: []choice{
 		{name: "ask what matters most", does: askMost}, {name: "ask what else", does: askElse}, {name: "finish", does: finish},
 	}}
@@ -39,6 +41,13 @@ func newMenu() *menu {
 		for i, a := range catalogue.Of(d) {
 			for j, l := range a.Levels {
 				m.choices = append(m.choices, choice{name: "add " + a.Name + ": " + l.Name, does: add, domain: d, aspect: i, level: j})
+			}
+		}
+	}
+	if removes {
+		for _, d := range catalogue.Domains() {
+			for i, a := range catalogue.Of(d) {
+				m.choices = append(m.choices, choice{name: "remove " + a.Name, does: remove, domain: d, aspect: i})
 			}
 		}
 	}

@@ -19,24 +19,26 @@ const (
 
 // Options is what a user may set. A range is [least, most].
 type Options struct {
-	Form        string        `json:"form"`        // choice or json
-	Rubrics     string        `json:"rubrics"`     // folder with the truths that people wrote, in train and heldout; empty = all are drawn
-	Drawn       float64       `json:"drawn"`       // share of the training tasks whose truth is drawn, beside those of rubrics
-	Domains     []string      `json:"domains"`     // of tasks: document, table, code; empty = all
-	Size        [2]int        `json:"size"`        // criteria of a drawn truth
-	Hinted      float64       `json:"hinted"`      // share of the criteria of a drawn truth at which its brief hints
-	Questions   int           `json:"questions"`   // at most so many are asked in an episode
-	Criteria    int           `json:"criteria"`    // choice: at most so many are added, or made heavier
-	Attempts    int           `json:"attempts"`    // json: answers that are no questions, the rubric among them
-	Variants    int           `json:"variants"`    // workflows of a domain in training, of a truth in the other splits
-	Stakeholder Stakeholder   `json:"stakeholder"` // who answers the questions
-	Workers     work.Config   `json:"workers"`     // who does the task
-	Shares      plugin.Shares `json:"shares"`      // of drawn truths that are held out
+	Form         string        `json:"form"`          // choice or json
+	Rubrics      string        `json:"rubrics"`       // folder with the truths that people wrote, in train and heldout; empty = all are drawn
+	Drawn        float64       `json:"drawn"`         // share of the training tasks whose truth is drawn, beside those of rubrics
+	Domains      []string      `json:"domains"`       // of tasks: document, table, code; empty = all
+	Size         [2]int        `json:"size"`          // criteria of a drawn truth
+	Hinted       float64       `json:"hinted"`        // share of the criteria of a drawn truth at which its brief hints
+	Questions    int           `json:"questions"`     // at most so many are asked in an episode
+	MinQuestions int           `json:"min_questions"` // so many are asked before a rubric may be written
+	Criteria     int           `json:"criteria"`      // choice: at most so many are added, or made heavier
+	Remove       bool          `json:"remove"`        // choice: what was added can be taken out again, at the price of an addition
+	Attempts     int           `json:"attempts"`      // json: answers that are no questions, the rubric among them
+	Variants     int           `json:"variants"`      // workflows of a domain in training, of a truth in the other splits
+	Stakeholder  Stakeholder   `json:"stakeholder"`   // who answers the questions
+	Workers      work.Config   `json:"workers"`       // who does the task
+	Shares       plugin.Shares `json:"shares"`        // of drawn truths that are held out
 }
 
 func defaults() Options {
 	return Options{
-		Form: formChoice, Drawn: 0.5, Size: [2]int{3, 5}, Hinted: 0.4, Questions: 3, Criteria: 8, Attempts: 2, Variants: 16,
+		Form: formChoice, Drawn: 0.5, Size: [2]int{3, 5}, Hinted: 0.4, Questions: 3, MinQuestions: 1, Criteria: 8, Attempts: 2, Variants: 16,
 		Stakeholder: defaultStakeholder(), Workers: work.DefaultConfig(), Shares: plugin.Shares{Validation: 0.1, Test: 0.1},
 	}
 }
@@ -77,6 +79,9 @@ func (o Options) check(split string) error {
 			bad(n.key, "remove the key to have the default", "must be %d to %d, not %d", n.low, n.high, n.value)
 		}
 	}
+	if most := min(o.Questions, mostFirst); o.MinQuestions < 0 || o.MinQuestions > most {
+		bad("min_questions", "1 is the default; 0 lets who asks nothing write", "must be 0 to %d, and not above questions, not %d", mostFirst, o.MinQuestions)
+	}
 	if !o.Shares.Valid() {
 		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test)
 	}
@@ -86,6 +91,10 @@ func (o Options) check(split string) error {
 // mostDrawn is how many criteria a drawn truth can have: each has an aspect of
 // its own.
 const mostDrawn = 8
+
+// mostFirst bounds what must be asked before a rubric: every aspect of a domain
+// can be asked about or was told of, so that nobody runs out of questions.
+const mostFirst = catalogue.Aspects
 
 // domains are those of tasks.
 func (o Options) domains() (all []catalogue.Domain) {

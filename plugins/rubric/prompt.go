@@ -5,11 +5,15 @@ import "fmt"
 // systemJSON says what a language model may say. It is short: small models read
 // little.
 func (o Options) systemJSON() string {
-	return fmt.Sprintf(promptJSON, min(o.Questions, maxQuestions), o.Questions)
+	first := ""
+	if o.MinQuestions > 0 {
+		first = fmt.Sprintf(", at least %d before the rubric", o.MinQuestions)
+	}
+	return fmt.Sprintf(promptJSON, min(o.Questions, maxQuestions), o.Questions, first)
 }
 
 const promptJSON = `A stakeholder wants work done. Find out what counts, then write a rubric: criteria with weights and rules, by which the work is judged as the stakeholder would.
-Answer with one JSON object and nothing else. To ask the stakeholder (1 to %d questions at a time, %d in all):
+Answer with one JSON object and nothing else. To ask the stakeholder (1 to %d questions at a time, %d in all%s):
 {"ask": ["What matters most?"]}
 To write the rubric, which ends your task:
 {"rubric": {"name": "report", "criteria": [{"name": "short", "weight": 0.7, "rule": {"language": "python", "code": "def rule(output, task):\n    return len(output[\"text\"].split()) <= 120"}}, {"name": "polite", "weight": 0.3, "rule": {"question": "Is the text polite?"}}]}}

@@ -44,24 +44,37 @@ func (s *writer) Step(action plugin.Action, turn *plugin.Turn) error {
 		return nil
 	}
 	s.written.Attempts++
+	why := "That is neither questions nor a rubric that can be read:\n"
 	if len(problems) == 0 {
 		r, repairs, err := rubric.Parse([]byte(action.Text))
 		if err == nil {
 			err = small(r)
 		}
-		if err == nil {
+		first := s.questionsFirst()
+		if err == nil && first == 0 {
 			s.written.Repairs = repairs
 			return s.end(r, "", turn)
 		}
-		problems = rubric.Problems(err)
+		if problems = rubric.Problems(err); err == nil {
+			why, problems = "That is a rubric, and it is too early for one.\n", []string{early(first)}
+		}
 	}
 	turn.InvalidAction = true
 	told := bounded(problems)
 	if s.written.Attempts >= s.env.options.Attempts {
 		return s.end(nil, told, turn)
 	}
-	s.show(turn, "That is neither questions nor a rubric that can be read:\n"+told)
+	s.show(turn, why+told)
 	return nil
+}
+
+// early says that a rubric comes before its questions.
+func early(first int) string {
+	questions := "question"
+	if first > 1 {
+		questions = "questions"
+	}
+	return fmt.Sprintf(`Ask %d %s before you write: {"ask": ["What matters most?"]}.`, first, questions)
 }
 
 // maxRubric bounds a rubric as it is attached, in bytes of JSON, in which <, > and
@@ -160,6 +173,9 @@ func (s *writer) answers(from int) string {
 // has the rest.
 func (s *writer) show(turn *plugin.Turn, news string) {
 	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be read: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
+	if first := s.questionsFirst(); first > 0 {
+		left += " " + early(first)
+	}
 	turn.Anchor = append(append(append(s.said(turn.Anchor), news...), '\n'), left...)
 	if news != "" {
 		turn.Text = append(append(append(turn.Text, news...), '\n'), left...)

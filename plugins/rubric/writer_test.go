@@ -27,7 +27,7 @@ func TestARubricThatGrows(t *testing.T) {
 	text := `{"rubric": {"name": "r", "criteria": [` + strings.Join(criteria, ",") + `]}}`
 	_, _, err := rubric.Parse([]byte(text))
 	require.NoError(t, err, "it is a rubric")
-	turns := talk(t, `{"form": "json", "attempts": 1}`, text)
+	turns := talk(t, `{"form": "json", "attempts": 1, "min_questions": 0}`, text)
 	last := turns[len(turns)-1]
 	require.NotZero(t, last.flags&env.Terminated)
 	var w rubric.Written
@@ -140,6 +140,32 @@ func TestAttempts(t *testing.T) {
 	require.Equal(t, 3.0, last.metrics["attempts"])
 }
 
+// Promise: a rubric before as many questions as are asked for is none, whatever
+// is in it: it uses an attempt up, and what is missing is told.
+func TestARubricBeforeItsQuestions(t *testing.T) {
+	require.Contains(t, withForm(formJSON).systemJSON(), "3 in all, at least 1 before the rubric):")
+	rubric, ask := `{"rubric": `+short+`}`, `{"ask": ["What matters most?"]}`
+	turns := talk(t, jsonForm, rubric, ask, rubric)
+	require.Contains(t, turns[0].text, "Ask 1 question before you write: "+ask)
+	require.NotContains(t, turns[2].text, "before you write")
+	require.Equal(t, env.InvalidAction, turns[1].flags)
+	require.Contains(t, turns[1].text, "it is too early for one.\n- Ask 1 question before you write: "+ask)
+	require.Contains(t, turns[1].text, "Rubrics that cannot be read: 1 of 2.")
+	require.Equal(t, env.Terminated, turns[3].flags)
+	require.NotNil(t, written(t, turns[3]).Rubric)
+	require.Equal(t, 2, written(t, turns[3]).Attempts)
+
+	turns = talk(t, `{"form": "json", "min_questions": 2}`, ask, rubric, rubric)
+	require.Contains(t, turns[2].text, "Ask 1 question before")
+	require.Equal(t, env.Terminated|env.InvalidAction, turns[3].flags)
+	require.Nil(t, written(t, turns[3]).Rubric)
+	require.Contains(t, written(t, turns[3]).Problem, "Ask 1 question before you write")
+
+	require.NotContains(t, func() string { o := withForm(formJSON); o.MinQuestions = 0; return o.systemJSON() }(), "at least")
+	turns = talk(t, `{"form": "json", "min_questions": 0}`, rubric)
+	require.NotNil(t, written(t, turns[1]).Rubric)
+}
+
 // Promise: no more questions are answered than there are, and one for the whole
 // rubric is refused and counted.
 func TestQuestionsAreBounded(t *testing.T) {
@@ -179,7 +205,7 @@ func TestPromptsExample(t *testing.T) {
 	var asks, writes bool
 	for line := range strings.Lines(defaults().systemJSON()) {
 		if strings.HasPrefix(line, "{") {
-			turns := talk(t, jsonForm, line)
+			turns := talk(t, `{"form": "json", "min_questions": 0}`, line)
 			asks = asks || turns[1].metrics == nil || len(turns[1].info) == 0
 			writes = writes || turns[1].flags == env.Terminated && written(t, turns[1]).Rubric != nil && len(written(t, turns[1]).Repairs) == 0
 		}

@@ -55,7 +55,7 @@ func (c *counter) Step(a plugin.Action, turn *plugin.Turn) error {
 	case 3:
 		turn.Reward = math.NaN()
 	case 4:
-		if err := turn.Info("long", strings.Repeat("x", 1<<20)); err != nil {
+		if err := turn.Info("long", strings.Repeat("x", 8<<20)); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func TestVectorContract(t *testing.T) {
 // for the host breaks one slot, with
 // its reason and nothing else of it; the neighbour goes on.
 func TestBrokenSlot(t *testing.T) {
-	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN", 4: `the info "long" has 1048578 bytes as JSON, at most 1048576`} {
+	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "reward is NaN", 4: `the info "long" has 8388610 bytes as JSON, at most 8388608`} {
 		e := openCounter(t, 2, new(int))
 		b := env.NewBatch(e.Spec())
 		b.Want = env.WantText | env.WantFeatures

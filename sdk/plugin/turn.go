@@ -53,7 +53,7 @@ func (t *Turn) Tool(name, content string) {
 	t.events = append(t.events, env.Event{Slot: t.slot, Kind: env.EventToolResult, Name: name, Message: content})
 }
 
-// Info attaches a JSON value to the step.
+// Info attaches a JSON value to the step, of at most 8 MiB.
 func (t *Turn) Info(key string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {
@@ -123,8 +123,8 @@ func (t *Turn) check(op env.Op) error {
 		return errors.New("the episode goes on but no action is available")
 	}
 	for _, e := range t.events[t.before:] {
-		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxText { // cut, it would be no JSON
-			return fmt.Errorf("the info %q has %d bytes as JSON, at most %d", e.Name, len(e.Message), wire.MaxText)
+		if e.Kind == env.EventInfo && len(e.Message) > wire.MaxAttached { // cut, it would be no JSON
+			return fmt.Errorf("the info %q has %d bytes as JSON, at most %d", e.Name, len(e.Message), wire.MaxAttached)
 		}
 		if e.Kind == env.EventMetric {
 			if err := wire.CheckMetric(e.Name, e.Message); err != nil {

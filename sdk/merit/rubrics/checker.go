@@ -98,7 +98,7 @@ func (k *Checker) Engine(parallel int) *rubric.Engine {
 	if kept == 0 {
 		kept = -1
 	}
-	return rubric.NewEngine(k, rubric.EngineOptions{Kept: kept, Parallel: max(parallel, k.InFlight())})
+	return rubric.NewEngine(k, rubric.EngineOptions{Fuel: k.config.TotalFuel, Kept: kept, Parallel: max(parallel, k.InFlight())})
 }
 
 // InFlight is how many questions a judge's server takes at one time; 0 without

@@ -92,6 +92,11 @@ var hostilePython = []hostile{
 	{"answers with metrics", "def rule(output, task):\n  import sys\n  sys._getframe(1).f_globals['failed'] = lambda e: {'score': 0.5, 'metrics': {'alignment': 1.0}}\n  raise ValueError", reward.Scored, ""},
 	{"answers with steps", "def rule(output, task):\n  import sys\n  sys._getframe(1).f_globals['failed'] = lambda e: {'score': 0.5, 'step_outputs': [{'step_index': 0, 'base_reward': 9.0}]}\n  raise ValueError", reward.ABIViolation, "step"},
 	{"opens a program", "from merit_reward._programs import Program\ndef rule(output, task):\n  Program('javascript')\n  return 1", reward.GuestError, "line 3: RuntimeError: programs cannot be opened here"},
+	{"a reason that never ends", "class R:\n  def __str__(s): return str(s)\ndef rule(output, task): return {'score': 1, 'reason': R()}", reward.Trap, ""},
+	{"a reason that is no text", "def rule(output, task): return {'score': 1, 'reason': '\\ud800'}", reward.ABIViolation, "not valid UTF-8"},
+	{"an audit hook that raises", "import sys\ndef rule(output, task):\n  sys.addaudithook(lambda *a: 1 / 0)\n  return 1", reward.GuestError, "broke the interpreter"},
+	{"a number that is another", "class I(int):\n  def __le__(s, o): return True\n  def __ge__(s, o): return True\n  def __float__(s): return float('inf')\ndef rule(output, task): return I(7)", reward.ABIViolation, "not a finite number"},
+	{"a parser bomb", "import ast\ndef rule(output, task):\n  ast.parse('(' * 80 + '-' * 60000 + '1' + ')' * 80)\n  return 1", reward.GuestError, "MemoryError"},
 	{"removes the built-in functions", "import builtins\ndef rule(output, task):\n  builtins.__dict__.clear()\n  return 1", reward.GuestError, ""},
 }
 
@@ -107,6 +112,8 @@ var hostileJavaScript = []hostile{
 	{"one and a half", "const rule = () => 1.5;", reward.ABIViolation, "1.5"},
 	{"text", "const rule = () => 'good';", reward.ABIViolation, `string "good"`},
 	{"nothing", "function rule() {}", reward.ABIViolation, "undefined"},
+	{"a getter that loops", "function rule() { return { get score() { for (;;); } }; }", reward.OutOfFuel, ""},
+	{"writes JSON of its own", "JSON.stringify = () => '{'; function rule() { return 1; }", reward.ABIViolation, "no"},
 	{"promise", "async function rule() { return 1; }", reward.ABIViolation, "object"},
 	{"loop", "function rule() { for (;;); }", reward.OutOfFuel, ""},
 	{"memory", "function rule() { const x = []; for (;;) x.push(new Uint8Array(1 << 20)); }", reward.OutOfMemory, ""},

@@ -20,6 +20,10 @@ type Config struct {
 	// Fuel is what a rule may use on one output, in units as of sandbox.fuel: the
 	// default ends a loop after a few tenths of a second.
 	Fuel uint64 `yaml:"fuel" json:"fuel"`
+	// TotalFuel is what all rules of a rubric may use together on all outputs of an
+	// episode: at its end no further rule is applied, and those that were not are
+	// out_of_fuel. Raise it where outputs are many.
+	TotalFuel uint64 `yaml:"total_fuel" json:"total_fuel"`
 	// MemoryMiB bounds the memory of a rule, with its interpreter.
 	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
 	// Languages are those that rules may be written in; what is written in
@@ -71,7 +75,8 @@ const DefaultCheck = 48
 // DefaultConfig applies code in both languages and answers no question.
 func DefaultConfig() Config {
 	return Config{
-		Fuel: 100_000_000, MemoryMiB: 64, Languages: []rubric.Language{rubric.Python, rubric.JavaScript}, Kept: rubric.DefaultKept, Check: DefaultCheck,
+		Fuel: 100_000_000, TotalFuel: 2_000_000_000, MemoryMiB: 64, Languages: []rubric.Language{rubric.Python, rubric.JavaScript},
+		Kept: rubric.DefaultKept, Check: DefaultCheck,
 	}
 }
 
@@ -88,6 +93,7 @@ func (j *Judge) SetDefaults() {
 func (c Config) Validate() []error {
 	var p fault.Problems
 	p.Check(c.Fuel >= 1_000_000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000000 to 2^50; the default is 100000000")
+	p.Check(c.TotalFuel >= c.Fuel && c.TotalFuel <= 1<<60, "total_fuel", c.TotalFuel, "use a number from fuel to 2^60; the default is 2000000000, twenty rules that use up theirs")
 	p.Whole("memory_mib", c.MemoryMiB, 16, 4095)
 	p.Whole("kept", c.Kept, 0, 1<<24)
 	p.Whole("check", c.Check, 0, 10_000)

@@ -19,6 +19,7 @@ func TestValidate(t *testing.T) {
 		want   []string
 	}{
 		{func(c *rubrics.Config) { c.Fuel, c.MemoryMiB, c.Kept = 1, 1, -1 }, []string{"fuel", "memory_mib", "kept"}},
+		{func(c *rubrics.Config) { c.TotalFuel = c.Fuel - 1 }, []string{"total_fuel"}},
 		{func(c *rubrics.Config) { c.Languages[1] = "ruby" }, []string{"languages"}},
 		{func(c *rubrics.Config) { c.Judge = &rubrics.Judge{} }, []string{"judge"}},
 		{func(c *rubrics.Config) { c.Judge = &rubrics.Judge{Script: "none.py"} }, []string{"judge.script"}},

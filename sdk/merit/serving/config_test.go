@@ -83,6 +83,7 @@ serve.yaml:1: listen: "nowhere" is not allowed
 serve.yaml:2: dirr: unknown key
 serve.yaml:3: tls: a certificate needs its key, and a key its certificate
 serve.yaml:6: rewards[1].name: "a b" is no name
+serve.yaml:6: rewards[1].module: there is no file
 serve.yaml:7: rewards[2].name: "math" is there twice
 serve.yaml:7: rewards[2].module: this names no function behind the colon
 serve.yaml:8: default_reward: the name "a b" is not allowed
@@ -97,8 +98,7 @@ serve.yaml:14: open.each: 0 is not allowed
 serve.yaml:15: sandbox.fuel: 12 is not allowed
 serve.yaml:15: sandbox.isolation: "wall" is not allowed
 serve.yaml:16: operators: there are no tenants
-serve.yaml:17: accounting_every: -1s is not allowed
-serve.yaml: rewards[1].module: there is no file`), err.Error())
+serve.yaml:17: accounting_every: -1s is not allowed`), err.Error())
 	require.NotEmpty(t, fault.As(err).Hint)
 }
 

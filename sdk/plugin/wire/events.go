@@ -21,8 +21,8 @@ func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
 		if int(e.Slot) >= n || int(e.Slot) < last {
 			return broken(at, "slot %d is out of order or not one of %d", e.Slot, n)
 		}
-		if len(e.Name) > MaxName || len(e.Message) > MaxText {
-			return broken(at, "name of %d bytes, message of %d: more than %d, %d", len(e.Name), len(e.Message), MaxName, MaxText)
+		if most := maxMessage(env.EventKind(e.Kind)); len(e.Name) > MaxName || len(e.Message) > most {
+			return broken(at, "name of %d bytes, message of %d: more than %d, %d", len(e.Name), len(e.Message), MaxName, most)
 		}
 		event := env.Event{Slot: int(e.Slot), Kind: env.EventKind(e.Kind), Name: Clean(e.Name, MaxName), Message: e.Message}
 		switch event.Kind {
@@ -71,4 +71,12 @@ func CheckMetric(name, value string) error {
 		return fmt.Errorf("the metric %s is %s, which is no finite number", name, Clean(value, MaxName))
 	}
 	return nil
+}
+
+// maxMessage is how long the message of an event may be.
+func maxMessage(kind env.EventKind) int {
+	if kind == env.EventInfo {
+		return MaxAttached
+	}
+	return MaxText
 }

@@ -33,6 +33,7 @@ const (
 	MaxActions  = 1 << 12
 	MaxFeatures = 1 << 22 // values of one slot
 	MaxText     = 1 << 20 // one anchor, text or event, in bytes
+	MaxAttached = 8 << 20 // one info of a turn, as JSON: the work of several people, say
 	MaxName     = 256     // names of environments, actions, tools, keys
 	MaxSystem   = 1 << 16
 	MaxOptions  = 1 << 20

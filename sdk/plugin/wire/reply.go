@@ -34,7 +34,7 @@ func EncodeReply(m *pb.BatchReply, seq uint64, r *env.Reply, want env.Want, spec
 	}
 	for _, e := range r.Events {
 		m.Events = append(m.Events, &pb.Event{
-			Slot: uint32(e.Slot), Kind: string(e.Kind), Name: Clean(e.Name, MaxName), Message: Cut(e.Message, MaxText),
+			Slot: uint32(e.Slot), Kind: string(e.Kind), Name: Clean(e.Name, MaxName), Message: Cut(e.Message, maxMessage(e.Kind)),
 		})
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -22,6 +23,7 @@ type evalOptions struct {
 	set      []string
 	judge    string
 	fuel     uint64
+	total    uint64
 }
 
 // judged is what a rubric says of the outputs.
@@ -67,6 +69,7 @@ script (--judge); without one they have no score. The workflow is a file of JSON
 	f.StringVarP(&o.config, "config", "c", "", "configuration file with a dual reward, for its limits and its judge")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.StringVar(&o.judge, "judge", "", "a script that answers questions, in the place of the configuration's judge")
+	f.Uint64Var(&o.total, "total-fuel", dual.DefaultConfig().TotalFuel, "what all rules of a rubric may use on all outputs, in the place of the configuration's")
 	f.Uint64Var(&o.fuel, "fuel", dual.DefaultConfig().Fuel, "what a rule may use on one output, in the place of the configuration's")
 	console.Files(cmd, "workflow", "json")
 	console.Files(cmd, "against", "json", "yaml", "yml")
@@ -151,9 +154,12 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 	if o.config == "" || cmd.Flags().Changed("fuel") {
 		c.Fuel = o.fuel
 	}
+	if o.config == "" || cmd.Flags().Changed("total-fuel") {
+		c.TotalFuel = o.total
+	}
 	for _, problem := range c.Validate() {
 		f := *fault.As(problem)
-		f.Where = "--" + strings.TrimSuffix(f.Where, ".script")
+		f.Where = "--" + strings.ReplaceAll(strings.TrimSuffix(f.Where, ".script"), "_", "-")
 		return nil, &f
 	}
 	if limits.CacheDir == "" {
@@ -190,6 +196,9 @@ func hintOf(f rubric.Failure, of *rubric.Rubric) string {
 		if c.Name == f.Criterion && c.Rule.Question != "" {
 			return "a question needs a judge that knows it (--judge or --config); examples/rubric/judge.py is one"
 		}
+	}
+	if f.Outcome == reward.OutOfFuel && f.Fuel == 0 { // not even begun
+		return "raise --total-fuel, or correct the rules that come before it"
 	}
 	return "correct the rule"
 }

@@ -23,6 +23,8 @@ const (
 	maxText     = 1000
 	maxCode     = 16 << 10
 	maxCriteria = 16
+
+	maxTokens = 1 << 14 // words and signs of YAML
 )
 
 // Folder reads every *.yaml of a folder, in the order of their names. All that is
@@ -79,6 +81,7 @@ func File(path string) (*Truth, error) {
 // Parse is File for text that came from source.
 func Parse(source string, text []byte) (*Truth, error) {
 	t, doc := new(Truth), config.New(source)
+	doc.Bound(maxTokens)
 	if doc.Decode(text, t) {
 		doc.Check(t.Validate())
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -70,9 +71,9 @@ criteria:
 `))
 	require.Error(t, err)
 	for _, want := range []string{
-		"x.yaml:1: name", "x.yaml:2: domain", "x.yaml:3: brief: is missing", "x.yaml:4: mood", "description: is missing",
+		"x.yaml:1: name", "x.yaml:2: domain", "x.yaml:3: brief: is missing", "x.yaml:4: mood", "x.yaml: description: is missing",
 		"criteria[0].rule.language", "criteria[1].name", "criteria[1].weight", "criteria[1].rule.language",
-		"criteria[2].aspect", "criteria[2].answer: is missing", "criteria[2].rule: must have either", "their weights sum to 0, not to 1",
+		"criteria[2].aspect", "x.yaml:8: criteria[2].answer: is missing", "criteria[2].rule: must have either", "their weights sum to 0, not to 1",
 	} {
 		require.ErrorContains(t, err, want)
 	}
@@ -85,6 +86,15 @@ criteria:
 	// What the reward would refuse in every episode is said before the first.
 	_, err = Parse("x.yaml", []byte(strings.ReplaceAll(right, "name: calm", `name: "calm\u001b[2J\nand more"`)))
 	require.ErrorContains(t, err, "x.yaml:21: criteria[2].name: has a control character")
+	// Nor does a file of brackets or of keys, whose parsing takes minutes, keep anybody waiting.
+	for _, hostile := range []string{strings.Repeat("[", rubric.MaxText), strings.Repeat("a: 1\n", rubric.MaxText/5), strings.Repeat("{a: ", rubric.MaxText/4)} {
+		began := time.Now()
+		_, err = Parse("x.yaml", []byte(hostile))
+		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Exhausted))
+		require.ErrorContains(t, err, "words and signs of YAML, at most 16384 are read")
+		require.Less(t, time.Since(began), 20*time.Second)
+	}
+
 	long := filepath.Join(t.TempDir(), "long.yaml")
 	require.NoError(t, os.WriteFile(long, []byte(right+strings.Repeat("#", rubric.MaxText)), 0o600))
 	_, err = File(long)

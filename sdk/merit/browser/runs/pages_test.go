@@ -3,6 +3,7 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -213,6 +214,43 @@ func TestRubricsPage(t *testing.T) {
 		require.Equal(t, 404, status)
 		require.Contains(t, text, "there is no start")
 	}
+}
+
+// Promise: the rubrics of a run are read once for all its starts, and again when
+// they have changed or another run is looked at.
+func TestRubricsAreReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, n int) string {
+		d := small(t, filepath.Join(dir, name), "seed: 7\n", 5, 0.5)
+		var all []*rl.Trajectory
+		for i := range n {
+			all = append(all, viewtest.Episode(fmt.Sprintf("e%d", i), "", uint64(i), 0.2))
+		}
+		require.NoError(t, d.WriteEpisodes(beforeTraining, all))
+		require.NoError(t, d.WriteEpisodes(afterTraining, all))
+		d.Close()
+		return filepath.Join(dir, name)
+	}
+	a, b, none := write("a", 2), write("b", 3), t.TempDir()
+	var w lastRead
+	rows := func(of string) []writing {
+		got, err := w.of(of)
+		require.NoError(t, err)
+		return got
+	}
+	first := rows(a)
+	require.Len(t, first, 2)
+	require.Same(t, first[0].After, rows(a)[0].After, "not read again")
+	require.Len(t, rows(b), 3)
+	require.Empty(t, rows(none))
+	again := rows(a)
+	require.NotSame(t, first[0].After, again[0].After, "one run is kept")
+
+	changed, err := os.ReadFile(evaluation(b, afterTraining))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(evaluation(a, afterTraining), changed, 0o600))
+	require.NoError(t, os.WriteFile(evaluation(a, beforeTraining), changed, 0o600))
+	require.Len(t, rows(a), 3, "the files have changed")
 }
 
 // Promise: what an environment or a model said is text on every page: no

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"path/filepath"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rubric/view"
-	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit/browser"
 )
 
@@ -43,10 +42,11 @@ func (o *room) rubricsPage(r *http.Request) (browser.View, error) {
 	if err != nil {
 		return browser.View{}, err
 	}
-	v := writings{Run: id, At: at, Prev: at - 1, Next: at + 1}
-	if v.Rows, err = bothWrote(dir, mostWritings); err != nil {
+	rows, err := o.last.of(dir)
+	if err != nil {
 		return browser.View{}, err
 	}
+	v := writings{Run: id, Rows: slices.Clone(rows), At: at, Prev: at - 1, Next: at + 1}
 	if at >= len(v.Rows) {
 		return browser.View{}, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: fmt.Sprintf("there is no start %d at which rubrics were written before and after training", at),
@@ -69,11 +69,11 @@ func (o *room) rubricsPage(r *http.Request) (browser.View, error) {
 // bothWrote returns the first starts of the test split at which both policies
 // wrote a rubric, none if the run has not played it.
 func bothWrote(dir string, most int) (all []writing, err error) {
-	before, err := played(dir, "test-baseline", most)
+	before, err := played(dir, beforeTraining, most)
 	if err != nil {
 		return nil, err
 	}
-	after, err := played(dir, "test-trained", most)
+	after, err := played(dir, afterTraining, most)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func bothWrote(dir string, most int) (all []writing, err error) {
 
 // played returns the first episodes of an evaluation, none if there is none.
 func played(dir, name string, most int) (all []*rl.Trajectory, err error) {
-	for t, err := range jsonl.Trajectories(filepath.Join(dir, run.Trajectories, name+".jsonl.zst")) {
+	for t, err := range jsonl.Trajectories(evaluation(dir, name)) {
 		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) {
 			return nil, nil
 		}

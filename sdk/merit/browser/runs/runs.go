@@ -25,6 +25,7 @@ var embedded embed.FS
 type room struct {
 	dir   string
 	cache cache
+	last  lastRead
 }
 
 // Room is the pages about the runs below a folder, which may come later.
