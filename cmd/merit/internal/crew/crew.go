@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
@@ -65,6 +66,14 @@ func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session)
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Player{c, f}, nil
+}
+
+// OpenPlayer is for the options of a session; nil if no fleet was asked for.
+func (p *Player) OpenPlayer() train.OpenPlayer {
+	if p == nil {
+		return nil
+	}
+	return p.Coordinator.OpenPlayer
 }
 
 // Gauges are the fleet's figures for Prometheus.
