@@ -153,7 +153,7 @@ func leave(h *console.Host, f *fleets.Opened, t fleets.Totals) error {
 
 // said is a line about what a fleet did.
 func said(t fleets.Totals, v fleet.VerifyReport) string {
-	parts := []string{fmt.Sprintf("%d shards by %d workers", t.Shards, len(t.Workers))}
+	parts := []string{count(t.Shards, "shard") + " by " + count(len(t.Workers), "worker")}
 	for _, x := range []struct {
 		n    int
 		what string
@@ -163,4 +163,11 @@ func said(t fleets.Totals, v fleet.VerifyReport) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
