@@ -82,11 +82,7 @@ func (l *loop) open(ctx context.Context, split string) (Player, error) {
 		return l.deps.OpenPlayer(ctx, split, l.learner)
 	}
 	open := func(ctx context.Context, worker int) (env.Env, error) { return l.deps.OpenEnv(ctx, split, worker) }
-	collector, err := rollout.New(l.s.Rollout, open, l.learner, rollout.WithLogger(l.deps.Log.With("split", split)))
-	if err != nil {
-		return nil, err
-	}
-	return local{collector, &l.scoring}, nil
+	return LocalPlayer(l.s.Rollout, open, l.learner, &l.scoring, l.deps.Log.With("split", split))
 }
 
 func (l *loop) close() error {

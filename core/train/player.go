@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/merit-rl/merit/core/credit"
@@ -36,6 +37,19 @@ type OpenPlayer func(ctx context.Context, split string, p policy.Learner) (Playe
 type local struct {
 	collector *rollout.Collector
 	scoring   *credit.Pipeline
+}
+
+// LocalPlayer returns a Player of this process: p plays in the environments that
+// open starts, and scoring scores. Log may be nil. Close ends the environments.
+func LocalPlayer(cfg rollout.Config, open rollout.Open, p policy.Policy, scoring *credit.Pipeline, log *slog.Logger) (Player, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	collector, err := rollout.New(cfg, open, p, rollout.WithLogger(log))
+	if err != nil {
+		return nil, err
+	}
+	return local{collector, scoring}, nil
 }
 
 // Play implements Player.

@@ -61,10 +61,16 @@ func (p *remote) Publish(ctx context.Context) error {
 	})
 }
 
-// Save implements policy.Learner.
+// Save implements policy.Learner. Who only acts stands where it was loaded: the
+// plug-in is not asked, whose engine would save the same weights once more.
 func (p *remote) Save(ctx context.Context, name string) (state []byte, err error) {
 	if err := wire.CheckStateName(name); err != nil {
 		return nil, err
+	}
+	if p.spec.Learns && !p.cfg.Learn {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return bytes.Clone(p.loaded), p.lost
 	}
 	err = p.control(ctx, "while it saved its weights", func(ctx context.Context, l *line) (failed, err error) {
 		m, err := l.rpc.Save(ctx, &pb.SaveRequest{Name: name})

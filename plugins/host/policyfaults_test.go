@@ -241,7 +241,8 @@ func TestNoLearner(t *testing.T) {
 }
 
 // Promise: a policy that is only played is put into the state it was loaded
-// with when its process is started again.
+// with when its process is started again, and saved as that, which makes nothing
+// new: what Save of the plug-in does is not asked for.
 func TestLoadedStateOutlivesProcess(t *testing.T) {
 	cfg := bandit(t)
 	teacher := openPolicy(t, cfg)
@@ -256,6 +257,14 @@ func TestLoadedStateOutlivesProcess(t *testing.T) {
 	require.NoError(t, l.Load(t.Context(), state))
 	want := ask(t, l, "hello")
 	require.NotEqual(t, untaught, want)
+	saved, err := l.Save(t.Context(), "again")
+	require.NoError(t, err)
+	require.Equal(t, state, saved)
+	for _, mode := range []string{"hangs in Save", "behaves"} {
+		saved, err = openPolicy(t, faultyPolicy(t, mode)).Save(t.Context(), "untaught")
+		require.NoError(t, err)
+		require.Nil(t, saved)
+	}
 	require.ErrorContains(t, ask(t, l, "die")[0].Err, "exit status 9")
 	require.Equal(t, want, ask(t, l, "hello"))
 	require.Equal(t, uint64(1), l.Version())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/merit-rl/merit/core/config"
@@ -137,7 +138,7 @@ func (s *Session) learner(ctx context.Context, o *options, updates int) (open Op
 		return nil, nil, err
 	}
 	spec := first.Spec()
-	s.Player = &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
+	s.Player = s.Config.WhoActs(first)
 	if !spec.Learns {
 		s.idle = s.Config.Places.Explain("policy", &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: "plugin", What: fmt.Sprintf("the policy %s does not learn, it only plays", spec.Name),
@@ -220,19 +221,32 @@ func (c *Config) player(ctx context.Context, o *options, spec env.Spec, checkpoi
 	return p, nil
 }
 
-// player makes the policy that a rollout asks for: untrained, or as a
-// checkpoint has it.
-func (s *Session) player(ctx context.Context, checkpoint string) (policy.Learner, error) {
-	if checkpoint == "" {
-		return s.OpenPlayer(ctx, nil, nil)
+// player makes the policy that a rollout asks for, untrained or as a checkpoint has
+// it, and says who that is.
+func (s *Session) player(ctx context.Context, checkpoint string) (p policy.Learner, who run.Player, err error) {
+	var c *run.Checkpoint
+	if checkpoint != "" {
+		dir, name, err := SplitCheckpoint(checkpoint)
+		if err == nil {
+			c, err = run.ReadCheckpoint(dir, name)
+		}
+		if err != nil {
+			return nil, who, err
+		}
+		who = run.Player{Checkpoint: c.Digest, From: filepath.ToSlash(checkpoint)}
 	}
-	dir, name, err := SplitCheckpoint(checkpoint)
-	if err != nil {
-		return nil, err
+	if p, err = s.OpenPlayer(ctx, nil, c); err != nil {
+		return nil, who, err
 	}
-	c, err := run.ReadCheckpoint(dir, name)
-	if err != nil {
-		return nil, err
+	who.Policy = s.Config.WhoActs(p)
+	return p, who, nil
+}
+
+// WhoActs says who p, that c lays out, is; nil for the embedded network.
+func (c *Config) WhoActs(p policy.Learner) *run.Policy {
+	if c.Policy.Plugin == "" {
+		return nil
 	}
-	return s.OpenPlayer(ctx, nil, c)
+	spec := p.Spec()
+	return &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
 }

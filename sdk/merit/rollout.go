@@ -26,8 +26,11 @@ const RolloutProgress = "rollout"
 // RolloutOptions say who plays what.
 type RolloutOptions struct {
 	// Policy plays, if it is set, in place of the configuration's. Checkpoint
-	// is an error with it.
+	// and OpenPlayer are errors with it: nobody else has it.
 	Policy policy.Policy
+	// OpenPlayer, if it is set, says who plays in the place of this process, as in
+	// TrainOptions. It changes no byte of the trajectories.
+	OpenPlayer train.OpenPlayer
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
 	// checkpoints folder of one. Without it the untrained policy plays.
 	Checkpoint string
@@ -47,9 +50,11 @@ type Rollout struct {
 	Outcomes map[string]int `json:"outcomes"`
 	// Score is the mean of the scored episodes; nil if there is none.
 	Score *float64 `json:"mean_score"`
-	// Judges is what the judges were asked since they were opened, and what that
-	// cost, by the names of their parts.
+	// Judges is what the judges of this process were asked since they were opened,
+	// and what that cost, by the names of their parts.
 	Judges map[string]judge.Totals `json:"judges,omitempty"`
+	// Player is who played; the zero value for a policy of the program.
+	Player run.Player `json:"-"`
 
 	unscored error
 }
@@ -66,47 +71,32 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	if o.Split == "" {
 		o.Split = train.SplitTrain
 	}
-	if !slices.Contains(train.Splits(), o.Split) {
-		return nil, misuse(fmt.Sprintf("%q is not a split", o.Split), "use train, validation or test")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	if o.Policy != nil && o.Checkpoint != "" {
-		return nil, misuse("a policy of the program plays, and a checkpoint was asked for", "set one of RolloutOptions.Policy and Checkpoint")
-	}
-	if o.Groups < 0 {
-		return nil, misuse(fmt.Sprintf("%d groups cannot be played", o.Groups), "ask for 1 or more, or 0 for rollout.groups")
-	}
+	cfg := s.Config.Rollout
 	if o.Groups == 0 {
-		o.Groups = s.Config.Rollout.Groups
+		o.Groups = cfg.Groups
 	}
-	if o.Policy == nil {
-		p, failed := s.player(ctx, o.Checkpoint)
-		if failed != nil {
-			return nil, failed
-		}
-		defer func() { err = errors.Join(err, p.Close()) }()
-		o.Policy = p
-	}
-	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
-	collector, err := rollout.New(s.Config.rollout(), open, o.Policy, rollout.WithLogger(s.options.log))
+	pipeline := credit.Pipeline{Rewards: reward.NewPool(s.Parts, cfg.Parallel), Align: s.Config.Align, Advantage: &s.Config.Advantage}
+	player, who, release, err := s.whoPlays(ctx, o, &pipeline)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, collector.Close()) }()
-	cfg := s.Config.Rollout
-	pipeline := credit.Pipeline{Rewards: reward.NewPool(s.Parts, cfg.Parallel), Align: s.Config.Align, Advantage: &s.Config.Advantage}
-	r = &Rollout{Stops: map[string]int{}, Outcomes: map[string]int{}}
+	defer func() { err = errors.Join(err, release()) }()
+	r = &Rollout{Player: who, Stops: map[string]int{}, Outcomes: map[string]int{}}
 	for first := 0; first < o.Groups; first += cfg.Groups {
 		plan := rollout.Plan{
 			Seed: rl.Seed(s.Config.Seed).Child(credit.SeedRollout), FirstGroup: first,
-			Groups: min(cfg.Groups, o.Groups-first), Prefix: o.Split + "-", Greedy: o.Greedy,
+			Groups: min(cfg.Groups, o.Groups-first), Members: cfg.Members, Prefix: o.Split + "-", Greedy: o.Greedy,
 		}
-		groups, _, err := collector.Collect(ctx, plan, func(p rollout.Progress) {
+		played, err := player.Play(ctx, plan, func(p rollout.Progress) {
 			s.options.progress.Collecting(RolloutProgress, first*cfg.Members+p.Episodes, o.Groups*cfg.Members)
 		})
 		if err != nil {
 			return nil, err
 		}
-		if err := r.credit(ctx, &pipeline, groups, write); err != nil {
+		if err := r.credit(&pipeline, played.Scored, write); err != nil {
 			return nil, err
 		}
 	}
@@ -114,9 +104,50 @@ func (s *Session) Rollout(ctx context.Context, o RolloutOptions, write func(*rl.
 	return r, nil
 }
 
-// credit scores groups, assigns credit and writes the trajectories.
-func (r *Rollout) credit(ctx context.Context, p *credit.Pipeline, groups []*rl.Group, write func(*rl.Trajectory) error) error {
-	batch, err := p.Run(ctx, groups)
+// check holds the options to each other.
+func (o RolloutOptions) check() error {
+	switch {
+	case !slices.Contains(train.Splits(), o.Split):
+		return misuse(fmt.Sprintf("%q is not a split", o.Split), "use train, validation or test")
+	case o.Policy != nil && o.Checkpoint != "":
+		return misuse("a policy of the program plays, and a checkpoint was asked for", "set one of RolloutOptions.Policy and Checkpoint")
+	case o.Policy != nil && o.OpenPlayer != nil:
+		return unsendable("the policy")
+	case o.Groups < 0:
+		return misuse(fmt.Sprintf("%d groups cannot be played", o.Groups), "ask for 1 or more, or 0 for rollout.groups")
+	}
+	return nil
+}
+
+// whoPlays opens who plays a rollout: its policy, in this process or elsewhere.
+// Release closes both.
+func (s *Session) whoPlays(ctx context.Context, o RolloutOptions, scoring *credit.Pipeline) (player train.Player, who run.Player, release func() error, err error) {
+	open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, o.Split, worker) }
+	if o.Policy != nil {
+		player, err = train.LocalPlayer(s.Config.rollout(), open, o.Policy, scoring, s.options.log)
+		if err != nil {
+			return nil, who, nil, err
+		}
+		return player, who, player.Close, nil
+	}
+	p, who, err := s.player(ctx, o.Checkpoint)
+	if err != nil {
+		return nil, who, nil, err
+	}
+	if o.OpenPlayer != nil {
+		player, err = o.OpenPlayer(ctx, o.Split, p)
+	} else {
+		player, err = train.LocalPlayer(s.Config.rollout(), open, p, scoring, s.options.log)
+	}
+	if err != nil {
+		return nil, who, nil, errors.Join(err, p.Close())
+	}
+	return player, who, func() error { return errors.Join(player.Close(), p.Close()) }, nil
+}
+
+// credit assigns credit to what was played and writes the trajectories.
+func (r *Rollout) credit(p *credit.Pipeline, played credit.Scored, write func(*rl.Trajectory) error) error {
+	batch, err := p.Assign(played)
 	if batch == nil {
 		return err
 	}

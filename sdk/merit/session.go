@@ -195,19 +195,25 @@ func (s *Session) OpenEnv(ctx context.Context, split string, worker int) (env.En
 	return s.options.open(ctx, split, worker)
 }
 
-// Own names what of the session the program brought itself, in the place of what a
-// configuration names: nobody else has it.
-func (s *Session) Own() (names []string) {
-	if s.Plugin.Path == "" && s.options.open != nil {
-		names = append(names, "the environment "+s.Plugin.Name)
+// Sendable returns an error if the program brought a part of the session itself, in
+// the place of what a configuration names: nobody else has it.
+func (s *Session) Sendable() error {
+	switch scorers := s.options.scorers; {
+	case s.Plugin.Path == "" && s.options.open != nil:
+		return unsendable("the environment " + s.Plugin.Name)
+	case s.options.policy != nil:
+		return unsendable("the policy")
+	case len(scorers) > 0:
+		return unsendable("the scorer " + scorers[0].Scorer.Info().Name)
 	}
-	if s.options.policy != nil {
-		names = append(names, "the policy")
+	return nil
+}
+
+func unsendable(part string) error {
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: part, What: "it is a part of this program, which workers do not have",
+		Hint: "write it as a plug-in or a module, or play without a fleet",
 	}
-	for _, p := range s.options.scorers {
-		names = append(names, "the scorer "+p.Scorer.Info().Name)
-	}
-	return names
 }
 
 // PluginPaths returns where the plug-ins of the environment and of the policy lie;

@@ -234,10 +234,14 @@ func refused(where, what, hint string) error {
 
 // unreachable says why a server cannot be used.
 func unreachable(url string, err error) error {
+	var untrusted *tls.CertificateVerificationError
 	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: url, What: "no server of a fleet answers", Err: err, Hint: "see that it runs, that the address is the one it was given, and what its log says: while its disk is full it lets nobody in"}
 	switch {
+	case errors.As(err, &untrusted):
+		f.Kind, f.What = fault.Refused, "the certificate of the server is not believed"
+		f.Hint = "name whom to believe by --ca, or by fleet.ca of a run: for a certificate of merit fleet keygen, its own PEM file; the address must be one that it is for"
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		f.Kind, f.What, f.Hint = fault.Refused, "the server of the fleet does not know this key", "have its public key added to the users of the server (merit fleet keygen)"
+		f.Kind, f.What, f.Hint = fault.Refused, "the server of the fleet does not know this key", "name a key whose public half is among the users of the server (merit fleet keygen makes both), by --key, by fleet.key of a run or in MERIT_FLEET_KEY; a server reads its users when it starts"
 	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
 		f.Kind, f.What, f.Hint = fault.Refused, "one end wants TLS and the other does not", "use tls:// and --ca with a server that has a certificate"
 	}

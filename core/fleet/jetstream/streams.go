@@ -57,7 +57,7 @@ func (c *conn) make(ctx context.Context) error {
 		for part := int64(4); part <= maxParts && noRoom(err); part *= 4 {
 			err = c.tryMake(ctx, part)
 		}
-		if err == nil || !full(err) && !lost(err) {
+		if err == nil || !full(err) && !lost(err) || len(c.hurt) > 0 { // who may not make them sees a timeout
 			return c.explain(err, "the streams of the fleet cannot be made")
 		}
 		if !warned {

@@ -15,7 +15,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/config"
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sandbox"
@@ -53,11 +52,8 @@ func madeOf(s *merit.Session) made {
 // Pack makes the bundle of s, in a file that Close removes; a session without an
 // environment is a bundle of rewards. It is an error if s has what cannot be sent.
 func Pack(s *merit.Session) (b *Bundle, err error) {
-	if own := s.Own(); len(own) > 0 {
-		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Refused, Where: own[0], What: "it is a part of this program, which workers do not have",
-			Hint: "write it as a plug-in or a module, or play without a fleet",
-		}
+	if err := s.Sendable(); err != nil {
+		return nil, err
 	}
 	p := packing{limits: s.Config.Sandbox.Limits, files: map[string]member{}}
 	cfg, err := p.config(s)

@@ -5,7 +5,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/policy"
@@ -21,6 +20,9 @@ type Options struct {
 	// then be empty. It is not closed.
 	Policy policy.Policy
 	Player run.Player
+	// OpenPlayer, if it is set, says who plays in the place of this process, as in
+	// merit.RolloutOptions. It changes nothing that is measured.
+	OpenPlayer train.OpenPlayer
 	// Checkpoint is a run directory, whose best policy plays, or a file in the
 	// checkpoints folder of one. Without it the configuration's policy plays,
 	// untrained.
@@ -37,20 +39,19 @@ type Options struct {
 // function of the seed, the split and the number of episodes, not of who plays.
 func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, error) {
 	s = alone(s)
-	p, player, release, err := whoPlays(ctx, s, o)
+	m := train.Measurement{Align: s.Config.Align, Train: s.Config.Train}
+	played, err := s.Rollout(ctx, merit.RolloutOptions{
+		Policy: o.Policy, OpenPlayer: o.OpenPlayer, Checkpoint: o.Checkpoint, Greedy: o.Greedy, Split: o.Split, Groups: o.Episodes,
+	}, func(t *rl.Trajectory) error { m.Add(t); return nil })
 	if err != nil {
 		return nil, err
 	}
+	if o.Policy != nil {
+		played.Player = o.Player
+	}
 	manifest := s.Manifest()
 	e := &run.Evaluation{
-		Environment: manifest.Plugins[0], Rewards: manifest.Rewards, Player: player, Split: o.Split, Seed: s.Config.Seed, Greedy: o.Greedy,
-	}
-	m := train.Measurement{Align: s.Config.Align, Train: s.Config.Train}
-	_, err = s.Rollout(ctx, merit.RolloutOptions{
-		Policy: p, Greedy: o.Greedy, Split: o.Split, Groups: o.Episodes,
-	}, func(t *rl.Trajectory) error { m.Add(t); return nil })
-	if err := errors.Join(err, release()); err != nil {
-		return nil, err
+		Environment: manifest.Plugins[0], Rewards: manifest.Rewards, Player: played.Player, Split: o.Split, Seed: s.Config.Seed, Greedy: o.Greedy,
 	}
 	e.Score, e.Episodes = m.Score()
 	return e, nil
@@ -68,44 +69,10 @@ func Write(path string, s *merit.Session, e *run.Evaluation) error {
 }
 
 // alone is s with one episode from each start: more of them say less than as many
-// from others.
+// from others. As many are played at one time.
 func alone(s *merit.Session) *merit.Session {
 	one, cfg := *s, *s.Config
-	cfg.Rollout.Members = 1
+	cfg.Rollout.Groups, cfg.Rollout.Members = cfg.Rollout.Groups*cfg.Rollout.Members, 1
 	one.Config = &cfg
 	return &one
-}
-
-// whoPlays opens the policy that o asks for.
-func whoPlays(ctx context.Context, s *merit.Session, o Options) (policy.Policy, run.Player, func() error, error) {
-	if o.Policy != nil {
-		return o.Policy, o.Player, func() error { return nil }, nil
-	}
-	var player run.Player
-	var checkpoint *run.Checkpoint
-	if o.Checkpoint != "" {
-		dir, name, err := merit.SplitCheckpoint(o.Checkpoint)
-		if err == nil {
-			checkpoint, err = run.ReadCheckpoint(dir, name)
-		}
-		if err != nil {
-			return nil, player, nil, err
-		}
-		player = run.Player{Checkpoint: checkpoint.Digest, From: filepath.ToSlash(o.Checkpoint)}
-	}
-	p, err := s.OpenPlayer(ctx, nil, checkpoint)
-	if err != nil {
-		return nil, player, nil, err
-	}
-	player.Policy = Plugin(s.Config, p)
-	return p, player, p.Close, nil
-}
-
-// Plugin says who the policy of a plug-in is; nil for the embedded network.
-func Plugin(cfg *merit.Config, p policy.Learner) *run.Policy {
-	if cfg.Policy.Plugin == "" {
-		return nil
-	}
-	spec := p.Spec()
-	return &run.Policy{Plugin: run.Plugin{Name: spec.Name, Version: spec.Version}, Model: spec.Model, Tokenizer: spec.Tokenizer}
 }

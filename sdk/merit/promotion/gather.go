@@ -94,7 +94,7 @@ func (g Gathering) incumbent(ctx context.Context, dir string, s *merit.Session) 
 	if err != nil {
 		return nil, run.Player{}, nil, err
 	}
-	return p, run.Player{Policy: measure.Plugin(cfg, p)}, cfg, nil
+	return p, run.Player{Policy: cfg.WhoActs(p)}, cfg, nil
 }
 
 // played measures on the test split.

@@ -11,7 +11,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/measure"
 )
 
 // Player plays each start with the version that is promoted or with the
@@ -50,7 +49,7 @@ func Open(ctx context.Context, session *merit.Session, s *State) (*Player, error
 		if p.promoted, err = session.OpenPlayer(ctx, cfg, checkpoint); err != nil {
 			return nil, err
 		}
-		p.who.Policy = measure.Plugin(cfg, p.promoted)
+		p.who.Policy = cfg.WhoActs(p.promoted)
 	}
 	if p.share < 1 {
 		cfg, err := merit.LoadRun(filepath.Join(s.dir, fallbackDir))
@@ -61,7 +60,7 @@ func Open(ctx context.Context, session *merit.Session, s *State) (*Player, error
 			return nil, errors.Join(err, p.Close())
 		}
 		if p.share == 0 {
-			p.who = run.Player{Policy: measure.Plugin(cfg, p.fallback)}
+			p.who = run.Player{Policy: cfg.WhoActs(p.fallback)}
 		}
 	}
 	return p, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
@@ -65,6 +66,14 @@ func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session)
 		return nil, errors.Join(err, f.Close())
 	}
 	return &Player{c, f}, nil
+}
+
+// OpenPlayer is for the options of a session; nil if no fleet was asked for.
+func (p *Player) OpenPlayer() train.OpenPlayer {
+	if p == nil {
+		return nil
+	}
+	return p.Coordinator.OpenPlayer
 }
 
 // Gauges are the fleet's figures for Prometheus.
@@ -144,7 +153,7 @@ func leave(h *console.Host, f *fleets.Opened, t fleets.Totals) error {
 
 // said is a line about what a fleet did.
 func said(t fleets.Totals, v fleet.VerifyReport) string {
-	parts := []string{fmt.Sprintf("%d shards by %d workers", t.Shards, len(t.Workers))}
+	parts := []string{count(t.Shards, "shard") + " by " + count(len(t.Workers), "worker")}
 	for _, x := range []struct {
 		n    int
 		what string
@@ -154,4 +163,11 @@ func said(t fleets.Totals, v fleet.VerifyReport) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

@@ -232,7 +232,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "logs [WORKER]",
 		Short:   "What workers log",
-		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C.",
+		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C. Workers log warnings and errors, and\nmore if they are started with --log-level info.",
 		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -241,10 +241,16 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err
 			}
 			defer a.Close()
-			return a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
+			quiet := true
+			err = a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
+				quiet = false
 				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, inline(line.Text))
 				return err == nil
 			})
+			if err == nil && quiet && !follow && !h.Global.Quiet {
+				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit worker --log-level info")
+			}
+			return err
 		},
 	}
 	l.flags(cmd)

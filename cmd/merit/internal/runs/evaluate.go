@@ -2,6 +2,7 @@ package runs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/crew"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/run"
@@ -30,6 +32,7 @@ type evaluateOptions struct {
 	host   *console.Host
 	source source
 	player player
+	fleet  crew.Options
 	play   measure.Options
 	out    string
 	traces string // query
@@ -52,15 +55,19 @@ from: below 50 % or above 95 %. --out keeps every episode, so that two measureme
 the same starts can be compared in pairs (merit compare) and be evidence for a
 promotion. To score episodes that lie in a file, see merit eval.
 
+With --fleet workers play and score, on this machine or others (merit worker), and
+the measurement is the same.
+
 With --traces nothing is played: it measures what agents did already, by the rewards
 that are recorded (merit traces score).`,
-		Example: "  merit evaluate -c examples/sokoban/train.yaml\n  merit evaluate --policy runs/quickstart --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation",
+		Example: "  merit evaluate -c examples/sokoban/train.yaml\n  merit evaluate --policy runs/quickstart --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy runs/quickstart --episodes 2000 --fleet embedded --workers 2",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
 	o.source.flags(cmd)
 	o.player.flags(cmd)
+	o.fleet.Flags(cmd, "play")
 	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.play.Split, "split", train.SplitTest, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
@@ -86,7 +93,13 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.play.Episodes < 0 {
 		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.play.Episodes)
 	}
+	if err := o.fleet.Check(cmd); err != nil {
+		return err
+	}
 	dir, err := o.player.choose(cmd)
+	if err == nil {
+		err = o.player.suits(o.fleet)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,9 +126,14 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		defer promoted.Close()
 		o.play.Policy, o.play.Player = promoted, promoted.Who()
 	}
+	workers, err := o.fleet.Player(cmd.Context(), o.host, s)
+	if err != nil {
+		return err
+	}
+	o.play.OpenPlayer = workers.OpenPlayer()
 	e, err := measure.Run(cmd.Context(), s, o.play)
 	progress.close()
-	if err != nil {
+	if err := errors.Join(err, workers.Close(o.host)); err != nil {
 		return err
 	}
 	if o.out != "" {
@@ -128,7 +146,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 
 // recorded measures traces.
 func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
-	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes"} {
+	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes", "fleet", "workers"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return console.Usage(cmd, "omit it; --set train.success_score= says what a success is", "--%s is about episodes that are played, and --traces plays none", flag)
 		}

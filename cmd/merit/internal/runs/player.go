@@ -3,10 +3,14 @@ package runs
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/crew"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/promotion"
 )
@@ -49,6 +53,22 @@ func (p *player) checkpoint() string {
 		return ""
 	}
 	return p.word
+}
+
+// suits refuses to have a fleet play a promoted policy: that may be two policies, by
+// share, and an order names one.
+func (p *player) suits(f crew.Options) error {
+	if p.promoted == nil || f.Address == "" {
+		return nil
+	}
+	instead := "--policy " + console.Quote(p.promoted.ConfigDir())
+	if p.promoted.Current == 0 {
+		instead = "-c " + console.Quote(filepath.Join(p.promoted.ConfigDir(), run.ConfigFile)) + " and no policy"
+	}
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: p.word, What: "a promoted policy is a part of this process, which workers do not have",
+		Hint: "name what is promoted: " + instead + "; or play without a fleet",
+	}
 }
 
 // open makes the players of a promoted policy; nil if none plays.

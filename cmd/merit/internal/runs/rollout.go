@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/crew"
 	"github.com/merit-rl/merit/cmd/merit/internal/rewards"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/jsonl"
@@ -25,6 +26,7 @@ type rolloutOptions struct {
 	host   *console.Host
 	source source
 	player player
+	fleet  crew.Options
 	play   merit.RolloutOptions
 	out    string
 }
@@ -37,14 +39,18 @@ func NewRolloutCmd(h *console.Host) *cobra.Command {
 		Short: "Play episodes and write them, scored and with advantages",
 		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
 or a promoted one), scores them with the configuration's rewards, assigns credit and
-writes one trajectory a line.`,
-		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst",
+writes one trajectory a line.
+
+With --fleet workers play and score, on this machine or others (merit worker), and
+the trajectories are the same, byte for byte.`,
+		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst\n  merit rollout --policy runs/quickstart --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
 	o.source.flags(cmd)
 	o.player.flags(cmd)
+	o.fleet.Flags(cmd, "play")
 	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
@@ -60,7 +66,13 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.play.Groups < 0 {
 		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.play.Groups)
 	}
+	if err := o.fleet.Check(cmd); err != nil {
+		return err
+	}
 	dir, err := o.player.choose(cmd)
+	if err == nil {
+		err = o.player.suits(o.fleet)
+	}
 	if err != nil {
 		return err
 	}
@@ -93,9 +105,14 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer out.Drop()
+	workers, err := o.fleet.Player(ctx, o.host, s)
+	if err != nil {
+		return err
+	}
+	o.play.OpenPlayer = workers.OpenPlayer()
 	played, err := s.Rollout(ctx, o.play, func(t *rl.Trajectory) error { return out.Encode(t) })
 	progress.close()
-	if err != nil {
+	if err := errors.Join(err, workers.Close(o.host)); err != nil {
 		return err
 	}
 	return errors.Join(out.Close(), o.report(played), played.Unscored())
@@ -124,7 +141,9 @@ func (o *rolloutOptions) report(played *merit.Rollout) error {
 	}
 	t.Add("mean score", mean)
 	for _, name := range slices.Sorted(maps.Keys(played.Judges)) {
-		t.Add(name+" asked", judged(played.Judges[name]))
+		if asked := played.Judges[name]; asked != (judge.Totals{}) { // workers ask by themselves
+			t.Add(name+" asked", judged(asked))
+		}
 	}
 	return t.Write(w)
 }

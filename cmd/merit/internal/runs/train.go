@@ -20,6 +20,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/show"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/rubric/study"
 	"github.com/merit-rl/merit/core/run"
 	coretelemetry "github.com/merit-rl/merit/core/telemetry"
@@ -127,8 +128,8 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	options.OpenPlayer = player.OpenPlayer()
 	if player != nil {
-		options.OpenPlayer = player.OpenPlayer
 		if err := watch.Also(player.Gauges()); err != nil {
 			return errors.Join(err, player.Close(o.host))
 		}
@@ -137,7 +138,9 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	end()
 	err = errors.Join(err, player.Close(o.host))
 	for _, name := range slices.Sorted(maps.Keys(s.JudgeTotals())) {
-		fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(s.JudgeTotals()[name]))
+		if asked := s.JudgeTotals()[name]; asked != (judge.Totals{}) { // workers ask by themselves
+			fmt.Fprintf(o.host.Stderr, "%s asked %s\n", name, judged(asked))
+		}
 	}
 	if err != nil {
 		return o.advise(err)
