@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/fleettest"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
@@ -122,7 +123,7 @@ func (s *servers) info(stream string) (*njs.StreamInfo, error) {
 	return at.CachedInfo(), nil
 }
 
-// streams is everything that a fleet makes.
+// all is everything that a fleet makes.
 var all = []string{"MERIT_WORK", "MERIT_RESULTS", "MERIT_CAUSES", "MERIT_DEAD", "MERIT_WORKERS", "MERIT_LOGS", "OBJ_merit-contents", "OBJ_merit-results"}
 
 // copies are how many copies each stream has.
@@ -176,4 +177,180 @@ func TestContractOfACluster(t *testing.T) {
 		return f
 	})
 	require.Equal(t, each(3), s.copies())
+}
+
+// run is a job that is computed while something happens to the servers.
+type run struct {
+	standing time.Duration // the longest time without one
+	after    int           // the result that it came before
+}
+
+// through computes n shards by four workers, calls at before the result of that
+// number is taken, and holds all results to their shards.
+func (s *servers) through(f *jetstream.Fleet, job string, n int, at map[int]func()) (r run) {
+	began, last := time.Now(), time.Now()
+	got := map[int]bool{}
+	for res, err := range f.Submit(s.t.Context(), job, func(yield func(fleet.Shard) bool) {
+		for i := range n {
+			if !yield(fleet.Shard{Kind: fleet.Rollout, Index: i, Body: fmt.Appendf(nil, "%s %d", job, i)}) {
+				return
+			}
+		}
+	}) {
+		require.NoError(s.t, err)
+		require.NoError(s.t, res.Err)
+		require.False(s.t, got[res.Index], "twice")
+		require.Equal(s.t, fmt.Sprintf("result of %s %d", job, res.Index), string(res.Body))
+		got[res.Index] = true
+		if gap := time.Since(last); gap > r.standing {
+			r.standing, r.after = gap, len(got)
+		}
+		if happens := at[len(got)]; happens != nil {
+			happens()
+		}
+		last = time.Now()
+	}
+	require.Len(s.t, got, n)
+	c := f.Counts()
+	s.t.Logf("%s: %d shards in %.1f s, longest standstill %.1f s before result %d; redelivered %d, sent again %d, refused %d, twice %d, differing %d",
+		job, n, time.Since(began).Seconds(), r.standing.Seconds(), r.after, c.Redelivered, c.Resubmitted, c.Refused, c.Twice, c.Differing)
+	require.Zero(s.t, c.Differing+c.Dead)
+	return r
+}
+
+// crew starts four workers whose shards take some milliseconds.
+func (s *servers) crew(o func(pair) jetstream.Options) {
+	for i, hand := range hands {
+		work(s.t, o(hand), jetstream.WorkOptions{Name: fmt.Sprintf("w%d", i), Handlers: map[fleet.Kind]fleet.Handler{
+			fleet.Rollout: func(ctx context.Context, shard fleet.Shard, _ fleet.Contents) ([]byte, error) {
+				select {
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				case <-time.After(30 * time.Millisecond):
+				}
+				return append([]byte("result of "), shard.Body...), nil
+			},
+		}})
+	}
+}
+
+// Promise: a server of three that is killed, the one that leads the queue and to
+// which everybody is connected, costs a run some seconds and nothing else: also
+// while it stays away, when it comes back, and when it comes back without its disk.
+func TestAServerOfThreeIsKilled(t *testing.T) {
+	s := cluster3(t)
+	first := s.dial(s.options(boss)) // makes the streams
+	lead := s.leader("MERIT_WORK")
+	to := func(who pair) jetstream.Options { return s.options(who, lead) }
+	f := s.dial(to(boss))
+	s.crew(to)
+	s.through(f, "killed", 300, map[int]func(){80: func() { s.kill(lead) }})
+	require.NotEqual(t, lead, s.leader("MERIT_WORK"))
+
+	s.through(s.dial(s.options(boss)), "joined-meanwhile", 60, nil)
+	s.through(f, "is-back", 200, map[int]func(){50: func() { s.start(lead) }})
+	s.whole("MERIT_WORK")
+
+	next := s.leader("MERIT_WORK")
+	s.through(first, "without-its-disk", 300, map[int]func(){80: func() { s.kill(next); s.wipe(next); s.start(next) }})
+	s.whole(all...)
+	last := s.leader("MERIT_WORK") // what the others have is worth a server
+	s.through(f, "the-other", 200, map[int]func(){50: func() { s.kill(last) }})
+}
+
+// whole waits until every copy of streams is what its leader has.
+func (s *servers) whole(streams ...string) {
+	began := time.Now()
+	for _, name := range streams {
+		require.Eventually(s.t, func() bool {
+			info, err := s.info(name)
+			return err == nil && current(info.Cluster)
+		}, time.Minute, 100*time.Millisecond, name)
+	}
+	require.Eventually(s.t, func() bool { // its queue, which follows later where copies were added
+		q, err := s.js.Consumer(s.t.Context(), "MERIT_WORK", "b1_any")
+		return err == nil && current(q.CachedInfo().Cluster)
+	}, time.Minute, 100*time.Millisecond, "consumer")
+	s.t.Logf("whole after %.1f s", time.Since(began).Seconds())
+}
+
+func current(at *njs.ClusterInfo) bool {
+	return at != nil && len(at.Replicas) == 2 && !slices.ContainsFunc(at.Replicas, func(p *njs.PeerInfo) bool { return p.Offline || !p.Current })
+}
+
+// Promise: with two servers of three away a run waits, and it goes on when they
+// are back, as it does when all three went.
+func TestMostServersAreAway(t *testing.T) {
+	s := cluster3(t)
+	f := s.dial(s.options(boss))
+	s.crew(func(who pair) jetstream.Options { return s.options(who) })
+	for job, gone := range map[string][]int{"two": {0, 1}, "all": {0, 1, 2}} {
+		r := s.through(f, job, 300, map[int]func(){80: func() {
+			for _, i := range gone {
+				s.kill(i)
+			}
+			time.AfterFunc(3*time.Second, func() {
+				for _, i := range gone {
+					s.start(i)
+				}
+			})
+		}})
+		require.Greater(t, r.standing, 2*time.Second, "nothing is kept by one of three")
+		s.whole(all...)
+	}
+}
+
+// Promise: copies are added to streams that a coordinator finds, while they are
+// used, and are taken away only if one is told so.
+func TestCopiesAreAdded(t *testing.T) {
+	s := cluster3(t)
+	o := s.options(boss)
+	o.Replicas = 1
+	f := s.dial(o)
+	require.Equal(t, each(1), s.copies())
+	s.crew(func(who pair) jetstream.Options { return s.options(who) })
+	joined := make(chan error, 1)
+	dialled := func(o jetstream.Options) error {
+		f, err := jetstream.Dial(t.Context(), o)
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	}
+	s.through(f, "grows", 300, map[int]func(){80: func() { go func() { joined <- dialled(s.options(boss)) }() }})
+	require.NoError(t, <-joined)
+	require.Equal(t, each(3), s.copies())
+	s.whole(all...)
+	lead := s.leader("MERIT_WORK")
+	s.through(f, "outlives", 200, map[int]func(){50: func() { s.kill(lead) }})
+	s.start(lead)
+	s.whole(all...)
+	s.through(f, "shrinks", 200, map[int]func(){50: func() { go func() { joined <- dialled(o) }() }})
+	require.NoError(t, <-joined)
+	require.Equal(t, each(1), s.copies())
+
+	o.Replicas = 5
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	_, err := jetstream.Dial(ctx, o)
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
+	require.ErrorContains(t, err, "no suitable peers")
+}
+
+// Promise: one server keeps one copy if nobody says how many, whoever comes first
+// or again; a number that it cannot keep is an error at once that says so.
+func TestCopiesOfOneServer(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	o := options(s.URL())
+	o.Seed = boss.seed
+	for _, replicas := range []int{0, 1, 0} {
+		o.Replicas = replicas
+		f, err := jetstream.Dial(t.Context(), o)
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	o.Replicas = 3
+	_, err := jetstream.Dial(t.Context(), o)
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
+	require.Contains(t, fault.As(err).Hint, "fleet.replicas")
 }
