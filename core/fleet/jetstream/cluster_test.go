@@ -163,6 +163,7 @@ func (s *servers) dial(o jetstream.Options) *jetstream.Fleet {
 
 // Promise: a fleet on a cluster of three servers does what every fleet does.
 func TestContractOfACluster(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	s, made := cluster3(t), 0
 	fleettest.Run(t, func(t *testing.T, handlers map[fleet.Kind]fleet.Handler, workers int) fleet.Fleet {
 		made++
@@ -238,6 +239,7 @@ func (s *servers) crew(o func(pair) jetstream.Options) {
 // which everybody is connected, costs a run some seconds and nothing else: also
 // while it stays away, when it comes back, and when it comes back without its disk.
 func TestAServerOfThreeIsKilled(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
 	first := s.dial(s.options(boss)) // makes the streams
 	lead := s.leader("MERIT_WORK")
@@ -281,6 +283,7 @@ func current(at *njs.ClusterInfo) bool {
 // Promise: with two servers of three away a run waits, and it goes on when they
 // are back, as it does when all three went.
 func TestMostServersAreAway(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
 	f := s.dial(s.options(boss))
 	s.crew(func(who pair) jetstream.Options { return s.options(who) })
@@ -303,6 +306,7 @@ func TestMostServersAreAway(t *testing.T) {
 // Promise: copies are added to streams that a coordinator finds, while they are
 // used, and are taken away only if one is told so.
 func TestCopiesAreAdded(t *testing.T) {
+	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
 	o := s.options(boss)
 	o.Replicas = 1
@@ -335,6 +339,25 @@ func TestCopiesAreAdded(t *testing.T) {
 	_, err := jetstream.Dial(ctx, o)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
 	require.ErrorContains(t, err, "no suitable peers")
+}
+
+// Promise: a coordinator that comes first, while one server of three is away, makes
+// three copies all the same.
+func TestCopiesForAServerThatIsAway(t *testing.T) {
+	t.Parallel() // it waits, most of the time
+	s := cluster3(t)
+	require.Eventually(t, func() bool { // the servers know each other
+		_, err := s.js.CreateOrUpdateStream(t.Context(), njs.StreamConfig{Name: "PROBE", Subjects: []string{"probe"}, Replicas: 3})
+		return err == nil
+	}, time.Minute, 100*time.Millisecond)
+	require.NoError(t, s.js.DeleteStream(t.Context(), "PROBE"))
+	s.kill(1)
+	f := s.dial(s.options(boss))
+	require.Equal(t, each(3), s.copies())
+	s.crew(func(who pair) jetstream.Options { return s.options(who) })
+	s.through(f, "incomplete", 60, nil)
+	s.start(1)
+	s.whole(all...)
 }
 
 // Promise: one server keeps one copy if nobody says how many, whoever comes first
