@@ -334,7 +334,7 @@ func TestCopiesAreAdded(t *testing.T) {
 	require.Equal(t, each(1), s.copies())
 
 	o.Replicas = 5
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
 	_, err := jetstream.Dial(ctx, o)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))

@@ -56,8 +56,13 @@ func streams(part int64) []jetstream.StreamConfig {
 // make makes the streams, the buckets and the consumer of this coordinator, or
 // finds them. It waits while there is no room for them.
 func (c *conn) make(ctx context.Context) error {
+	var before error // that it waits for
 	for warned := false; ; warned = true {
 		err := c.makeAny(ctx)
+		if err != nil && ctx.Err() != nil && before != nil {
+			err = before // of more use than that time is up
+		}
+		before = err
 		if err == nil || !full(err) && !lost(err) {
 			return c.explain(err, "the streams of the fleet cannot be made")
 		}
