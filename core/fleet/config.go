@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -21,6 +22,10 @@ type Config struct {
 	Verify float64 `yaml:"verify" json:"verify"`
 	// Patience is how long a run waits while no worker at all is there.
 	Patience time.Duration `yaml:"patience" json:"patience"`
+	// Replicas is how many servers of a cluster keep a copy of each queue, result
+	// and content: 1, 3 or 5. 0 is three where there are three servers, and else
+	// one; more copies that are there are kept.
+	Replicas int `yaml:"replicas" json:"replicas"`
 	// Listen is where an embedded server waits for workers of other machines, as
 	// HOST:PORT. Beyond this machine it wants keys and certificates.
 	Listen string `yaml:"listen" json:"listen"`
@@ -58,6 +63,7 @@ func (c Config) Validate() []error {
 		problems.Check(Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
 	}
 	problems.Check(c.Patience > 0, "patience", c.Patience, "use a time above 0, such as 10m")
+	problems.Check(slices.Contains([]int{0, 1, 3, 5}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
 	if (c.Cert == "") != (c.CertKey == "") {
 		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")
 	}

@@ -162,7 +162,7 @@ var free = []string{
 	"policy.limits.memory", "policy.limits.files", "policy.limits.cpu", "policy.limits.cpu_time", "policy.limits.output",
 	"policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts", "train.expect",
 	"evidence.metric", "evidence.lower", "evidence.promote", "evidence.iterate", "evidence.significance",
-	"fleet.groups", "fleet.label", "fleet.verify", "fleet.patience", "fleet.listen", "fleet.key", "fleet.ca", "fleet.cert", "fleet.cert_key", "fleet.users",
+	"fleet.groups", "fleet.label", "fleet.verify", "fleet.patience", "fleet.replicas", "fleet.listen", "fleet.key", "fleet.ca", "fleet.cert", "fleet.cert_key", "fleet.users",
 	"policy.options.url", "policy.options.key_env", // the same engine, started again …
 	"policy.options.concurrency", "policy.options.patience", "policy.options.queue", // … and how it is waited for
 }

@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -23,15 +24,19 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/core/fleet/natsd/cluster"
 )
 
 // sizes are how much is simulated.
 type sizes struct {
 	workers, shards, body, result int
+	servers, replicas             int
 	work, apart                   time.Duration
 	profile                       string
 }
@@ -42,6 +47,8 @@ func main() {
 	flag.IntVar(&z.shards, "shards", 20_000, "shards")
 	flag.IntVar(&z.body, "body", 300, "bytes of a shard")
 	flag.IntVar(&z.result, "result", 20_000, "bytes of a result")
+	flag.IntVar(&z.servers, "servers", 1, "servers; several are a cluster in this process")
+	flag.IntVar(&z.replicas, "replicas", 0, "copies of each stream; 0 as the servers allow")
 	flag.DurationVar(&z.work, "work", 5*time.Second, "how long a shard takes, half of it to one and a half")
 	flag.DurationVar(&z.apart, "apart", time.Millisecond, "time from one worker's start to the next")
 	flag.StringVar(&z.profile, "profile", "", "file for a profile of the processor while shards are computed")
@@ -65,12 +72,12 @@ func simulate(ctx context.Context, z sizes) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := natsd.Start(ctx, natsd.Options{Dir: filepath.Join(dir, "server"), Listen: "127.0.0.1:0", Users: users})
+	o := jetstream.Options{Name: "coordinator", Build: "fleetsim", Seed: seeds[0], Replicas: z.replicas}
+	end, err := z.serve(ctx, dir, users, &o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	o := jetstream.Options{URL: s.URL(), Name: "coordinator", Build: "fleetsim", Seed: seeds[0], Server: s}
+	defer func() { err = errors.Join(err, end()) }()
 	f, err := jetstream.Dial(ctx, o)
 	if err != nil {
 		return err
@@ -111,6 +118,29 @@ func simulate(ctx context.Context, z sizes) (err error) {
 	c := f.Counts()
 	fmt.Printf("%d workers computed; %d ended early; redelivered %d, sent again %d, refused %d, dead %d\n", joined.Load(), broken.Load(), c.Redelivered, c.Resubmitted, c.Refused, c.Dead)
 	return nil
+}
+
+// serve starts the servers, and says in o how they are reached.
+func (z sizes) serve(ctx context.Context, dir string, users []keys.User, o *jetstream.Options) (end func() error, err error) {
+	if z.servers <= 1 {
+		s, err := natsd.Start(ctx, natsd.Options{Dir: filepath.Join(dir, "server"), Listen: "127.0.0.1:0", Users: users})
+		if err != nil {
+			return nil, err
+		}
+		o.URL, o.Server = s.URL(), s
+		return s.Close, nil
+	}
+	nodes, err := cluster.Configure(dir, z.servers, users, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.URL = cluster.URL(nodes)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	all, ctx := errgroup.WithContext(ctx) // one that cannot start ends the others
+	for _, n := range nodes {
+		all.Go(func() error { return cluster.Serve(ctx, n.Config, slog.New(slog.DiscardHandler)) })
+	}
+	return func() error { stop(); return all.Wait() }, nil
 }
 
 func makeKeys(n int) (users []keys.User, seeds [][]byte, err error) {

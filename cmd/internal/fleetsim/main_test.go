@@ -9,5 +9,7 @@ import (
 
 // Promise: the simulation runs to its end with the real server and clients.
 func TestSimulate(t *testing.T) {
-	require.NoError(t, simulate(t.Context(), sizes{workers: 8, shards: 40, body: 300, result: 2000, work: 10 * time.Millisecond}))
+	for _, servers := range []int{1, 3} {
+		require.NoError(t, simulate(t.Context(), sizes{workers: 8, shards: 40, body: 300, result: 2000, servers: servers, work: 10 * time.Millisecond}))
+	}
 }

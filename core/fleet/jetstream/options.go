@@ -40,6 +40,9 @@ type Options struct {
 	Build  string      // a word: only workers of an equal one compute for a coordinator
 	Label  string      // a word that workers must carry; empty = any worker (coordinator)
 	Log    *slog.Logger
+	// Replicas is how many servers of a cluster keep a copy of each stream
+	// (coordinator); 0 = three where there are three, else one.
+	Replicas int
 	// Patience is how long a coordinator waits while no worker is there; 0 = ten minutes.
 	Patience time.Duration
 	Timings  Timings

@@ -14,6 +14,12 @@ import (
 	"github.com/merit-rl/merit/core/fleet"
 )
 
+// What a cluster answers of a stream or a consumer whose servers are all away.
+const (
+	codeOffline         = 10118
+	codeConsumerOffline = 10119
+)
+
 // lost reports whether err says that the server or its streams are away, which
 // come back or are made again.
 func lost(err error) bool {
@@ -27,7 +33,7 @@ func lost(err error) bool {
 		}
 	}
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.Code == 503
+	return errors.As(err, &api) && (api.Code == 503 || api.ErrorCode == codeOffline || api.ErrorCode == codeConsumerOffline)
 }
 
 // listen passes on what happens to shards of the job until stop is called;

@@ -142,9 +142,11 @@ func (s *submission) send(ctx context.Context, a *asked) error {
 		if !full(err) && !lost(err) {
 			return s.explain(err, "a shard cannot be put into the queue")
 		}
-		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) {
-			if err := s.remake(ctx); err != nil {
-				return err
+		if errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, jetstream.ErrStreamNotFound) { // lost, or servers choose who leads it
+			if same, err := s.standing(ctx); err == nil && !same {
+				if err := s.remake(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		if !warned {

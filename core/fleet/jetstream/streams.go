@@ -26,6 +26,10 @@ const (
 //
 // A server sets aside what they may have at most, of its disk or of the team's
 // quota: they have the part-th part of it where that is too little.
+//
+// In a cluster each of them has as many copies, those in memory and those that
+// nobody would miss, too: a stream of one copy is away while its server is, nobody
+// can make it anew meanwhile, and a coordinator that starts waits for all of them.
 func streams(part int64) []jetstream.StreamConfig {
 	first := jetstream.StreamConfig{ // one message a subject, and later ones are refused
 		Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
@@ -40,7 +44,7 @@ func streams(part int64) []jetstream.StreamConfig {
 	logs.MaxMsgsPerSubject = 10_000
 	dead := latest(deadStream, "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES."+workStream+".>", 72*time.Hour, 16<<20)
 	dead.MaxMsgsPerSubject = -1
-	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 64<<20)
+	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 24<<20) // five copies are less than a team may keep in memory
 	workers.Storage = jetstream.MemoryStorage
 	all := []jetstream.StreamConfig{work, result, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
 	for i := range all {
@@ -52,11 +56,13 @@ func streams(part int64) []jetstream.StreamConfig {
 // make makes the streams, the buckets and the consumer of this coordinator, or
 // finds them. It waits while there is no room for them.
 func (c *conn) make(ctx context.Context) error {
+	var before error // that it waits for
 	for warned := false; ; warned = true {
-		err := c.tryMake(ctx, 1)
-		for part := int64(4); part <= maxParts && noRoom(err); part *= 4 {
-			err = c.tryMake(ctx, part)
+		err := c.makeAny(ctx)
+		if err != nil && ctx.Err() != nil && before != nil {
+			err = before // of more use than that time is up
 		}
+		before = err
 		if err == nil || !full(err) && !lost(err) || len(c.hurt) > 0 { // who may not make them sees a timeout
 			return c.explain(err, "the streams of the fleet cannot be made")
 		}
@@ -75,20 +81,65 @@ func (c *conn) make(ctx context.Context) error {
 // and as much of contents.
 const maxParts = 64
 
-func (c *conn) tryMake(ctx context.Context, part int64) error {
+// manyReplicas is how many copies there are if nobody says, and the servers allow it.
+const manyReplicas = 3
+
+// makeAny makes the streams as large as they may be, with as many copies as there
+// are to be.
+func (c *conn) makeAny(ctx context.Context) (err error) {
+	wanted := []int{c.Replicas}
+	if c.Replicas == 0 {
+		wanted = []int{manyReplicas, 1}
+	}
+	for _, replicas := range wanted {
+		for part := int64(1); part <= maxParts; part *= 4 {
+			if err = c.tryMake(ctx, part, replicas); !noRoom(err) {
+				break
+			}
+		}
+		if !noRoom(err) && !alone(err) {
+			return err
+		}
+	}
+	return err
+}
+
+// replicas is how many copies a stream is to have. What is there is changed, while
+// it is used, to what the configuration says; if it says nothing, to more only.
+func (c *conn) replicas(ctx context.Context, name string, n int) (int, error) {
+	if c.Replicas > 0 {
+		return n, nil
+	}
+	s, err := c.js.Stream(ctx, name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return n, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return max(n, s.CachedInfo().Config.Replicas), nil
+}
+
+func (c *conn) tryMake(ctx context.Context, part int64, replicas int) (err error) {
 	for _, s := range streams(part) {
+		if s.Replicas, err = c.replicas(ctx, s.Name, replicas); err != nil {
+			return err
+		}
 		if _, err := c.js.CreateOrUpdateStream(ctx, s); err != nil {
 			return err
 		}
 	}
 	for bucket, age := range map[string]time.Duration{contentBucket: 0, resultBucket: keepResults} {
 		cfg := jetstream.ObjectStoreConfig{Bucket: bucket, TTL: age, MaxBytes: maxKeptBytes / part}
+		if cfg.Replicas, err = c.replicas(ctx, "OBJ_"+bucket, replicas); err != nil {
+			return err
+		}
 		if _, err := c.js.CreateOrUpdateObjectStore(ctx, cfg); err != nil {
 			return err
 		}
 	}
 	label := cmp.Or(c.Label, anyLabel)
-	_, err := c.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
+	_, err = c.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{
 		Durable: consumerName(c.Build, label), FilterSubject: "merit.work." + c.Build + "." + label + ".>",
 		AckPolicy: jetstream.AckExplicitPolicy, AckWait: c.Timings.AckWait, MaxDeliver: fleet.MaxTries,
 		MaxWaiting: 16384, MaxAckPending: 65536, InactiveThreshold: 7 * 24 * time.Hour,
@@ -110,10 +161,22 @@ func noRoom(err error) bool {
 		return false
 	}
 	switch api.ErrorCode {
-	case 10047, 10023, 10028, 10002: // insufficient storage, resources, limits of the account
+	case 10047, 10023, 10028, 10002, codeNoPeers: // insufficient storage, resources, limits of the account
 		return true
 	}
 	return false
+}
+
+// Why a stream cannot have copies.
+const (
+	codeNoPeers = 10005 // too few servers, or too few with room
+	codeAlone   = 10074 // the server is in no cluster
+)
+
+// alone reports whether err says that the server is in no cluster.
+func alone(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == codeAlone
 }
 
 // codeRefused is what a stream answers whose limits keep a message out.
@@ -136,8 +199,11 @@ func (c *conn) explain(err error, what string) error {
 	default:
 	}
 	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Crashed, Where: c.nc.ConnectedUrlRedacted(), What: what, Err: err, Hint: "look at the server of the fleet and at its log"}
+	if alone(err) {
+		f.Kind, f.Hint = fault.Refused, "set fleet.replicas to 0 or 1, or use a cluster of as many servers"
+	}
 	if full(err) {
-		f.Kind, f.Hint = fault.Exhausted, "give the server more room, or the team a larger quota"
+		f.Kind, f.Hint = fault.Exhausted, "give the servers more room, or the team a larger quota; a cluster needs as many servers as there are to be copies"
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -116,7 +117,7 @@ func (s *submission) ended(outer context.Context) error {
 // begin finds what an earlier Submit of the job has left: results are kept, and
 // what waits in the queue is asked for anew.
 func (s *submission) begin(ctx context.Context) error {
-	for {
+	for warned := false; ; warned = true {
 		err := s.find(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -124,8 +125,19 @@ func (s *submission) begin(ctx context.Context) error {
 		if !lost(err) {
 			return s.explain(err, "the streams of the fleet cannot be read")
 		}
-		if err := s.remake(ctx); err != nil {
-			return err
+		if errors.Is(err, jetstream.ErrStreamNotFound) {
+			if err := s.remake(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if !warned {
+			s.Log.Warn("the queue of the fleet is away; waiting", "cause", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(250 * time.Millisecond):
 		}
 	}
 }
@@ -214,10 +226,10 @@ func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), y
 				return err
 			}
 		}
-		if len(s.open) == 0 {
+		if len(s.open) == 0 && !more {
 			continue
 		}
-		select {
+		select { // also with nothing open: events of results that came twice keep it from drawing
 		case <-ctx.Done():
 			return ctx.Err()
 		case e := <-s.events:

@@ -44,6 +44,8 @@ func (s *submission) watch(ctx context.Context) error {
 // standing reports whether the server has the queue that shards were sent to: if
 // not, it has none, or one that another Submit has made meanwhile.
 func (s *submission) standing(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // of a cluster that has no leader nobody answers
+	defer cancel()
 	work, err := s.js.Stream(ctx, workStream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return false, nil

@@ -1,5 +1,5 @@
-// Package natsd runs a NATS server with JetStream in this process. It is the
-// only package that knows the server's library.
+// Package natsd runs a NATS server with JetStream in this process. It and what
+// is below it are the only packages that know the server's library.
 package natsd
 
 import (
@@ -12,12 +12,12 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet/keys"
+	"github.com/merit-rl/merit/core/fleet/natsd/internal/start"
 )
 
 // Options say what a server is like.
@@ -71,7 +71,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, unstarted(o, err)
 	}
-	first, err := run(ctx, opts, o.Log)
+	first, err := start.Server(ctx, opts, o.Log)
 	if err != nil {
 		held.Close() // it holds nothing but the lock
 		return nil, unstarted(o, err)
@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		return run(ctx, opts, o.Log)
+		return start.Server(ctx, opts, o.Log)
 	})
 	return s, nil
 }
@@ -114,30 +114,6 @@ func (o Options) server() (*server.Options, error) {
 		opts.TLSConfig, opts.TLS, opts.TLSTimeout = o.TLS, true, 10
 	}
 	return opts, accounts(opts, o.Users, o.Teams)
-}
-
-// run starts a server and waits until it takes connections.
-func run(ctx context.Context, opts *server.Options, to *slog.Logger) (*server.Server, error) {
-	s, err := server.NewServer(opts)
-	if err != nil {
-		return nil, err
-	}
-	said := log{to, make(chan error, 1)}
-	s.SetLoggerV2(said, false, false, false)
-	go s.Start()
-	for !s.ReadyForConnections(50 * time.Millisecond) {
-		select {
-		case err = <-said.fatal:
-		case <-ctx.Done():
-			err = ctx.Err()
-		default:
-			continue
-		}
-		s.Shutdown()
-		s.WaitForShutdown()
-		return nil, err
-	}
-	return s, nil
 }
 
 func unstarted(o Options, err error) error {

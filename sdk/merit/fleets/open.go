@@ -84,7 +84,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.dir, err = os.MkdirTemp("", "merit-fleet-"); err != nil {
 		return nil, stored(err)
 	}
-	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Timings: o.Timings, URL: address}
+	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Replicas: cfg.Fleet.Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package natsd
+package start
 
 import (
 	"fmt"
