@@ -167,15 +167,11 @@ func (f *Opened) Gauges() gauges.Coordinator {
 // Credentials are by what a process proves itself to a fleet, and whom it
 // believes: nil where the configuration and the environment name nothing.
 func Credentials(cfg fleet.Config, getenv func(string) string) (seed []byte, trust *tls.Config, err error) {
-	text := getenv(KeyVariable)
 	if cfg.Key != "" {
-		b, err := os.ReadFile(cfg.Key)
-		if err != nil {
-			return nil, nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: "fleet.key", What: "the key cannot be read", Err: err, Hint: "make one with merit fleet keygen"}
+		if seed, err = keys.ReadSeed(cfg.Key); err != nil {
+			return nil, nil, err
 		}
-		text = string(b)
-	}
-	if text = strings.TrimSpace(text); text != "" {
+	} else if text := strings.TrimSpace(getenv(KeyVariable)); text != "" {
 		if _, err := keys.Public([]byte(text)); err != nil {
 			return nil, nil, err
 		}
