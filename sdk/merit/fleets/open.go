@@ -89,7 +89,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		return nil, err
 	}
 	if address == Embedded {
-		if err := f.embed(ctx, cfg.Fleet, o, &c); err != nil {
+		if err := f.embed(ctx, cfg, o, &c); err != nil {
 			return nil, err
 		}
 	} else if c.Seed, c.TLS, err = Credentials(cfg.Fleet, o.Getenv); err != nil {
@@ -98,7 +98,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
+	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
 	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
@@ -107,7 +107,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 const cacheLimit = 8 << 30
 
 // embed starts the server and those who work beside it.
-func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *jetstream.Options) error {
+func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c *jetstream.Options) error {
 	seed, public, err := keys.New()
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *
 		}
 		users = append(users, keys.User{Key: public, Role: keys.Worker})
 	}
-	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
+	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir, "server"), Listen: cfg.Fleet.Listen, Users: users, Log: o.Log}); err != nil {
 		return err
 	}
 	c.Server, c.URL, c.Seed = f.server, "", seed
@@ -131,7 +131,7 @@ func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *
 	if o.Joinable != nil {
 		o.Joinable(Joining{URL: f.server.URL(), Key: file})
 	}
-	f.children, err = startChildren(f.server.URL(), seeds[:o.Workers], o)
+	f.children, err = startChildren(f.server.URL(), seeds[:o.Workers], variablesOf(cfg), o)
 	return err
 }
 

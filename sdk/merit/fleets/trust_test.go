@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/keys"
+	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
 
@@ -50,4 +51,20 @@ func TestCredentials(t *testing.T) {
 	_, err = read("")
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Invalid))
 	require.NotContains(t, err.Error(), "no seed")
+}
+
+// Promise: a worker gives a job the variables that it was told to give, and of one
+// that wants others it plays nothing, and says which.
+func TestLentVariables(t *testing.T) {
+	t.Setenv("LEVELS_KEY", "a secret")
+	cfg := config(t, sokoban, "environment.pass_env=[LEVELS_KEY]")
+	_, err := play(t.Context(), t, open(t, cfg), local(t, 1, nil), merit.TrainOptions{})
+	require.ErrorContains(t, err, "the variables LEVELS_KEY of its environment")
+	require.ErrorContains(t, err, "--pass-env")
+
+	for names, why := range map[string]string{fleets.KeyVariable: "own key", "A=b": "no name of a variable", "": "no name of a variable"} {
+		err := fleets.Work(t.Context(), fleets.WorkOptions{Join: "nats://127.0.0.1:1", Lent: fleets.Lent{Variables: []string{names}}})
+		require.ErrorIs(t, err, fault.Of(fault.CLI, fault.Invalid))
+		require.ErrorContains(t, err, why)
+	}
 }

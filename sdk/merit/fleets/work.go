@@ -25,9 +25,7 @@ type WorkOptions struct {
 	Name   string       // unique among workers; empty is made of the host's
 	Slots  int          // shards at one time; 0 is one for each processor
 	Labels []string
-	// Allow lists the digests, as sha256:…, of the plug-ins that may run here; nil
-	// allows all that coordinators send.
-	Allow []string
+	Lent   // what jobs of coordinators may have: all plug-ins and no variables, if nothing is said
 	// Cache is the folder of contents, which processes may share; empty is fleet in
 	// merit's own cache folder. CacheLimit bounds it, in bytes; 0 is 8 GiB.
 	Cache      string
@@ -48,6 +46,9 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	}
 	if err := checkAddress(o.Join, 0); err != nil || o.Join == Embedded {
 		return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--join", What: fmt.Sprintf("%.80q is no address of a server", o.Join), Hint: "use nats://HOST:PORT or tls://HOST:PORT"}
+	}
+	if err := checkLent(o.Variables); err != nil {
+		return err
 	}
 	c := jetstream.Options{URL: o.Join, Name: o.name(), Log: o.Log, Timings: o.Timings}
 	if c.Build, err = Build(); err != nil {
@@ -73,7 +74,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		return stored(err)
 	}
 	defer os.RemoveAll(jobs)
-	bench := NewBench(BenchOptions{Dir: jobs, Allow: o.Allow, Options: o.Options, Log: o.Log})
+	bench := NewBench(BenchOptions{Dir: jobs, Lent: o.Lent, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
 	handlers, onState := bench.Handlers(), o.OnState
 	if o.Gauges != nil {
