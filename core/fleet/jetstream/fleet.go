@@ -68,6 +68,7 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}, jobs: map[string]*submission{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
+	context.AfterFunc(c.gone, func() { f.stop(context.Cause(c.gone)) })
 	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
 		c.nc.Close()
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for what jobs are made of cannot be made", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
