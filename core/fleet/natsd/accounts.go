@@ -64,12 +64,13 @@ type (
 	}
 )
 
-// accounts gives each team an account, with its users and quotas.
-func accounts(opts *server.Options, users []keys.User, teams []keys.Team) error {
+// accounts gives each team an account, with its users and quotas. Those of kept have
+// one although nobody is in them.
+func accounts(opts *server.Options, users []keys.User, teams []keys.Team, kept map[string]bool) error {
 	if len(users) == 0 {
 		return nil
 	}
-	text, err := Accounts(users, teams)
+	text, err := formed(users, teams, kept)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,14 @@ const teamMemory = 128 << 20
 // account for each team, with its quotas, and what each key may do in it. It is
 // JSON, which the server reads as its own form, and the Helm chart as values.
 func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
+	return formed(users, teams, nil)
+}
+
+func formed(users []keys.User, teams []keys.Team, kept map[string]bool) ([]byte, error) {
 	all := map[string]*account{}
+	for team := range kept {
+		all[team] = &account{JetStream: "enabled", Users: []user{}}
+	}
 	for _, u := range users {
 		team := cmp.Or(u.Team, keys.DefaultTeam)
 		if all[team] == nil {

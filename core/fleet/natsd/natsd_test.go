@@ -132,9 +132,11 @@ func TestStrangersStayOut(t *testing.T) {
 		"no key":          func(o *jetstream.Options) { o.Seed = nil },
 		"an unknown key":  func(o *jetstream.Options) { o.Seed = newEnd(t).seed },
 		"not a key":       func(o *jetstream.Options) { o.Seed = []byte("x") },
+		"an old TLS":      func(o *jetstream.Options) { o.TLS.MaxVersion = tls.VersionTLS12 },
 		"another's roots": func(o *jetstream.Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"} },
 	} {
 		o := l.options(l.boss)
+		o.TLS = o.TLS.Clone()
 		change(&o)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, err := jetstream.Dial(ctx, o)
