@@ -81,6 +81,7 @@ func (c *conn) options() ([]nats.Option, error) {
 	if o.TLS != nil || strings.HasPrefix(o.URL, "tls://") {
 		jitter = 900 * time.Millisecond
 	}
+	told := "" // the library calls one handler at a time
 	opts := []nats.Option{
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(jitter, jitter),
 		nats.ReconnectBufSize(-1), nats.Timeout(10 * time.Second), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
@@ -91,11 +92,13 @@ func (c *conn) options() ([]nats.Option, error) {
 			}
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
-			if !away(err) {
+			if !away(err) && err.Error() != told {
+				told = err.Error()
 				o.Log.Warn("the server of the fleet is there, and cannot be used; trying again", "cause", unreachable(o.URL, err))
 			}
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
+			told = ""
 			c.line.renew()
 			o.Log.Info("the server of the fleet is back")
 		}),

@@ -94,6 +94,9 @@ func (f *Fleet) begin() (end func(), err error) {
 	if f.closed {
 		return nil, errClosed
 	}
+	if f.ctx.Err() != nil { // the server lets it in no more
+		return nil, context.Cause(f.ctx)
+	}
 	f.under++
 	return func() { f.end(1) }, nil
 }
@@ -144,8 +147,8 @@ func (f *Fleet) Exclude(worker string, why error) {
 		return
 	}
 	f.Log.Error("a worker is excluded", "worker", worker, "cause", why)
-	for _, name := range f.crew.namesOf(worker) {
-		_ = f.nc.Publish("merit.control."+name, []byte("drain")) // it may be away, and is not needed for this
+	for _, w := range f.crew.of(worker) {
+		_ = f.nc.Publish(ofWorker("control", w.Key, w.Name), []byte("drain")) // it may be away, and is not needed for this
 	}
 }
 
