@@ -196,7 +196,7 @@ func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, 0, e.stored)
+	var data []byte // it grows by what is there, and not by what a worker says
 	for i := 0; len(data) < e.stored; i++ {
 		part, err := stream.GetLastMsgForSubject(ctx, e.part(p, i))
 		if err != nil {
