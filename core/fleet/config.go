@@ -31,7 +31,7 @@ type Config struct {
 	Listen string `yaml:"listen" json:"listen"`
 	// Key is the file with the key that this end proves itself by; CA is whose
 	// certificates it believes, Cert and CertKey are its own if the server
-	// wants one.
+	// wants one. An embedded server has Cert and CertKey for those who come.
 	Key     string `yaml:"key" json:"key"`
 	CA      string `yaml:"ca" json:"ca"`
 	Cert    string `yaml:"cert" json:"cert"`

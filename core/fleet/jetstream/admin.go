@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
@@ -39,15 +41,12 @@ func (a *Admin) Close() error {
 // Status is how the fleet is now: what workers last said of themselves, and the queues.
 func (a *Admin) Status(ctx context.Context) (*fleet.Status, error) {
 	s := &fleet.Status{Workers: []fleet.Worker{}, Queues: []fleet.Queue{}}
-	err := a.each(ctx, workersStream, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy}, func(m jetstream.Msg) bool {
-		if w, err := decodeWorker(m.Subject(), m.Data()); err == nil && w.Slots > 0 {
-			if meta, err := m.Metadata(); err == nil {
-				w.Seen = meta.Timestamp
-			}
+	err := a.latest(ctx, func(m *jetstream.RawStreamMsg) {
+		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
+			w.Seen = m.Time
 			s.Workers = append(s.Workers, w)
 		}
-		return true
-	}, false)
+	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) { // nobody has asked for anything yet
 		s.Workers, err = a.listen(ctx)
 		return s, err
@@ -55,7 +54,7 @@ func (a *Admin) Status(ctx context.Context) (*fleet.Status, error) {
 	if err != nil {
 		return nil, a.explain(err, "the workers cannot be seen")
 	}
-	slices.SortFunc(s.Workers, func(a, b fleet.Worker) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.Workers, byName)
 	if s.Queues, err = a.queues(ctx); err != nil {
 		return nil, a.explain(err, "the queues cannot be seen")
 	}
@@ -67,6 +66,11 @@ func (a *Admin) Status(ctx context.Context) (*fleet.Status, error) {
 	return s, nil
 }
 
+// byName orders workers; a name may be claimed by several keys.
+func byName(a, b fleet.Worker) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Key, b.Key))
+}
+
 // hearing is how long it takes until every worker that waits for the first run has
 // said how it is.
 const hearing = 1200 * time.Millisecond
@@ -76,7 +80,7 @@ const hearing = 1200 * time.Millisecond
 func (a *Admin) listen(ctx context.Context) ([]fleet.Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, hearing)
 	defer cancel()
-	heard, err := a.nc.SubscribeSync("merit.worker.*")
+	heard, err := a.nc.SubscribeSync("merit.worker.>")
 	if err != nil {
 		return nil, a.explain(err, "the workers cannot be heard")
 	}
@@ -89,10 +93,9 @@ func (a *Admin) listen(ctx context.Context) ([]fleet.Worker, error) {
 		}
 		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
 			w.Seen = time.Now().UTC()
-			workers[w.Name] = w
+			workers[m.Subject] = w
 		}
 	}
-	byName := func(a, b fleet.Worker) int { return cmp.Compare(a.Name, b.Name) }
 	return append([]fleet.Worker{}, slices.SortedFunc(maps.Values(workers), byName)...), nil
 }
 
@@ -140,14 +143,34 @@ func (a *Admin) Drain(ctx context.Context, worker string) error {
 		case <-ctx.Done():
 		}
 	}()
-	_, err := a.nc.RequestWithContext(ctx, "merit.control."+worker, []byte("drain"))
+	err := a.tell(ctx, worker)
 	if denied := refusal.Load(); denied != nil {
 		return a.denied(*denied, "the worker cannot be told")
 	}
-	if errors.Is(err, nats.ErrNoResponders) {
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, errNobody) {
 		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: worker, What: "no worker of this name is there", Hint: "merit fleet status lists them"}
 	}
 	return a.explain(err, "the worker cannot be told")
+}
+
+// errNobody is that no worker has a name.
+var errNobody = errors.New("there is none")
+
+// tell tells all workers of a name to drain.
+func (a *Admin) tell(ctx context.Context, worker string) error {
+	s, err := a.Status(ctx)
+	if err != nil {
+		return err
+	}
+	err = errNobody
+	for _, w := range s.Workers {
+		if w.Name == worker {
+			if _, err = a.nc.RequestWithContext(ctx, ofWorker("control", w.Key, w.Name), []byte("drain")); err != nil {
+				return err
+			}
+		}
+	}
+	return err
 }
 
 // Line is one of a worker's log.
@@ -160,52 +183,103 @@ type Line struct {
 // Logs gives each line that a worker, or with an empty name any, has logged
 // lately; with follow, also those that come, until ctx ends or each returns false.
 func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(Line) bool) error {
-	cfg := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverAllPolicy}
-	if worker != "" {
-		if !named(worker) {
-			return refused(worker, "it is no name of a worker", "merit fleet status lists them")
-		}
-		cfg.FilterSubjects = []string{"merit.log." + worker}
+	if worker != "" && !named(worker) {
+		return refused(worker, "it is no name of a worker", "merit fleet status lists them")
 	}
-	err := a.each(ctx, logStream, cfg, func(m jetstream.Msg) bool {
-		name := strings.TrimPrefix(m.Subject(), "merit.log.")
-		meta, err := m.Metadata()
-		if err != nil || !named(name) {
+	err := a.each(ctx, logStream, follow, func(m *jetstream.RawStreamMsg) bool {
+		parts := strings.Split(m.Subject, ".")
+		name := parts[len(parts)-1]
+		if len(parts) != 4 || !named(name) || worker != "" && name != worker {
 			return true
 		}
-		return each(Line{name, meta.Timestamp, plain(m.Data(), maxLog)})
-	}, follow)
+		return each(Line{name, m.Time, plain(m.Data, maxLog)})
+	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) || follow && ctx.Err() != nil {
 		return nil
 	}
 	return a.explain(err, "the logs cannot be read")
 }
 
-// each gives the messages of a stream that are there now, and with follow those
-// that come.
-func (a *Admin) each(ctx context.Context, name string, cfg jetstream.OrderedConsumerConfig, each func(jetstream.Msg) bool, follow bool) error {
-	consumer, err := a.js.OrderedConsumer(ctx, name, cfg)
+// Streams are read by messages that are asked for one by one, many at one time: a
+// watcher that might have the server send what workers write to where it likes could
+// speak for a coordinator.
+const askedAtOnce = 64
+
+// latest gives what workers last said of themselves, in no order.
+func (a *Admin) latest(ctx context.Context, each func(*jetstream.RawStreamMsg)) error {
+	stream, err := a.js.Stream(ctx, workersStream)
 	if err != nil {
 		return err
 	}
-	info, err := consumer.Info(ctx)
-	if err != nil || !follow && info.NumPending == 0 {
-		return err
-	}
-	messages, err := consumer.Messages()
+	info, err := stream.Info(ctx, jetstream.WithSubjectFilter("merit.worker.>"))
 	if err != nil {
 		return err
 	}
-	defer messages.Stop()
-	defer context.AfterFunc(ctx, messages.Stop)()
-	for left := info.NumPending; follow || left > 0; left-- {
-		m, err := messages.Next()
+	var mutex sync.Mutex
+	many, ctx := errgroup.WithContext(ctx)
+	many.SetLimit(askedAtOnce)
+	for subject := range info.State.Subjects {
+		many.Go(func() error {
+			m, err := stream.GetLastMsgForSubject(ctx, subject)
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return nil // it is gone
+			}
+			if err == nil {
+				mutex.Lock()
+				defer mutex.Unlock()
+				each(m)
+			}
+			return err
+		})
+	}
+	return many.Wait()
+}
+
+// pause is how long who follows a stream waits before it looks again.
+const pause = 500 * time.Millisecond
+
+// each gives the messages of a stream that are there now, in their order, and with
+// follow those that come, until each returns false.
+func (a *Admin) each(ctx context.Context, name string, follow bool, each func(*jetstream.RawStreamMsg) bool) error {
+	for next := uint64(0); ; {
+		stream, err := a.js.Stream(ctx, name)
 		if err != nil {
-			return cmp.Or(ctx.Err(), err)
+			return err
 		}
-		if !each(m) {
+		state := stream.CachedInfo().State
+		next = max(next, state.FirstSeq)
+		for next <= state.LastSeq && state.Msgs > 0 {
+			last := min(next+askedAtOnce-1, state.LastSeq)
+			messages := make([]*jetstream.RawStreamMsg, last-next+1)
+			many, within := errgroup.WithContext(ctx)
+			for i := range messages {
+				many.Go(func() error {
+					m, err := stream.GetMsg(within, next+uint64(i))
+					if err == nil {
+						messages[i] = m
+					} else if !errors.Is(err, jetstream.ErrMsgNotFound) {
+						return err
+					}
+					return nil
+				})
+			}
+			if err := many.Wait(); err != nil {
+				return err
+			}
+			for _, m := range messages {
+				if m != nil && !each(m) {
+					return nil
+				}
+			}
+			next = last + 1
+		}
+		if !follow {
 			return nil
 		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
 	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -20,10 +21,11 @@ type crew struct {
 	beat         time.Duration
 
 	mutex   sync.Mutex
-	workers map[string]seen
-	since   time.Time // the first time that nobody was there; zero while somebody is
-	counted time.Time // when slots were counted last
-	free    int       // what the count came to
+	workers map[string]seen // by subject: a name may be claimed by several keys
+	keys    map[string]bool // that workers came with since this end is here
+	since   time.Time       // the first time that nobody was there; zero while somebody is
+	counted time.Time       // when slots were counted last
+	free    int             // what the count came to
 }
 
 // recount is how old a count of slots may be: it is asked for with every shard,
@@ -41,6 +43,7 @@ const maxCrew = 1 << 16
 // follow listens to workers and asks those that are there to speak.
 func (w *crew) follow(c *conn) error {
 	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
+	w.keys = map[string]bool{}
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
 	}
@@ -49,13 +52,41 @@ func (w *crew) follow(c *conn) error {
 
 func (w *crew) hear(m *nats.Msg) {
 	who, err := decodeWorker(m.Subject, m.Data)
-	if err != nil {
+	if err != nil || redirected(m) {
 		return // whoever it is does not do the work of this fleet
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if _, known := w.workers[who.Name]; known || len(w.workers) < maxCrew {
-		w.workers[who.Name] = seen{who, time.Now()}
+	if _, known := w.workers[m.Subject]; known || len(w.workers) < maxCrew {
+		w.workers[m.Subject] = seen{who, time.Now()}
+	}
+	if len(w.keys) < maxCrew {
+		w.keys[who.Key] = true
+	}
+}
+
+// introduction is how long a key is waited for of which a result is there: what a
+// worker says of itself comes another way, and to who begins when it is asked to.
+const introduction = time.Second
+
+// knows reports whether a worker came with a key.
+func (w *crew) knows(ctx context.Context, key string) bool {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		w.mutex.Lock()
+		known := w.keys[key]
+		w.mutex.Unlock()
+		if known {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
 	}
 }
 
@@ -88,22 +119,30 @@ func (w *crew) slots() (n int, since time.Time) {
 
 // namesOf returns the names of workers that a key or name stands for.
 func (w *crew) namesOf(worker string) (names []string) {
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	for name, s := range w.workers {
-		if name == worker || s.Key == worker {
-			names = append(names, name)
-		}
+	for _, s := range w.of(worker) {
+		names = append(names, s.Name)
 	}
 	return names
+}
+
+// of returns the workers that a key or name stands for.
+func (w *crew) of(worker string) (all []fleet.Worker) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	for _, s := range w.workers {
+		if s.Name == worker || s.Key == worker {
+			all = append(all, s.Worker)
+		}
+	}
+	return all
 }
 
 // another reports whether somebody else than a worker is there.
 func (w *crew) another(than string) bool {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	for name, s := range w.workers {
-		if name != than && s.Key != than && s.Slots > 0 && s.Build == w.build {
+	for _, s := range w.workers {
+		if s.Name != than && s.Key != than && s.Slots > 0 && s.Build == w.build {
 			return true
 		}
 	}
@@ -145,7 +184,7 @@ func checkWorker(subject string, w fleet.Worker, size int) error {
 	switch {
 	case size > 8<<10 || len(w.Host) > 256 || !utf8.ValidString(w.Host) || len(w.Labels) > 32 || len(w.Key) > 64:
 		return errors.New("it is too long")
-	case !named(w.Name) || subject != "merit.worker."+w.Name:
+	case !named(w.Name) || subject != ofWorker("worker", w.Key, w.Name):
 		return errors.New("it speaks for another")
 	case !fleet.Word(w.Build) || strings.ContainsFunc(w.Key, func(r rune) bool { return r > 'z' || r < '0' }):
 		return errors.New("its build or key is none")

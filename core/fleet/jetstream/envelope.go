@@ -1,8 +1,10 @@
 package jetstream
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -21,7 +23,7 @@ const (
 	headKey    = "Merit-Key"    // of results: that worker's public key
 	headSign   = "Merit-Sign"   // of results: its signature of the subject and the digest
 	headDigest = "Merit-Digest" // of results: of the body
-	headSize   = "Merit-Size"   // of results: bytes of the body, if the bucket has it
+	headSize   = "Merit-Size"   // of results: bytes of the body, if the stream of bodies has it
 	headTries  = "Merit-Tries"  // of results: how often the shard was handed out
 )
 
@@ -55,14 +57,19 @@ type envelope struct {
 	worker string
 	key    string // public; empty without one
 	digest fleet.Digest
-	stored int // bytes that the bucket has under object; -1 if the message has them
+	stored int // bytes that the stream of bodies has; -1 if the message has them
 	tries  int // how often the shard was handed out
 }
 
-// object is the name of a body in the bucket: of this try of this worker alone,
-// so that nobody writes or takes away what another does.
-func (e envelope) object(p place) string {
-	return fleet.DigestOfBytes([]byte(p.tail() + " " + e.worker + " " + strconv.Itoa(e.tries))).Hex()
+// part is the subject of a part of the body, of this try of this worker alone: the
+// server lets nobody else write there, and nobody twice.
+func (e envelope) part(p place, i int) string {
+	return fmt.Sprintf("%s%d", e.parts(p), i)
+}
+
+func (e envelope) parts(p place) string {
+	name := fleet.DigestOfBytes([]byte(p.tail() + " " + e.worker + " " + strconv.Itoa(e.tries)))
+	return "merit.body." + cmp.Or(e.key, nobody) + "." + name.Hex() + "."
 }
 
 // signed is what a worker puts its signature under.

@@ -68,6 +68,7 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}, jobs: map[string]*submission{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
+	context.AfterFunc(c.gone, func() { f.stop(context.Cause(c.gone)) })
 	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
 		c.nc.Close()
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for what jobs are made of cannot be made", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
@@ -92,6 +93,9 @@ func (f *Fleet) begin() (end func(), err error) {
 	defer f.mutex.Unlock()
 	if f.closed {
 		return nil, errClosed
+	}
+	if f.ctx.Err() != nil { // the server lets it in no more
+		return nil, context.Cause(f.ctx)
 	}
 	f.under++
 	return func() { f.end(1) }, nil
@@ -143,8 +147,8 @@ func (f *Fleet) Exclude(worker string, why error) {
 		return
 	}
 	f.Log.Error("a worker is excluded", "worker", worker, "cause", why)
-	for _, name := range f.crew.namesOf(worker) {
-		_ = f.nc.Publish("merit.control."+name, []byte("drain")) // it may be away, and is not needed for this
+	for _, w := range f.crew.of(worker) {
+		_ = f.nc.Publish(ofWorker("control", w.Key, w.Name), []byte("drain")) // it may be away, and is not needed for this
 	}
 }
 

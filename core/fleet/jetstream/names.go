@@ -20,9 +20,18 @@ const (
 	deadStream    = "MERIT_DEAD"    // the server's word that a shard was tried often enough
 	workersStream = "MERIT_WORKERS" // what workers say of themselves
 	logStream     = "MERIT_LOGS"    // what they log
+	bodyStream    = "MERIT_BODIES"  // parts of results that are larger than a message
 	contentBucket = "merit-contents"
-	resultBucket  = "merit-results" // those that are larger than a message
 )
+
+// nobody stands where there are no keys.
+const nobody = "-"
+
+// ofWorker is the subject of what a worker with a key and a name says, or is told.
+// The server lets nobody but the one with the key speak there: a name is a claim.
+func ofWorker(what, key, name string) string {
+	return "merit." + what + "." + cmp.Or(key, nobody) + "." + name
+}
 
 const anyLabel = "any" // of shards that every worker takes
 

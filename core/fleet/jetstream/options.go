@@ -13,7 +13,6 @@ package jetstream
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -24,7 +23,6 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/fleet"
 )
 
 // InProcess is a server of this process.
@@ -75,9 +73,10 @@ type conn struct {
 	Options
 	nc   *nats.Conn
 	js   jetstream.JetStream
-	key  nkeys.KeyPair // nil without a seed
-	id   string        // public key, empty without a seed
-	hurt chan error    // what the server refused, one at a time
+	key  nkeys.KeyPair   // nil without a seed
+	id   string          // public key, empty without a seed
+	hurt chan error      // what the server refused, one at a time
+	gone context.Context // over when the server lets this end in no more; the cause says why
 	line line
 	// streams are those that were asked for before, by name: to look one up asks
 	// the server.
@@ -132,71 +131,6 @@ func (l *line) within(ctx context.Context, d time.Duration) (context.Context, co
 	return ctx, func() { stop(); cancel() }
 }
 
-// connect comes to the server. It waits for one that is not there yet until ctx
-// ends; a server that refuses is an error at once.
-func connect(ctx context.Context, o Options) (*conn, error) {
-	o.Timings = o.Timings.orDefaults()
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if !fleet.Word(o.Build) {
-		return nil, refused(o.URL, "the build of this end has no name", "this is a mistake of the program")
-	}
-	c := &conn{Options: o, hurt: make(chan error, 1)}
-	c.line.renew()
-	opts := []nats.Option{
-		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(100 * time.Millisecond), nats.ReconnectJitter(400*time.Millisecond, 900*time.Millisecond),
-		nats.ReconnectBufSize(-1), nats.Timeout(10 * time.Second), nats.PingInterval(20 * time.Second), nats.MaxPingsOutstanding(2),
-		nats.ErrorHandler(c.refusals), nats.PermissionErrOnSubscribe(true),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				o.Log.Warn("the server of the fleet is away; trying again", "cause", err)
-			}
-		}),
-		nats.ReconnectHandler(func(*nats.Conn) {
-			c.line.renew()
-			o.Log.Info("the server of the fleet is back")
-		}),
-	}
-	if o.Server != nil {
-		opts = append(opts, nats.InProcessServer(o.Server))
-	}
-	if o.TLS != nil {
-		opts = append(opts, nats.Secure(o.TLS))
-	}
-	if o.Seed != nil {
-		var err error
-		if c.key, err = nkeys.FromSeed(o.Seed); err != nil {
-			return nil, refused("", "the key is no nkey seed", "make one with merit fleet keygen")
-		}
-		if c.id, err = c.key.PublicKey(); err != nil {
-			return nil, err
-		}
-		opts = append(opts, nats.Nkey(c.id, c.key.Sign), nats.CustomInboxPrefix("_INBOX_"+c.id))
-	}
-	for {
-		var err error
-		if c.nc, err = nats.Connect(o.URL, opts...); err == nil {
-			break
-		}
-		if ctx.Err() != nil || !away(err) {
-			return nil, unreachable(o.URL, err)
-		}
-		o.Log.Warn("the server of the fleet is not there yet; trying again", "url", o.URL, "cause", err)
-		select {
-		case <-ctx.Done():
-			return nil, unreachable(o.URL, err)
-		case <-time.After(time.Second):
-		}
-	}
-	var err error
-	if c.js, err = jetstream.New(c.nc, jetstream.WithDefaultTimeout(answerPatience), jetstream.WithPublishAsyncTimeout(publishPatience)); err != nil {
-		c.nc.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
 // publishPatience is how long the server may take to say that it has a message.
 const publishPatience = 3 * time.Second
 
@@ -213,40 +147,6 @@ func (c *conn) publish(ctx context.Context, m *nats.Msg) error {
 	return err
 }
 
-// away reports whether a server may yet come.
-func away(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, nats.ErrTimeout) || errors.As(err, &op)
-}
-
-// refusals takes what the server says beside answers: a call that was not
-// permitted sees a timeout only, the reason comes here.
-func (c *conn) refusals(_ *nats.Conn, _ *nats.Subscription, err error) {
-	c.Log.Warn("the server of the fleet refuses", "cause", err)
-	if errors.Is(err, nats.ErrPermissionViolation) {
-		select {
-		case c.hurt <- err:
-		default:
-		}
-	}
-}
-
 func refused(where, what, hint string) error {
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: where, What: what, Hint: hint}
-}
-
-// unreachable says why a server cannot be used.
-func unreachable(url string, err error) error {
-	var untrusted *tls.CertificateVerificationError
-	f := &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: url, What: "no server of a fleet answers", Err: err, Hint: "see that it runs, that the address is the one it was given, and what its log says: while its disk is full it lets nobody in"}
-	switch {
-	case errors.As(err, &untrusted):
-		f.Kind, f.What = fault.Refused, "the certificate of the server is not believed"
-		f.Hint = "name whom to believe by --ca, or by fleet.ca of a run: for a certificate of merit fleet keygen, its own PEM file; the address must be one that it is for"
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		f.Kind, f.What, f.Hint = fault.Refused, "the server of the fleet does not know this key", "name a key whose public half is among the users of the server (merit fleet keygen makes both), by --key, by fleet.key of a run or in MERIT_FLEET_KEY; a server reads its users when it starts"
-	case errors.Is(err, nats.ErrSecureConnRequired), errors.Is(err, nats.ErrSecureConnWanted):
-		f.Kind, f.What, f.Hint = fault.Refused, "one end wants TLS and the other does not", "use tls:// and --ca with a server that has a certificate"
-	}
-	return f
 }

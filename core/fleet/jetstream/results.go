@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -159,8 +158,8 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 	if e.key != "" {
 		v.worker = e.key
 	}
-	if err == nil && s.barred(e) {
-		err = errors.New("its worker is excluded")
+	if err == nil {
+		err = s.vouched(ctx, e)
 	}
 	if err == nil && e.stored >= 0 {
 		data, err = s.large(ctx, p, e)
@@ -174,30 +173,53 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 	return v
 }
 
-func (s *submission) barred(e envelope) bool {
+// vouched is why a result is not taken although it is signed, or needs no signature:
+// its worker is excluded, or where everybody has a key, it is of none that the server
+// has let in. Anybody can make keys; who speaks as a worker has shown that the server
+// knows this one.
+func (s *submission) vouched(ctx context.Context, e envelope) error {
 	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.excluded[e.worker] || e.key != "" && s.excluded[e.key]
+	barred := s.excluded[e.worker] && s.key == nil || e.key != "" && s.excluded[e.key]
+	s.mutex.Unlock()
+	switch {
+	case barred:
+		return errors.New("its worker is excluded")
+	case s.key == nil:
+		return nil
+	case e.key == "":
+		return errors.New("it is not signed")
+	case !s.crew.knows(ctx, e.key):
+		return errors.New("it is signed by a key that no worker came with")
+	}
+	return nil
 }
 
-// large brings a result that did not fit into a message.
+// large brings a result that did not fit into a message, and takes it out.
 func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	store, err := s.js.ObjectStore(ctx, resultBucket)
+	stream, err := s.stream(ctx, bodyStream)
 	if err != nil {
 		return nil, err
 	}
-	object, err := store.Get(ctx, e.object(p))
-	if err != nil {
-		return nil, err
+	var data []byte // it grows by what is there, and not by what a worker says
+	for i := 0; len(data) < e.stored; i++ {
+		part, err := stream.GetLastMsgForSubject(ctx, e.part(p, i))
+		if err != nil {
+			return nil, err
+		}
+		if len(part.Data) == 0 || len(part.Data) > e.stored-len(data) {
+			return nil, errors.New("its parts are not those of its size")
+		}
+		data = append(data, part.Data...)
 	}
-	defer object.Close()
-	data, err := io.ReadAll(fleet.Checked(e.digest, int64(e.stored), object))
-	if err == nil {
-		err = store.Delete(ctx, e.object(p))
+	if fleet.DigestOfBytes(data) != e.digest {
+		return nil, errors.New("its body is not what its digest says")
 	}
-	return data, err
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(e.parts(p)+"*")); err != nil {
+		s.Log.Debug("a large result stays in its stream, which forgets it by itself", "cause", err)
+	}
+	return data, nil
 }
 
 // take is what an event comes to: a result for the caller, or nil.

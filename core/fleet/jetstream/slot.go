@@ -1,9 +1,9 @@
 package jetstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -188,9 +188,11 @@ func (k *worker) vouch(ctx context.Context, m jetstream.Msg) {
 func (k *worker) fail(m jetstream.Msg, p place, tries int, err error) {
 	k.Log.Warn("a shard failed", "job", p.job, "shard", p.index, "try", tries, "cause", err)
 	cause := nats.NewMsg(p.cause())
-	cause.Header.Set(headWorker, k.Name)
 	cause.Data = []byte(plain([]byte(err.Error()), maxCause))
-	_ = k.nc.PublishMsg(cause) // the shard goes on without it
+	e := envelope{worker: k.Name, key: k.id, digest: fleet.DigestOfBytes(cause.Data), stored: -1, tries: tries}
+	if cause.Header, err = e.seal(cause.Subject, k.key); err == nil {
+		_ = k.nc.PublishMsg(cause) // the shard goes on without it
+	}
 	_ = m.NakWithDelay(time.Duration(50<<tries) * time.Millisecond)
 }
 
@@ -198,20 +200,8 @@ func (k *worker) fail(m jetstream.Msg, p place, tries int, err error) {
 // done with the shard. That another was first is as good.
 func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, tries int, body []byte) {
 	e := envelope{worker: k.Name, key: k.id, digest: fleet.DigestOfBytes(body), stored: -1, tries: tries}
-	msg := nats.NewMsg(p.result())
-	err := k.store(ctx, p, &e, body)
-	if err == nil {
-		msg.Header, err = e.seal(msg.Subject, k.key)
-	}
-	if err != nil {
-		k.fail(m, p, tries, k.explain(err, "a result cannot be sent"))
-		return
-	}
-	if e.stored < 0 {
-		msg.Data = body
-	}
 	for {
-		err := k.publish(ctx, msg)
+		err := k.give(ctx, p, &e, body)
 		if err == nil || taken(err) {
 			if err != nil {
 				k.again(p, e)
@@ -238,18 +228,27 @@ func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, tries in
 	}
 }
 
-// store puts a body beside its message if it is too large for one.
-func (k *worker) store(ctx context.Context, p place, e *envelope, body []byte) error {
-	if len(body) <= most {
-		return nil
+// give publishes a result. A body that is too large for a message lies beside it, in
+// parts; one that is there already is of the same try, and the same.
+func (k *worker) give(ctx context.Context, p place, e *envelope, body []byte) error {
+	m := nats.NewMsg(p.result())
+	if m.Data = body; len(body) > most {
+		m.Data, e.stored = nil, len(body)
+		i := 0
+		for data := range slices.Chunk(body, most) {
+			part := nats.NewMsg(e.part(p, i))
+			part.Data = data
+			if err := k.publish(ctx, part); err != nil && !taken(err) {
+				return err
+			}
+			i++
+		}
 	}
-	store, err := k.js.ObjectStore(ctx, resultBucket)
-	if err != nil {
+	var err error
+	if m.Header, err = e.seal(m.Subject, k.key); err != nil {
 		return err
 	}
-	e.stored = len(body)
-	_, err = store.Put(ctx, jetstream.ObjectMeta{Name: e.object(p)}, bytes.NewReader(body))
-	return err
+	return k.publish(ctx, m)
 }
 
 // again tells the coordinator what came second: results of one shard that differ

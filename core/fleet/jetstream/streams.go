@@ -34,9 +34,10 @@ func streams(part int64) []jetstream.StreamConfig {
 	first := jetstream.StreamConfig{ // one message a subject, and later ones are refused
 		Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	}
-	work, result := first, first
+	work, result, body := first, first, first
 	work.Name, work.Subjects, work.Retention, work.MaxMsgs, work.MaxBytes = workStream, []string{"merit.work.>"}, jetstream.WorkQueuePolicy, maxQueued, maxQueueBytes
 	result.Name, result.Subjects, result.MaxAge, result.MaxBytes = resultStream, []string{"merit.result.>"}, keepResults, maxKeptBytes
+	body.Name, body.Subjects, body.MaxAge, body.MaxBytes = bodyStream, []string{"merit.body.>"}, keepResults, maxKeptBytes
 	latest := func(name, subject string, age time.Duration, bytes int64) jetstream.StreamConfig {
 		return jetstream.StreamConfig{Name: name, Subjects: []string{subject}, Storage: jetstream.FileStorage, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardOld, MaxAge: age, MaxBytes: bytes}
 	}
@@ -46,7 +47,7 @@ func streams(part int64) []jetstream.StreamConfig {
 	dead.MaxMsgsPerSubject = -1
 	workers := latest(workersStream, "merit.worker.>", 30*time.Second, 24<<20) // five copies are less than a team may keep in memory
 	workers.Storage = jetstream.MemoryStorage
-	all := []jetstream.StreamConfig{work, result, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
+	all := []jetstream.StreamConfig{work, result, body, latest(causeStream, "merit.cause.>", keepResults, 64<<20), dead, workers, logs}
 	for i := range all {
 		all[i].MaxBytes /= part
 	}
@@ -129,14 +130,12 @@ func (c *conn) tryMake(ctx context.Context, part int64, replicas int) (err error
 			return err
 		}
 	}
-	for bucket, age := range map[string]time.Duration{contentBucket: 0, resultBucket: keepResults} {
-		cfg := jetstream.ObjectStoreConfig{Bucket: bucket, TTL: age, MaxBytes: maxKeptBytes / part}
-		if cfg.Replicas, err = c.replicas(ctx, "OBJ_"+bucket, replicas); err != nil {
-			return err
-		}
-		if _, err := c.js.CreateOrUpdateObjectStore(ctx, cfg); err != nil {
-			return err
-		}
+	bucket := jetstream.ObjectStoreConfig{Bucket: contentBucket, MaxBytes: maxKeptBytes / part}
+	if bucket.Replicas, err = c.replicas(ctx, "OBJ_"+contentBucket, replicas); err != nil {
+		return err
+	}
+	if _, err := c.js.CreateOrUpdateObjectStore(ctx, bucket); err != nil {
+		return err
 	}
 	label := cmp.Or(c.Label, anyLabel)
 	_, err = c.js.CreateOrUpdateConsumer(ctx, workStream, jetstream.ConsumerConfig{

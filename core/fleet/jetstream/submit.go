@@ -75,7 +75,7 @@ func (f *Fleet) submit(ctx context.Context, job string, shards iter.Seq[fleet.Sh
 	outer := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(f.ctx, func() { cancel(errClosed) })()
+	defer context.AfterFunc(f.ctx, func() { cancel(context.Cause(f.ctx)) })()
 	s := &submission{Fleet: f, job: job, open: map[string]*asked{}, had: map[string]bool{}, events: make(chan event, 16), over: ctx.Done()}
 	if err := ctx.Err(); err != nil {
 		return s.ended(outer)
@@ -106,10 +106,11 @@ func (f *Fleet) submit(ctx context.Context, job string, shards iter.Seq[fleet.Sh
 	return err
 }
 
-// ended says why nothing goes on: the fleet was closed, or the caller's context is over.
+// ended says why nothing goes on: the fleet was closed, the server lets this end in
+// no more, or the caller's context is over.
 func (s *submission) ended(outer context.Context) error {
 	if s.ctx.Err() != nil && outer.Err() == nil {
-		return errClosed
+		return context.Cause(s.ctx)
 	}
 	return outer.Err()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -150,8 +151,9 @@ func (f *Fleet) cause(ctx context.Context, p place) error {
 		return nil
 	}
 	text := plain(m.Data, maxCause)
-	if who := m.Header.Get(headWorker); named(who) {
-		text = "worker " + who + ": " + text
+	e, err := open(p.cause(), m.Header, m.Data)
+	if err == nil && (f.key == nil || slices.Contains(f.crew.namesOf(e.key), e.worker)) {
+		text = "worker " + e.worker + ": " + text
 	}
 	return errors.New(text)
 }

@@ -39,7 +39,7 @@ type WorkOptions struct {
 // takes nothing more and finishes what it has, or hands it back when the grace
 // is over, and returns nil. It outlives the server for as long as that takes to
 // come back. An error is why it cannot work here at all.
-func Work(ctx context.Context, o Options, w WorkOptions) error {
+func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 	if !named(w.Name) || w.Slots < 1 || slices.ContainsFunc(w.Labels, func(l string) bool { return !fleet.Word(l) }) {
 		return refused(w.Name, "the name, the slots or a label of this worker is none", "use letters, digits and dashes, and one slot or more")
 	}
@@ -59,12 +59,19 @@ func Work(ctx context.Context, o Options, w WorkOptions) error {
 	go k.attend(c.nc.StatusChanged(nats.RECONNECTING, nats.CONNECTED, nats.CLOSED))
 	k.draining, k.drain = context.WithCancel(ctx)
 	defer k.drain()
+	defer context.AfterFunc(c.gone, k.drain)()
+	defer func() {
+		if c.gone.Err() != nil {
+			err = context.Cause(c.gone)
+		}
+	}()
 	if k.cache, err = w.Cache(k.Content); err != nil {
 		return err
 	}
 	if err := k.obey(); err != nil {
 		return c.explain(err, "this worker cannot be told anything")
 	}
+	k.announce() // before it gives anything: coordinators know its key by this
 	queues, err := k.join(k.draining)
 	if err != nil || queues == nil {
 		return err
@@ -246,6 +253,7 @@ func (k *worker) work(queues []jetstream.Consumer) error {
 		case <-time.After(k.Timings.Grace):
 			k.Log.Warn("what is under way is handed back", "grace", k.Timings.Grace)
 		case <-k.Stop:
+		case <-k.gone.Done(): // nobody takes it
 		}
 		release()
 	}()

@@ -50,25 +50,30 @@ func Public(seed []byte) (string, error) {
 
 // Permissions are subjects that a role may publish to and hear, for the user
 // with a public key. None of both is everything in the user's account.
+//
+// The server minds to where one publishes, and not to where one has it answer: what
+// a key may read must never be what it, or a key of another role, may write, or else
+// it can have the server send that anywhere, such as an order to other workers. So a
+// worker reads only what coordinators write, and a watcher only answers that the
+// server wraps. What a worker says and gives has its key in the subject where the
+// queue allows that.
 func (r Role) Permissions(public string) (publish, subscribe []string) {
 	inbox := "_INBOX_" + public + ".>"
 	switch r {
 	case Worker:
 		return []string{
-			"merit.result.>", "merit.cause.>", "merit.again.>", "merit.worker.*", "merit.log.*",
+			"merit.result.>", "merit.cause.>", "merit.again.>", "merit.worker." + public + ".*", "merit.log." + public + ".*", "merit.body." + public + ".>",
 			"$JS.ACK.MERIT_WORK.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_WORK.>", "$JS.API.CONSUMER.INFO.MERIT_WORK.>",
 			"$JS.API.CONSUMER.NAMES.MERIT_WORK", "$JS.API.STREAM.INFO.MERIT_WORK",
 			"$JS.API.STREAM.INFO.OBJ_merit-contents", "$JS.API.DIRECT.GET.OBJ_merit-contents.>", "$JS.API.STREAM.MSG.GET.OBJ_merit-contents",
 			"$JS.API.CONSUMER.CREATE.OBJ_merit-contents.>", "$JS.API.CONSUMER.DELETE.OBJ_merit-contents.>", "$JS.FC.OBJ_merit-contents.>",
-			"$JS.API.STREAM.INFO.OBJ_merit-results", "$JS.API.DIRECT.GET.OBJ_merit-results.$O.merit-results.M.>", "$O.merit-results.>",
-		}, []string{inbox, "merit.control.>"}
+		}, []string{inbox, "merit.control.all", "merit.control." + public + ".*"}
 	case Watcher:
 		return []string{
 			"$JS.API.INFO", "$JS.API.STREAM.INFO.MERIT_WORKERS", "$JS.API.STREAM.INFO.MERIT_LOGS", "$JS.API.STREAM.INFO.MERIT_WORK",
 			"$JS.API.STREAM.INFO.MERIT_RESULTS", "$JS.API.STREAM.INFO.MERIT_DEAD", "$JS.API.CONSUMER.LIST.MERIT_WORK", "$JS.API.STREAM.MSG.GET.MERIT_WORK",
-			"$JS.API.CONSUMER.CREATE.MERIT_WORKERS.>", "$JS.API.CONSUMER.CREATE.MERIT_LOGS.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_WORKERS.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_LOGS.>",
-			"$JS.API.CONSUMER.DELETE.MERIT_WORKERS.>", "$JS.API.CONSUMER.DELETE.MERIT_LOGS.>", "$JS.API.CONSUMER.INFO.MERIT_WORKERS.>", "$JS.API.CONSUMER.INFO.MERIT_LOGS.>",
-		}, []string{inbox, "merit.worker.*"}
+			"$JS.API.STREAM.MSG.GET.MERIT_WORKERS", "$JS.API.STREAM.MSG.GET.MERIT_LOGS",
+		}, []string{inbox, "merit.worker.>"}
 	}
 	return nil, nil
 }

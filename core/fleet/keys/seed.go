@@ -2,8 +2,11 @@ package keys
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -12,25 +15,34 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// ReadSeed reads the file of a secret key, which nobody but its owner may read.
+// maxSeed bounds the file of a secret key, in bytes.
+const maxSeed = 4096
+
+// ReadSeed reads the file of a secret key, which nobody but its owner may read, as
+// far as the system says who may: on Windows the mode of a file does not.
 func ReadSeed(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, unread(path, "the key cannot be read", err, "make one with the command that makes keys")
+		return nil, unread(path, "the key cannot be read", err, "make one with merit fleet keygen")
 	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: "others may read this secret key", Hint: "chmod 600 it, and make a new pair if somebody has"}
-	}
-	if info.Size() > 4096 {
-		return nil, invalid(path, "it is no secret key", "name the file that the command that makes keys has made")
-	}
-	text, err := os.ReadFile(path)
+	defer f.Close() // only read
+	info, err := f.Stat()
 	if err != nil {
 		return nil, unread(path, "the key cannot be read", err, "see the cause")
 	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return nil, &fault.Error{
+			Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: fmt.Sprintf("others may read this secret key: its mode is %#o", mode),
+			Hint: "chmod 600 " + path + "; if somebody else has read it, make a new pair with merit fleet keygen",
+		}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSeed+1))
+	if err != nil {
+		return nil, unread(path, "the key cannot be read", err, "name the file that merit fleet keygen has made")
+	}
 	seed := []byte(strings.TrimSpace(string(text)))
-	if _, err := Public(seed); err != nil {
-		return nil, invalid(path, "it is no secret key", "name the file that the command that makes keys has made")
+	if _, err := Public(seed); err != nil || len(text) > maxSeed {
+		return nil, invalid(path, "it is no secret key", "name the file that merit fleet keygen has made")
 	}
 	return seed, nil
 }

@@ -14,19 +14,23 @@ import (
 )
 
 // check refuses a server that strangers of other machines could use.
-func (o Options) check() error {
-	host, _, err := net.SplitHostPort(o.Listen)
-	if o.Listen == "" || err != nil || local(host) {
-		return nil // none, or one that is refused below
+func (o Options) check() error { return CheckLocks(o.Listen, len(o.Users) > 0, o.TLS != nil) }
+
+// CheckLocks refuses to listen where strangers of other machines come by without
+// users who are known and a certificate, and says all that is missing.
+func CheckLocks(listen string, users, certificate bool) error {
+	host, _, err := net.SplitHostPort(listen)
+	if listen == "" || err != nil || local(host) {
+		return nil // none, or one that is refused when it is to be used
 	}
 	var problems []error
 	refuse := func(what, hint string) {
-		problems = append(problems, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: o.Listen, What: what, Hint: hint})
+		problems = append(problems, &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: listen, What: what, Hint: hint})
 	}
-	if len(o.Users) == 0 {
+	if !users {
 		refuse("a server that other machines reach lets in whoever has a key, and no key is known", "give it a file of users, or listen on 127.0.0.1")
 	}
-	if o.TLS == nil {
+	if !certificate {
 		refuse("a server that other machines reach speaks TLS, and there is no certificate", "give it a certificate and its key, or listen on 127.0.0.1")
 	}
 	return errors.Join(problems...)
@@ -64,12 +68,13 @@ type (
 	}
 )
 
-// accounts gives each team an account, with its users and quotas.
-func accounts(opts *server.Options, users []keys.User, teams []keys.Team) error {
+// accounts gives each team an account, with its users and quotas. Those of kept have
+// one although nobody is in them.
+func accounts(opts *server.Options, users []keys.User, teams []keys.Team, kept map[string]bool) error {
 	if len(users) == 0 {
 		return nil
 	}
-	text, err := Accounts(users, teams)
+	text, err := formed(users, teams, kept)
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,14 @@ const teamMemory = 128 << 20
 // account for each team, with its quotas, and what each key may do in it. It is
 // JSON, which the server reads as its own form, and the Helm chart as values.
 func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
+	return formed(users, teams, nil)
+}
+
+func formed(users []keys.User, teams []keys.Team, kept map[string]bool) ([]byte, error) {
 	all := map[string]*account{}
+	for team := range kept {
+		all[team] = &account{JetStream: "enabled", Users: []user{}}
+	}
 	for _, u := range users {
 		team := cmp.Or(u.Team, keys.DefaultTeam)
 		if all[team] == nil {

@@ -37,7 +37,9 @@ func (s *Server) heal(ctx context.Context, again func(context.Context) (*server.
 				continue
 			}
 			s.log.Error("the disk of the fleet's server fails, as when it is full: nobody is let in until it takes what is written again", "dir", s.dir, "cause", failed)
+			s.mutex.Lock()
 			s.s.Shutdown() // what it could not write is lost either way
+			s.mutex.Unlock()
 			s.s.WaitForShutdown()
 		}
 		if err := writable(s.dir); err != nil {

@@ -3,6 +3,7 @@
 package natsd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -48,8 +49,10 @@ type Server struct {
 	stop   context.CancelFunc // of heal
 	healed chan struct{}      // closed when it has ended
 
-	mutex sync.Mutex // of what follows; heal alone writes it
+	mutex sync.Mutex // of what follows; heal alone writes s
 	s     *server.Server
+	o     Options         // of the next start
+	kept  map[string]bool // teams that had users since the start
 }
 
 // MaxPayload is how many bytes a message may have.
@@ -63,7 +66,8 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	opts, err := o.server()
+	o.TLS = modern(o.TLS)
+	opts, err := o.server(nil)
 	if err != nil {
 		return nil, unstarted(o, err)
 	}
@@ -76,13 +80,17 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		held.Close() // it holds nothing but the lock
 		return nil, unstarted(o, err)
 	}
-	s := &Server{url: first.ClientURL(), dir: o.Dir, log: o.Log, lock: held, healed: make(chan struct{}), s: first}
+	s := &Server{url: first.ClientURL(), dir: o.Dir, log: o.Log, lock: held, healed: make(chan struct{}), s: first, kept: map[string]bool{}}
 	if a, ok := first.Addr().(*net.TCPAddr); ok {
 		o.Listen = net.JoinHostPort(opts.Host, strconv.Itoa(a.Port)) // who comes again finds it there
 	}
+	s.o = o
+	s.keep(o.Users)
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go s.heal(ctx, func(ctx context.Context) (*server.Server, error) {
-		opts, err := o.server()
+		s.mutex.Lock()
+		opts, err := s.o.server(s.kept)
+		s.mutex.Unlock()
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +99,24 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// server are o as the server has them.
-func (o Options) server() (*server.Options, error) {
+// modern is c without old versions of TLS: both ends are of today.
+func modern(c *tls.Config) *tls.Config {
+	if c == nil {
+		return nil
+	}
+	c = c.Clone()
+	c.MinVersion = max(c.MinVersion, tls.VersionTLS13)
+	if chosen := c.GetConfigForClient; chosen != nil {
+		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			c, err := chosen(hello)
+			return modern(c), err
+		}
+	}
+	return c
+}
+
+// server are o as the server has them, with accounts for the teams of kept, too.
+func (o Options) server(kept map[string]bool) (*server.Options, error) {
 	opts := &server.Options{
 		ServerName: "merit", StoreDir: o.Dir, JetStream: true, NoSigs: true,
 		MaxPayload: MaxPayload, DontListen: o.Listen == "", NoSystemAccount: false,
@@ -113,7 +137,40 @@ func (o Options) server() (*server.Options, error) {
 	if o.TLS != nil {
 		opts.TLSConfig, opts.TLS, opts.TLSTimeout = o.TLS, true, 10
 	}
-	return opts, accounts(opts, o.Users, o.Teams)
+	return opts, accounts(opts, o.Users, o.Teams, kept)
+}
+
+// Admit lets these users in from now on, with the quotas of these teams, and nobody
+// else: who is connected and is not among them any more is thrown out, and the
+// others go on undisturbed. On an error everything stays as it was. A server that
+// everybody on this machine may use, or one that is to become so, must be started anew.
+func (s *Server) Admit(users []keys.User, teams []keys.Team) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if (len(users) == 0) != (len(s.o.Users) == 0) {
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: s.url, What: "a server that runs with users cannot go on without, nor the other way round", Hint: "stop it and start it again"}
+	}
+	o := s.o
+	o.Users, o.Teams = users, teams
+	opts, err := o.server(s.kept)
+	if err == nil && s.s.Running() { // else heal starts one with them
+		err = s.s.ReloadOptions(opts)
+	}
+	if err != nil {
+		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: s.url, What: "the server cannot take these users while it runs", Err: err, Hint: "stop it and start it again: nothing of its queues is lost"}
+	}
+	s.o = o
+	s.keep(users)
+	return nil
+}
+
+// keep remembers the teams of users. While the server runs they keep their accounts:
+// one that is taken away leaves its streams open, and made again it opens their files
+// a second time.
+func (s *Server) keep(users []keys.User) {
+	for _, u := range users {
+		s.kept[cmp.Or(u.Team, keys.DefaultTeam)] = true
+	}
 }
 
 func unstarted(o Options, err error) error {

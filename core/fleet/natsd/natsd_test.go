@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
@@ -85,22 +86,24 @@ type locked struct {
 	url                               string
 	tls                               *tls.Config
 	boss, hand, watcher, rival, rhand end
+	admit                             func(more ...keys.User) error
 }
 
-func lock(t *testing.T) (l locked) {
+func lock(t *testing.T, teams ...keys.Team) (l locked) {
 	l.boss, l.hand, l.watcher, l.rival, l.rhand = newEnd(t), newEnd(t), newEnd(t), newEnd(t), newEnd(t)
 	cert, key := certtest.Write(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	require.NoError(t, err)
+	users := []keys.User{
+		{Key: l.boss.public, Role: keys.Coordinator, Team: "a"}, {Key: l.hand.public, Role: keys.Worker, Team: "a"}, {Key: l.watcher.public, Role: keys.Watcher, Team: "a"},
+		{Key: l.rival.public, Role: keys.Coordinator, Team: "b"}, {Key: l.rhand.public, Role: keys.Worker, Team: "b"},
+	}
+	teams = append(teams, keys.Team{Name: "b", Connections: 2}, keys.Team{Name: "nobody"})
 	s, err := natsd.Start(t.Context(), natsd.Options{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
-		Users: []keys.User{
-			{Key: l.boss.public, Role: keys.Coordinator, Team: "a"}, {Key: l.hand.public, Role: keys.Worker, Team: "a"}, {Key: l.watcher.public, Role: keys.Watcher, Team: "a"},
-			{Key: l.rival.public, Role: keys.Coordinator, Team: "b"}, {Key: l.rhand.public, Role: keys.Worker, Team: "b"},
-		},
-		Teams: []keys.Team{{Name: "b", Connections: 2}, {Name: "nobody"}},
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, Users: users, Teams: teams,
 	})
 	require.NoError(t, err)
+	l.admit = func(more ...keys.User) error { return s.Admit(slices.Concat(users, more), teams) }
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	l.url, l.tls = s.URL(), certtest.Trust(t, cert)
 	return l
@@ -132,9 +135,11 @@ func TestStrangersStayOut(t *testing.T) {
 		"no key":          func(o *jetstream.Options) { o.Seed = nil },
 		"an unknown key":  func(o *jetstream.Options) { o.Seed = newEnd(t).seed },
 		"not a key":       func(o *jetstream.Options) { o.Seed = []byte("x") },
+		"an old TLS":      func(o *jetstream.Options) { o.TLS.MaxVersion = tls.VersionTLS12 },
 		"another's roots": func(o *jetstream.Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"} },
 	} {
 		o := l.options(l.boss)
+		o.TLS = o.TLS.Clone()
 		change(&o)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, err := jetstream.Dial(ctx, o)
@@ -282,6 +287,11 @@ func heard(err error, nc *nats.Conn) error {
 func subscribe(nc *nats.Conn, subject string) error {
 	_, err := nc.SubscribeSync(subject)
 	return heard(err, nc)
+}
+
+func decode(t *testing.T, text []byte, into any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(text, into))
 }
 
 func readerOf(text []byte) io.Reader { return bytes.NewReader(text) }

@@ -16,10 +16,8 @@ import (
 type BenchOptions struct {
 	// Dir is where jobs are unpacked, in folders of the bench's own that Close
 	// removes; empty is the system's folder for such things.
-	Dir string
-	// Allow lists the digests, as sha256:…, of the plug-ins that jobs may start; nil
-	// allows all.
-	Allow []string
+	Dir  string
+	Lent // what jobs may have
 	// Options are those of the sessions that it opens: a logger, variables.
 	Options []merit.Option
 	Log     *slog.Logger // nil = none

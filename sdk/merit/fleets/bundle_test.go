@@ -84,7 +84,7 @@ func TestBundle(t *testing.T) {
 // reaches out of its folder, is refused without a file elsewhere.
 func TestUnpack(t *testing.T) {
 	b, _ := pack(t, project(t))
-	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir(), nil)
+	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir(), fleets.Lent{})
 	require.NoError(t, err)
 	require.Equal(t, "sokoban", s.Plugin.Name)
 	require.NoError(t, s.Close())
@@ -101,14 +101,14 @@ func TestUnpack(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "bundle")
 		require.NoError(t, os.WriteFile(path, archive(t, headers), 0o644))
-		_, err := fleets.Unpack(t.Context(), path, t.TempDir(), nil)
+		_, err := fleets.Unpack(t.Context(), path, t.TempDir(), fleets.Lent{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), why)
 		require.ErrorContains(t, err, why)
 		require.NoFileExists(t, outside)
 	}
 	path := filepath.Join(t.TempDir(), "bundle")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("no bundle", 9)), 0o644))
-	_, err = fleets.Unpack(t.Context(), path, t.TempDir(), nil)
+	_, err = fleets.Unpack(t.Context(), path, t.TempDir(), fleets.Lent{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
@@ -116,6 +116,7 @@ func TestUnpack(t *testing.T) {
 // rewards read none of the worker's files, also behind a link, and nobody its key.
 func TestConfined(t *testing.T) {
 	t.Setenv(fleets.KeyVariable, "a seed")
+	t.Setenv("LENT", "a variable that jobs may have")
 	here := project(t)
 	_, files := pack(t, here)
 	for why, change := range map[string]func() (config string, link tar.Header){
@@ -128,6 +129,9 @@ func TestConfined(t *testing.T) {
 		"the worker's own key": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [MERIT_FLEET_KEY]", 1), tar.Header{}
 		},
+		"the variables HOME,PATH of its environment": func() (string, tar.Header) {
+			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [PATH, LENT, HOME]", 1), tar.Header{}
+		},
 	} {
 		text, link := change()
 		path := filepath.Join(t.TempDir(), "bundle")
@@ -137,7 +141,7 @@ func TestConfined(t *testing.T) {
 		}
 		headers = append(headers, link)
 		require.NoError(t, os.WriteFile(path, archive(t, headers, text), 0o644))
-		_, err := fleets.Unpack(t.Context(), path, t.TempDir(), nil)
+		_, err := fleets.Unpack(t.Context(), path, t.TempDir(), fleets.Lent{Variables: []string{"LENT", fleets.KeyVariable}})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), why)
 		require.ErrorContains(t, err, why)
 	}
@@ -158,7 +162,7 @@ func TestBundleOfRubric(t *testing.T) {
 	b, files := pack(t, dir)
 	require.Contains(t, files, "files/1/judging/reward.py")
 	require.Contains(t, files, "files/1/judging/standards.py")
-	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir(), nil)
+	s, err := fleets.Unpack(t.Context(), b.Name(), t.TempDir(), fleets.Lent{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 }

@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,8 +27,9 @@ type children struct {
 	ends sync.WaitGroup
 }
 
-// startChildren starts a worker for each seed.
-func startChildren(url string, seeds [][]byte, o OpenOptions) (*children, error) {
+// startChildren starts a worker for each seed. Jobs get variables from them: they
+// are the user's own, and so is the configuration that names these.
+func startChildren(url string, seeds [][]byte, variables []string, o OpenOptions) (*children, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &children{stop: stop}
 	program := o.Program
@@ -39,7 +42,7 @@ func startChildren(url string, seeds [][]byte, o OpenOptions) (*children, error)
 		program = []string{self}
 	}
 	for i, seed := range seeds {
-		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, slots: max(1, processors.Count()/len(seeds)), log: o.Log, budget: restart.Budget{Config: restart.Default()}}
+		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, variables: variables, slots: max(1, processors.Count()/len(seeds)), log: o.Log, budget: restart.Budget{Config: restart.Default()}}
 		c.ends.Go(func() { k.live(ctx) })
 	}
 	return c, nil
@@ -54,13 +57,14 @@ func (c *children) close() error {
 
 // child is one of them, in one life after the other.
 type child struct {
-	name    string
-	program []string
-	url     string
-	seed    []byte
-	slots   int
-	log     *slog.Logger
-	budget  restart.Budget
+	name      string
+	program   []string
+	url       string
+	seed      []byte
+	variables []string
+	slots     int
+	log       *slog.Logger
+	budget    restart.Budget
 }
 
 // live starts the worker again when it dies, as often as it may.
@@ -90,7 +94,11 @@ func (k *child) live(ctx context.Context) {
 
 // run is one life. It ends with ctx: first by the end of the input, then by force.
 func (k *child) run(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, k.program[0], append(k.program[1:len(k.program):len(k.program)], "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")...)
+	args := append(slices.Clone(k.program[1:]), "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
+	if len(k.variables) > 0 {
+		args = append(args, "--pass-env", strings.Join(k.variables, ","))
+	}
+	cmd := exec.CommandContext(ctx, k.program[0], args...)
 	cmd.Env = append(os.Environ(), KeyVariable+"="+string(k.seed))
 	input, err := cmd.StdinPipe()
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 
 // Promise: worker processes that a coordinator starts beside a server of its own
 // play the bytes that it plays itself, what they said was verified, and scrapes
-// show them.
+// show them. They give it the variables that its configuration names.
 func TestEmbedded(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	cfg := config(t, sokoban, "fleet.groups=2", "fleet.verify=0.2")
+	t.Setenv("LEVELS_KEY", "a secret of the user")
+	cfg := config(t, sokoban, "fleet.groups=2", "fleet.verify=0.2", "environment.pass_env=[LEVELS_KEY]")
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	f, err := fleets.Open(t.Context(), fleets.Embedded, cfg, fleets.OpenOptions{Workers: 2})

@@ -51,6 +51,7 @@ func work(args []string) {
 	f.IntVar(&o.Slots, "slots", 1, "")
 	f.String("allow-plugin", "", "")
 	f.Bool("with-parent", false, "")
+	f.Func("pass-env", "", func(names string) error { o.Variables = strings.Split(names, ","); return nil })
 	f.Bool("quiet", false, "")
 	_ = f.Parse(args) // it exits
 	ctx, cancel := context.WithCancel(context.Background())

@@ -46,10 +46,14 @@ type OpenOptions struct {
 	Timings jetstream.Timings // for tests: those of workers must be the same
 }
 
-// Joining is how a worker comes to a server.
+// Joining is how others come to a server in this process.
 type Joining struct {
-	URL string
-	Key string // a file with a key of a worker
+	URL   string // for processes of this machine
+	Key   string // a file with a key of a worker
+	Watch string // a file with a key of a watcher
+	// Beyond is the address for other machines, whose keys stand in the file of users,
+	// and who trust the server by Certificate; empty if none can come.
+	Beyond, Certificate string
 }
 
 // Opened is a fleet that this process coordinates. What workers say is verified
@@ -60,6 +64,8 @@ type Opened struct {
 	bench    *Bench
 	children *children
 	server   *natsd.Server
+	door     *natsd.Door
+	follows  func() // ends looking at the file of users
 	dir      string // of this process; removed at the end
 }
 
@@ -89,7 +95,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		return nil, err
 	}
 	if address == Embedded {
-		if err := f.embed(ctx, cfg.Fleet, o, &c); err != nil {
+		if err := f.embed(ctx, cfg, o, &c); err != nil {
 			return nil, err
 		}
 	} else if c.Seed, c.TLS, err = Credentials(cfg.Fleet, o.Getenv); err != nil {
@@ -98,42 +104,13 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
+	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
 	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
 
 // cacheLimit is how many bytes of contents a process keeps, if nobody says.
 const cacheLimit = 8 << 30
-
-// embed starts the server and those who work beside it.
-func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *jetstream.Options) error {
-	seed, public, err := keys.New()
-	if err != nil {
-		return err
-	}
-	users := []keys.User{{Key: public, Role: keys.Coordinator}}
-	seeds := make([][]byte, o.Workers+1) // the last one is for workers that others start
-	for i := range seeds {
-		if seeds[i], public, err = keys.New(); err != nil {
-			return err
-		}
-		users = append(users, keys.User{Key: public, Role: keys.Worker})
-	}
-	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
-		return err
-	}
-	c.Server, c.URL, c.Seed = f.server, "", seed
-	file := filepath.Join(f.dir, "worker.key")
-	if err := os.WriteFile(file, append(seeds[o.Workers], '\n'), 0o600); err != nil {
-		return stored(err)
-	}
-	if o.Joinable != nil {
-		o.Joinable(Joining{URL: f.server.URL(), Key: file})
-	}
-	f.children, err = startChildren(f.server.URL(), seeds[:o.Workers], o)
-	return err
-}
 
 // Close ends the fleet: its workers of this machine, and its server.
 func (f *Opened) Close() error {
@@ -143,6 +120,12 @@ func (f *Opened) Close() error {
 	}
 	if f.children != nil {
 		errs = append(errs, f.children.close())
+	}
+	if f.follows != nil {
+		f.follows()
+	}
+	if f.door != nil {
+		errs = append(errs, f.door.Close())
 	}
 	if f.server != nil {
 		errs = append(errs, f.server.Close())
@@ -167,15 +150,11 @@ func (f *Opened) Gauges() gauges.Coordinator {
 // Credentials are by what a process proves itself to a fleet, and whom it
 // believes: nil where the configuration and the environment name nothing.
 func Credentials(cfg fleet.Config, getenv func(string) string) (seed []byte, trust *tls.Config, err error) {
-	text := getenv(KeyVariable)
 	if cfg.Key != "" {
-		b, err := os.ReadFile(cfg.Key)
-		if err != nil {
-			return nil, nil, &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: "fleet.key", What: "the key cannot be read", Err: err, Hint: "make one with merit fleet keygen"}
+		if seed, err = keys.ReadSeed(cfg.Key); err != nil {
+			return nil, nil, err
 		}
-		text = string(b)
-	}
-	if text = strings.TrimSpace(text); text != "" {
+	} else if text := strings.TrimSpace(getenv(KeyVariable)); text != "" {
 		if _, err := keys.Public([]byte(text)); err != nil {
 			return nil, nil, err
 		}

@@ -56,7 +56,7 @@ func (j *job) open(ctx context.Context, contents fleet.Contents) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.session, err = Unpack(ctx, path, dir, j.bench.o.Allow, j.bench.o.Options...); err != nil {
+	if j.session, err = Unpack(ctx, path, dir, j.bench.o.Lent, j.bench.o.Options...); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	j.dir = dir

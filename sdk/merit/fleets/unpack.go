@@ -28,8 +28,8 @@ const maxUnpacked = 4 * fleet.MaxBlob
 // Unpack opens the session of a bundle, whose files it lays below dir. It is an
 // error if the session is not made of what it was made of where it was packed.
 //
-// Allow lists the plug-ins that it may start; nil allows all.
-func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...merit.Option) (*merit.Session, error) {
+// It gets what is lent, and is refused before anything of it runs if it wants more.
+func Unpack(ctx context.Context, bundle, dir string, lent Lent, opts ...merit.Option) (*merit.Session, error) {
 	links, err := extract(ctx, bundle, dir)
 	if err != nil {
 		return nil, damaged(bundle, err)
@@ -42,11 +42,11 @@ func Unpack(ctx context.Context, bundle, dir string, allow []string, opts ...mer
 	if err != nil {
 		return nil, err
 	}
-	if err := confine(cfg, dir, links); err != nil {
-		return nil, refusedJob(err)
+	if err := confine(cfg, dir, links, lent); err != nil {
+		return nil, err
 	}
-	if allow != nil {
-		cfg.Plugins.Allow = both(cfg.Plugins.Allow, allow)
+	if lent.Plugins != nil {
+		cfg.Plugins.Allow = both(cfg.Plugins.Allow, lent.Plugins)
 	}
 	s, err := openAny(ctx, cfg, opts)
 	if err != nil {
@@ -171,6 +171,6 @@ func damaged(bundle string, err error) error {
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: bundle, What: "the bundle of a job cannot be unpacked", Err: err, Hint: "free some disk, or look at who sent it"}
 }
 
-func refusedJob(err error) error {
-	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: "job", What: "it asks for more than a worker gives", Err: err, Hint: "look at who sent it: Merit packs no such job"}
+func refusedJob(err error, hint string) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Refused, Where: "job", What: "it asks for more than a worker gives", Err: err, Hint: hint}
 }

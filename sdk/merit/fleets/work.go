@@ -3,17 +3,21 @@ package fleets
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/core/learn/arithmetic"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -25,9 +29,7 @@ type WorkOptions struct {
 	Name   string       // unique among workers; empty is made of the host's
 	Slots  int          // shards at one time; 0 is one for each processor
 	Labels []string
-	// Allow lists the digests, as sha256:…, of the plug-ins that may run here; nil
-	// allows all that coordinators send.
-	Allow []string
+	Lent   // what jobs of coordinators may have: all plug-ins and no variables, if nothing is said
 	// Cache is the folder of contents, which processes may share; empty is fleet in
 	// merit's own cache folder. CacheLimit bounds it, in bytes; 0 is 8 GiB.
 	Cache      string
@@ -48,6 +50,9 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	}
 	if err := checkAddress(o.Join, 0); err != nil || o.Join == Embedded {
 		return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--join", What: fmt.Sprintf("%.80q is no address of a server", o.Join), Hint: "use nats://HOST:PORT or tls://HOST:PORT"}
+	}
+	if err := checkLent(o.Variables); err != nil {
+		return err
 	}
 	c := jetstream.Options{URL: o.Join, Name: o.name(), Log: o.Log, Timings: o.Timings}
 	if c.Build, err = Build(); err != nil {
@@ -73,7 +78,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		return stored(err)
 	}
 	defer os.RemoveAll(jobs)
-	bench := NewBench(BenchOptions{Dir: jobs, Allow: o.Allow, Options: o.Options, Log: o.Log})
+	bench := NewBench(BenchOptions{Dir: jobs, Lent: o.Lent, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
 	handlers, onState := bench.Handlers(), o.OnState
 	if o.Gauges != nil {
@@ -110,4 +115,45 @@ func (o WorkOptions) name() string {
 		return '-'
 	}, host)
 	return fmt.Sprintf("%s-%s", host[:min(len(host), 40)], strings.ToLower(rand.Text()[:6]))
+}
+
+// protocol changes with what crosses between coordinator and workers.
+const protocol = 1
+
+// Build is a word for all that decides, beside a job, what a shard comes to: the
+// program itself, and how this processor rounds, which stands behind the last
+// dash. Only workers of an equal build compute for a coordinator: a number that
+// another version or another processor rounds otherwise would change the bytes of
+// a run.
+var Build = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", unbuilt(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", unbuilt(err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	fmt.Fprintln(h, "merit fleet", protocol)
+	if _, err := io.Copy(h, f); err != nil {
+		return "", unbuilt(err)
+	}
+	return word(merit.ReadVersion().Version) + "-" + hex.EncodeToString(h.Sum(nil)[:5]) + "-" + arithmetic.Word()[:6], nil
+})
+
+// word makes one of a version, such as v0-3-1.
+func word(version string) string {
+	w := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(version))
+	return strings.Trim(w[:min(len(w), 12)], "-")
+}
+
+func unbuilt(err error) error {
+	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, What: "this program cannot read itself, which says what it computes", Err: err, Hint: "start it from a file that it may read"}
 }

@@ -138,10 +138,23 @@ func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) 
 		},
 		Joinable: func(j fleets.Joining) {
 			if !h.Global.Quiet {
-				fmt.Fprintf(h.Stderr, "workers join by: %s=\"$(cat %s)\" merit worker --join %s\n", fleets.KeyVariable, j.Key, j.URL)
+				fmt.Fprint(h.Stderr, joining(j, cfg.Fleet.Users))
 			}
 		},
 	})
+}
+
+// joining says how others come to a server in this process.
+func joining(j fleets.Joining, users string) string {
+	where := ""
+	if j.Beyond != "" {
+		where = " of this machine"
+	}
+	text := fmt.Sprintf("workers%s join by: merit worker --join %s --key %s\n", where, j.URL, j.Key)
+	if j.Beyond != "" {
+		text += fmt.Sprintf("workers of other machines, with a key of %s: merit worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
+	}
+	return text + fmt.Sprintf("watch them by: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }
 
 func leave(h *console.Host, f *fleets.Opened, t fleets.Totals) error {

@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +33,10 @@ keeps what waits in a folder, so that it may be stopped and started at any time:
 runs and workers wait for it. Without users it listens on this machine only;
 beyond it, it wants a file of users and a certificate.
 
-A change of the users counts from the next start; a renewed certificate from the
-next connection.`,
+A change of the file of users counts a few seconds later: who is not in it any more
+is thrown out, who was added comes in, quotas are the new ones, and the others do not
+notice. A file that is wrong changes nothing; the log says all that is wrong with it.
+A renewed certificate counts from the next connection.`,
 		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --cert server.pem --cert-key server.key",
 		Args:    console.NoArgs,
 		RunE:    o.run,
@@ -62,11 +66,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 		if users, err = keys.ReadUsers(o.users); err != nil {
 			return err
 		}
-		var teams []string
-		for _, t := range users.Teams {
-			teams = append(teams, t.Name)
-		}
-		who = fmt.Sprintf("who has one of %d keys (%s)", len(users.Users), strings.Join(teams, ", "))
+		who = whose(users)
 	}
 	s, err := natsd.Start(cmd.Context(), natsd.Options{
 		Dir: o.dir, Listen: o.listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
@@ -83,6 +83,39 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
+	if o.users != "" {
+		o.follow(cmd.Context(), s, users)
+	}
 	<-cmd.Context().Done()
 	return s.Close()
+}
+
+// look is how often the file of users is looked at.
+const look = time.Second
+
+// follow lets in whom the file of users names, as it changes.
+func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known keys.Users) {
+	log := o.host.Logger()
+	keys.Follow(ctx, o.users, known, look, func(users keys.Users, err error) {
+		if err == nil {
+			err = s.Admit(users.Users, users.Teams)
+		}
+		if err != nil {
+			log.Error("the users stay as they were: the file cannot be taken", "file", o.users, "cause", err)
+			return
+		}
+		log.Warn("the users have changed", "file", o.users)
+		if !o.host.Global.JSON {
+			_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
+		}
+	})
+}
+
+// whose says for whom a server is.
+func whose(users keys.Users) string {
+	var teams []string
+	for _, t := range users.Teams {
+		teams = append(teams, t.Name)
+	}
+	return fmt.Sprintf("who has one of %d keys (%s)", len(users.Users), strings.Join(teams, ", "))
 }

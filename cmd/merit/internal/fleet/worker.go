@@ -46,7 +46,9 @@ kept in a cache.
 
 A coordinator may send plug-ins, which are programs. A worker runs those that are
 installed here, too, byte for byte, and others only if --allow-plugin names them:
-their digests, or any for whatever coordinators send.
+their digests, or any for whatever coordinators send. It may ask for variables of
+this worker's environment, such as the key of a judge (pass_env, key_env): it gets
+those that --pass-env names, and no job that asks for others is begun.
 
 It is the same merit that must run on both ends; another build is refused. Ctrl-C
 and SIGTERM let the worker finish what it has, and end it with exit code 0; twice
@@ -62,6 +64,7 @@ ends it at once. What it had is then computed by another.`,
 	f.IntVar(&o.work.Slots, "slots", 0, "how much is computed at one time; 0 is one for each processor")
 	f.StringArrayVar(&o.work.Labels, "label", nil, "what this worker carries, such as gpu, for runs that want it (repeatable)")
 	f.StringArrayVar(&o.allow, "allow-plugin", nil, "a plug-in that may run here: sha256:…, or any (repeatable)")
+	f.StringSliceVar(&o.work.Variables, "pass-env", nil, "a variable of this environment that jobs may have (repeatable, or with commas)")
 	f.StringVar(&o.work.Cache, "cache", "", "folder of what jobs are made of (default fleet in merit's cache)")
 	f.Int64Var(&o.cacheMiB, "cache-mib", 8<<10, "how large it may become")
 	f.StringVar(&o.metrics, "metrics", "", "show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone")
@@ -91,7 +94,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 	o.work.Log, o.work.Getenv, o.work.CacheLimit = o.host.Logger(), o.host.Env, o.cacheMiB<<20
 	o.work.Options = []merit.Option{merit.WithLogger(o.work.Log)}
 	var err error
-	if o.work.Allow, err = o.allowed(); err != nil {
+	if o.work.Plugins, err = o.allowed(); err != nil {
 		return err
 	}
 	if o.withParent {

@@ -25,6 +25,12 @@ import (
 // that are there are replaced.
 func Write(t testing.TB, dir string) (public, private string) {
 	t.Helper()
+	return WriteAs(t, dir, func(*x509.Certificate) {})
+}
+
+// WriteAs is Write of a certificate that was changed before it was signed.
+func WriteAs(t testing.TB, dir string, change func(*x509.Certificate)) (public, private string) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	template := &x509.Certificate{
@@ -32,6 +38,7 @@ func Write(t testing.TB, dir string) (public, private string) {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
+	change(template)
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	require.NoError(t, err)
 	secret, err := x509.MarshalECPrivateKey(key)
