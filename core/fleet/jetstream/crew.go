@@ -24,6 +24,9 @@ type crew struct {
 	since   time.Time // the first time that nobody was there; zero while somebody is
 	counted time.Time // when slots were counted last
 	free    int       // what the count came to
+
+	gone     map[string]bool // workers that ended for good, whatever they said before
+	hopeless error           // why nobody is to be expected; nil while somebody may come
 }
 
 // recount is how old a count of slots may be: it is asked for with every shard,
@@ -54,9 +57,29 @@ func (w *crew) hear(m *nats.Msg) {
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if _, known := w.workers[who.Name]; known || len(w.workers) < maxCrew {
+	if _, known := w.workers[who.Name]; !w.gone[who.Name] && (known || len(w.workers) < maxCrew) {
 		w.workers[who.Name] = seen{who, time.Now()}
 	}
+}
+
+// forsake takes workers for ended, what they said last notwithstanding, and notes
+// why nobody is to be expected from now on.
+func (w *crew) forsake(workers []string, why error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.gone, w.hopeless, w.counted = map[string]bool{}, why, time.Time{}
+	for _, name := range workers {
+		w.gone[name] = true
+		delete(w.workers, name)
+	}
+}
+
+// hope returns why nobody is there and nobody is to be expected, or nil. Once
+// somebody comes all the same, somebody may come again.
+func (w *crew) hope() error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.hopeless
 }
 
 // slots returns how many shards can be computed at one time, and since when
@@ -78,7 +101,7 @@ func (w *crew) slots() (n int, since time.Time) {
 	}
 	switch {
 	case n > 0:
-		w.since = time.Time{}
+		w.since, w.hopeless = time.Time{}, nil
 	case w.since.IsZero():
 		w.since = now
 	}

@@ -148,6 +148,11 @@ func (f *Fleet) Exclude(worker string, why error) {
 	}
 }
 
+// Forsake says that workers have ended for good, and that others are not to be
+// expected: a Submit, under way or to come, ends with why as soon as nobody is
+// there. Others may join all the same; then the fleet's patience counts again.
+func (f *Fleet) Forsake(workers []string, why error) { f.crew.forsake(workers, why) }
+
 // Put implements fleet.Fleet.
 func (f *Fleet) Put(ctx context.Context, digest fleet.Digest, size int64, content io.Reader) error {
 	end, err := f.begin()

@@ -268,6 +268,9 @@ func (s *submission) patience() error {
 		s.warned = false
 		return nil
 	}
+	if err := s.crew.hope(); err != nil {
+		return err
+	}
 	away := time.Since(since)
 	what, hint := "no worker is there", "start one with merit worker --join"
 	if other := s.crew.others(); other != "" {

@@ -98,6 +98,9 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
 		return nil, err
 	}
+	if f.children != nil {
+		f.children.whenLost(f.queue.Forsake)
+	}
 	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
 	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
