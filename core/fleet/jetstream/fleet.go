@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/scratch"
 )
 
 // Fleet is workers behind a server, as a coordinator has them.
@@ -23,7 +24,7 @@ type Fleet struct {
 	crew crew
 	// spool has a copy of what was put: the server may lose all that it has.
 	spool *fleet.Cache
-	dir   string // of the spool
+	dir   *scratch.Dir // of the spool
 
 	mutex    sync.Mutex // of what follows
 	closed   bool
@@ -68,11 +69,11 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}, jobs: map[string]*submission{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
-	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
+	if f.dir, err = scratch.New("contents"); err != nil {
 		c.nc.Close()
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for what jobs are made of cannot be made", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+		return nil, err
 	}
-	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
+	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir.Path, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
 		if err = f.crew.follow(c); err != nil {
 			err = c.explain(err, "the workers cannot be followed")
 		}
@@ -104,7 +105,7 @@ func (f *Fleet) end(n int) {
 	defer f.mutex.Unlock()
 	if f.under -= n; f.closed && f.under == 0 {
 		f.nc.Close()
-		_ = os.RemoveAll(f.dir) // of the system's temporary folder
+		_ = f.dir.Close() // or the next process removes it
 	}
 }
 

@@ -8,5 +8,5 @@ import (
 
 // Hold opens the job of c with s, whatever s is made of.
 func (b *Bench) Hold(c *Coordinator, s *merit.Session) {
-	b.jobs[c.job] = &job{bench: b, digest: c.job, session: s, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
+	b.jobs[c.job] = &job{bench: b, digest: c.job, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -60,7 +61,7 @@ type Opened struct {
 	bench    *Bench
 	children *children
 	server   *natsd.Server
-	dir      string // of this process; removed at the end
+	dir      *scratch.Dir
 }
 
 // Open comes to the fleet at address: nats:// or tls://, or the word embedded,
@@ -81,8 +82,8 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if f.dir, err = os.MkdirTemp("", "merit-fleet-"); err != nil {
-		return nil, stored(err)
+	if f.dir, err = scratch.New("fleet"); err != nil {
+		return nil, err
 	}
 	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
@@ -101,7 +102,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.children != nil {
 		f.children.whenLost(f.queue.Forsake)
 	}
-	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Options: o.Options, Log: o.Log})
+	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir.Path, "jobs"), Options: o.Options, Log: o.Log})
 	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
@@ -123,11 +124,11 @@ func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *
 		}
 		users = append(users, keys.User{Key: public, Role: keys.Worker})
 	}
-	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
+	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir.Path, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
 		return err
 	}
 	c.Server, c.URL, c.Seed = f.server, "", seed
-	file := filepath.Join(f.dir, "worker.key")
+	file := filepath.Join(f.dir.Path, "worker.key")
 	if err := os.WriteFile(file, append(seeds[o.Workers], '\n'), 0o600); err != nil {
 		return stored(err)
 	}
@@ -153,8 +154,8 @@ func (f *Opened) Close() error {
 	if f.bench != nil {
 		errs = append(errs, f.bench.Close())
 	}
-	if f.dir != "" {
-		errs = append(errs, os.RemoveAll(f.dir))
+	if f.dir != nil {
+		errs = append(errs, f.dir.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet/gauges"
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -68,12 +69,12 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	if o.Slots == 0 {
 		o.Slots = processors.Count()
 	}
-	jobs, err := os.MkdirTemp("", "merit-worker-")
+	jobs, err := scratch.New("worker")
 	if err != nil {
-		return stored(err)
+		return err
 	}
-	defer os.RemoveAll(jobs)
-	bench := NewBench(BenchOptions{Dir: jobs, Allow: o.Allow, Options: o.Options, Log: o.Log})
+	defer jobs.Close() // or the next process removes it
+	bench := NewBench(BenchOptions{Dir: jobs.Path, Allow: o.Allow, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
 	handlers, onState := bench.Handlers(), o.OnState
 	if o.Gauges != nil {
