@@ -18,6 +18,8 @@ import (
 type crew struct {
 	build, label string
 	beat         time.Duration
+	barred       func(name, key string) bool // whether a worker is excluded
+	dismiss      func(name string)           // tells it to go
 
 	mutex   sync.Mutex
 	workers map[string]seen
@@ -54,6 +56,12 @@ func (w *crew) hear(m *nats.Msg) {
 	who, err := decodeWorker(m.Subject, m.Data)
 	if err != nil {
 		return // whoever it is does not do the work of this fleet
+	}
+	if w.barred(who.Name, who.Key) {
+		if !who.Drains && who.Slots > 0 { // it was started again, or does not listen
+			w.dismiss(who.Name)
+		}
+		return
 	}
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -109,13 +117,16 @@ func (w *crew) slots() (n int, since time.Time) {
 	return n, w.since
 }
 
-// namesOf returns the names of workers that a key or name stands for.
-func (w *crew) namesOf(worker string) (names []string) {
+// exclude takes the workers that a key or name stands for out of those who are
+// there, and returns their names.
+func (w *crew) exclude(worker string) (names []string) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
+	w.counted = time.Time{}
 	for name, s := range w.workers {
 		if name == worker || s.Key == worker {
 			names = append(names, name)
+			delete(w.workers, name)
 		}
 	}
 	return names

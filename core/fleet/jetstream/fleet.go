@@ -74,6 +74,7 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir.Path, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
+		f.crew.barred, f.crew.dismiss = f.barred, f.dismiss
 		if err = f.crew.follow(c); err != nil {
 			err = c.explain(err, "the workers cannot be followed")
 		}
@@ -144,9 +145,19 @@ func (f *Fleet) Exclude(worker string, why error) {
 		return
 	}
 	f.Log.Error("a worker is excluded", "worker", worker, "cause", why)
-	for _, name := range f.crew.namesOf(worker) {
-		_ = f.nc.Publish("merit.control."+name, []byte("drain")) // it may be away, and is not needed for this
+	for _, name := range f.crew.exclude(worker) {
+		f.dismiss(name)
 	}
+}
+
+// dismiss tells a worker to go. It may be away, and is not needed for this.
+func (f *Fleet) dismiss(name string) { _ = f.nc.Publish("merit.control."+name, []byte("drain")) }
+
+// barred reports whether a worker is excluded, by its name or its key.
+func (f *Fleet) barred(name, key string) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.excluded[name] || key != "" && f.excluded[key]
 }
 
 // Forsake says that workers have ended for good, and that others are not to be

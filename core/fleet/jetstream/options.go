@@ -38,6 +38,7 @@ type Options struct {
 	Seed   []byte      // of the nkey that this end proves itself by; nil = none
 	Name   string      // of this end, for those who look at the server
 	Build  string      // a word: only workers of an equal one compute for a coordinator
+	Hands  []string    // public keys of those whose results count; nil = whoever has a key of the server (coordinator)
 	Label  string      // a word that workers must carry; empty = any worker (coordinator)
 	Log    *slog.Logger
 	// Patience is how long a coordinator waits while no worker is there; 0 = ten minutes.

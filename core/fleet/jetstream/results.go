@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -153,8 +154,11 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 	if e.key != "" {
 		v.worker = e.key
 	}
-	if err == nil && s.barred(e) {
-		err = errors.New("its worker is excluded")
+	if err == nil {
+		err = s.believed(e)
+	}
+	if err == nil && s.barred(e.worker, e.key) {
+		err, v.barred = errors.New("its worker is excluded"), true
 	}
 	if err == nil && e.stored >= 0 {
 		data, err = s.large(ctx, p, e)
@@ -168,10 +172,17 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 	return v
 }
 
-func (s *submission) barred(e envelope) bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.excluded[e.worker] || e.key != "" && s.excluded[e.key]
+// believed returns why nobody answers for a result, or nil. Where this end has a
+// key, workers have: a result that nobody has signed may be anybody's in anybody's
+// name, and so may one that is signed by a key which somebody has just made.
+func (c *conn) believed(e envelope) error {
+	switch {
+	case c.key != nil && e.key == "":
+		return errors.New("it is not signed")
+	case c.Hands != nil && !slices.Contains(c.Hands, e.key):
+		return errors.New("its key is none of this fleet's")
+	}
+	return nil
 }
 
 // large brings a result that did not fit into a message.
@@ -228,7 +239,11 @@ func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
 // refuse takes a result out of the stream that is none, and asks again.
 func (s *submission) refuse(ctx context.Context, a *asked, e event) (*fleet.Result, error) {
 	s.count(func(c *Counts) { c.Refused++ })
-	s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	if e.barred {
+		a.tries-- // who is excluded and does not go costs the shard nothing
+	} else {
+		s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	}
 	if a.tries >= 2*fleet.MaxTries {
 		delete(s.open, e.tail)
 		return &fleet.Result{Index: a.index, Deliveries: a.tries, Err: fleet.GivenUp(s.job, a.index, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err))}, nil

@@ -45,6 +45,7 @@ type event struct {
 	worker     string        // who is to blame if err is set
 	seq        uint64        // of the message in the stream of results; 0 if it is in none
 	err        error         // why there is no result in the message
+	barred     bool          // that is because its worker is excluded
 	deliveries int
 	dead       bool // the shard was tried as often as it may be
 }

@@ -74,6 +74,18 @@ func TestTextsOfAnyBytes(t *testing.T) {
 	require.Equal(t, scores, back)
 }
 
+// Promise: a content that is larger than what a shard may have is refused before it
+// is read.
+func TestScoringTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "content")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, fleet.MaxResult+1)) // no disk is used
+	job := fleet.DigestOfBytes([]byte("job"))
+	_, err := played.ReadScoring(t.Context(), fleet.Shard{Kind: fleet.Score, Needs: []fleet.Digest{job, job}}, file(path))
+	refusedAsCorrupt(t, err)
+	require.ErrorContains(t, err, "a content of 67108865 bytes")
+}
+
 // refusedAsCorrupt: bytes that are no answer are refused by name, and nothing of
 // them is given away.
 func refusedAsCorrupt(t *testing.T, err error) {

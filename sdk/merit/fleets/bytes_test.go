@@ -3,6 +3,7 @@ package fleets_test
 import (
 	"context"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/played"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
@@ -76,4 +79,24 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 		}
 	}
 	require.Greater(t, seen, 1)
+}
+
+// contentAt is a content that lies in a file, whatever its digest.
+type contentAt string
+
+func (c contentAt) Path(context.Context, fleet.Digest) (string, error) { return string(c), nil }
+
+// Promise: weights that are larger than a fleet is sent are refused before a worker
+// reads them, and weights that go with an order are those that it names.
+func TestWeightsOfAnOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weights")
+	require.NoError(t, os.WriteFile(path, []byte("weights"), 0o600))
+	got, err := fleets.StateOf(t.Context(), played.Order{}, contentAt(path))
+	require.NoError(t, err)
+	require.Equal(t, "weights", string(got))
+	require.NoError(t, os.Truncate(path, 256<<20+1)) // no disk is used
+	_, err = fleets.StateOf(t.Context(), played.Order{}, contentAt(path))
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
+	_, err = fleets.StateOf(t.Context(), played.Order{Policy: fleet.DigestOfBytes([]byte("x")), Weights: []byte("y")}, contentAt(path))
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }

@@ -123,6 +123,7 @@ func (f *Opened) embed(ctx context.Context, cfg fleet.Config, o OpenOptions, c *
 			return err
 		}
 		users = append(users, keys.User{Key: public, Role: keys.Worker})
+		c.Hands = append(c.Hands, public)
 	}
 	if f.server, err = natsd.Start(ctx, natsd.Options{Dir: filepath.Join(f.dir.Path, "server"), Listen: cfg.Listen, Users: users, Log: o.Log}); err != nil {
 		return err
