@@ -194,6 +194,37 @@ func TestExcludedAndStays(t *testing.T) {
 	truth(t, f, 2)
 }
 
+// Promise: who speaks in the name of a worker that is there is not heard: the one is
+// not told to go in the place of the other.
+func TestNobodySpeaksForAnother(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, nil)
+	a := newAdversary(t, s, hands[1])
+	told, err := a.nc.SubscribeSync("merit.control.*")
+	require.NoError(t, err)
+	require.NoError(t, a.nc.Flush())
+	say := func(name, key string) {
+		text, err := json.Marshal(fleet.Worker{Name: name, Key: key, Build: "b1", Slots: 1, Joined: time.Now()})
+		require.NoError(t, err)
+		require.NoError(t, a.nc.Publish("merit.worker."+name, text))
+	}
+	say("honest", hands[0].public) // as the honest one does
+	say("honest", hands[1].public)
+	say("liar", hands[1].public)
+	require.Eventually(t, func() bool {
+		s, err := f.Status(t.Context())
+		return err == nil && len(s.Workers) == 2
+	}, 10*time.Second, 10*time.Millisecond)
+	f.Exclude(hands[1].public, nil)
+	say("honest", hands[1].public)
+	say("liar", hands[1].public)
+	for range 2 { // at once, and when it speaks again
+		m, err := told.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+		require.Equal(t, "merit.control.liar", m.Subject)
+	}
+}
+
 // Promise: excluded workers are nobody: they are told to go whenever they come, and
 // a run that has no others ends when its patience does.
 func TestExcludedIsNobody(t *testing.T) {

@@ -57,15 +57,18 @@ func (w *crew) hear(m *nats.Msg) {
 	if err != nil {
 		return // whoever it is does not do the work of this fleet
 	}
-	if w.barred(who.Name, who.Key) {
+	barred := w.barred(who.Name, who.Key)
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	before, known := w.workers[who.Name]
+	switch {
+	case known && before.Key != who.Key && time.Since(before.at) < 4*w.beat:
+		// It speaks for another, who would be told to go in its place.
+	case barred:
 		if !who.Drains && who.Slots > 0 { // it was started again, or does not listen
 			w.dismiss(who.Name)
 		}
-		return
-	}
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	if _, known := w.workers[who.Name]; !w.gone[who.Name] && (known || len(w.workers) < maxCrew) {
+	case !w.gone[who.Name] && (known || len(w.workers) < maxCrew):
 		w.workers[who.Name] = seen{who, time.Now()}
 	}
 }
