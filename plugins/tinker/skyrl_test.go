@@ -36,6 +36,10 @@ type setting struct {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		work(os.Args[2:])
+		return
+	}
 	if text := os.Getenv(inProcess); text != "" {
 		var s setting
 		if err := json.Unmarshal([]byte(text), &s); err != nil {

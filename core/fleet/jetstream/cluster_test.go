@@ -124,7 +124,7 @@ func (s *servers) info(stream string) (*njs.StreamInfo, error) {
 }
 
 // all is everything that a fleet makes.
-var all = []string{"MERIT_WORK", "MERIT_RESULTS", "MERIT_CAUSES", "MERIT_DEAD", "MERIT_WORKERS", "MERIT_LOGS", "OBJ_merit-contents", "OBJ_merit-results"}
+var all = []string{"MERIT_WORK", "MERIT_RESULTS", "MERIT_CAUSES", "MERIT_DEAD", "MERIT_WORKERS", "MERIT_LOGS", "OBJ_merit-contents", "MERIT_BODIES"}
 
 // copies are how many copies each stream has.
 func (s *servers) copies() map[string]int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"strings"
 	"sync"
@@ -19,13 +20,19 @@ import (
 type crew struct {
 	build, label string
 	beat         time.Duration
+	barred       func(name, key string) bool // whether a worker is excluded
+	dismiss      func(fleet.Worker)          // tells it to go
 
 	mutex   sync.Mutex
-	workers map[string]seen // by subject: a name may be claimed by several keys
-	keys    map[string]bool // that workers came with since this end is here
-	since   time.Time       // the first time that nobody was there; zero while somebody is
-	counted time.Time       // when slots were counted last
-	free    int             // what the count came to
+	workers map[string]seen      // by subject: a name may be claimed by several keys
+	keys    map[string]bool      // that workers came with since this end is here
+	unknown map[string]time.Time // keys that none came with, and when they were met first
+	since   time.Time            // the first time that nobody was there; zero while somebody is
+	counted time.Time            // when slots were counted last
+	free    int                  // what the count came to
+
+	gone     map[string]bool // workers that ended for good, whatever they said before
+	hopeless error           // why nobody is to be expected; nil while somebody may come
 }
 
 // recount is how old a count of slots may be: it is asked for with every shard,
@@ -43,7 +50,7 @@ const maxCrew = 1 << 16
 // follow listens to workers and asks those that are there to speak.
 func (w *crew) follow(c *conn) error {
 	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
-	w.keys = map[string]bool{}
+	w.keys, w.unknown = map[string]bool{}, map[string]time.Time{}
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
 	}
@@ -55,32 +62,35 @@ func (w *crew) hear(m *nats.Msg) {
 	if err != nil || redirected(m) {
 		return // whoever it is does not do the work of this fleet
 	}
+	barred := w.barred(who.Name, who.Key)
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	if _, known := w.workers[m.Subject]; known || len(w.workers) < maxCrew {
-		w.workers[m.Subject] = seen{who, time.Now()}
-	}
 	if len(w.keys) < maxCrew {
 		w.keys[who.Key] = true
 	}
+	_, known := w.workers[m.Subject]
+	switch {
+	case barred:
+		if !who.Drains && who.Slots > 0 { // it was started again, or does not listen
+			w.dismiss(who)
+		}
+	case !w.gone[who.Name] && (known || len(w.workers) < maxCrew):
+		w.workers[m.Subject] = seen{who, time.Now()}
+	}
 }
 
-// introduction is how long a key is waited for of which a result is there: what a
-// worker says of itself comes another way, and to who begins when it is asked to.
+// introduction is how long a key is waited for, once, of which a result is there:
+// what a worker says of itself comes another way, and to who begins when it is asked to.
 const introduction = time.Second
 
 // knows reports whether a worker came with a key.
 func (w *crew) knows(ctx context.Context, key string) bool {
-	ctx, cancel := context.WithTimeout(ctx, introduction)
-	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		w.mutex.Lock()
-		known := w.keys[key]
-		w.mutex.Unlock()
-		if known {
-			return true
+		known, wait := w.met(key)
+		if known || !wait {
+			return known
 		}
 		select {
 		case <-ctx.Done():
@@ -88,6 +98,41 @@ func (w *crew) knows(ctx context.Context, key string) bool {
 		case <-tick.C:
 		}
 	}
+}
+
+// met reports whether a worker came with a key, and if not, whether one may yet.
+func (w *crew) met(key string) (known, wait bool) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.keys[key] {
+		return true, false
+	}
+	first, again := w.unknown[key]
+	if !again && len(w.unknown) < maxCrew {
+		first = time.Now()
+		w.unknown[key] = first
+	}
+	return false, time.Since(first) < introduction
+}
+
+// forsake takes workers for ended, what they said last notwithstanding, and notes
+// why nobody is to be expected from now on.
+func (w *crew) forsake(workers []string, why error) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	w.gone, w.hopeless, w.counted = map[string]bool{}, why, time.Time{}
+	for _, name := range workers {
+		w.gone[name] = true
+	}
+	maps.DeleteFunc(w.workers, func(_ string, s seen) bool { return w.gone[s.Name] })
+}
+
+// hope returns why nobody is there and nobody is to be expected, or nil. Once
+// somebody comes all the same, somebody may come again.
+func (w *crew) hope() error {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return w.hopeless
 }
 
 // slots returns how many shards can be computed at one time, and since when
@@ -109,7 +154,7 @@ func (w *crew) slots() (n int, since time.Time) {
 	}
 	switch {
 	case n > 0:
-		w.since = time.Time{}
+		w.since, w.hopeless = time.Time{}, nil
 	case w.since.IsZero():
 		w.since = now
 	}
@@ -117,24 +162,27 @@ func (w *crew) slots() (n int, since time.Time) {
 	return n, w.since
 }
 
-// namesOf returns the names of workers that a key or name stands for.
-func (w *crew) namesOf(worker string) (names []string) {
-	for _, s := range w.of(worker) {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// of returns the workers that a key or name stands for.
-func (w *crew) of(worker string) (all []fleet.Worker) {
+// exclude takes the workers that a key or name stands for out of those who are
+// there, and returns them.
+func (w *crew) exclude(worker string) (all []fleet.Worker) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	for _, s := range w.workers {
+	w.counted = time.Time{}
+	for subject, s := range w.workers {
 		if s.Name == worker || s.Key == worker {
 			all = append(all, s.Worker)
+			delete(w.workers, subject)
 		}
 	}
 	return all
+}
+
+// has reports whether a worker of a key is there by a name.
+func (w *crew) has(key, name string) bool {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	_, there := w.workers[ofWorker("worker", key, name)]
+	return there
 }
 
 // another reports whether somebody else than a worker is there.

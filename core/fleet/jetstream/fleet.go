@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/scratch"
 )
 
 // Fleet is workers behind a server, as a coordinator has them.
@@ -23,7 +24,7 @@ type Fleet struct {
 	crew crew
 	// spool has a copy of what was put: the server may lose all that it has.
 	spool *fleet.Cache
-	dir   string // of the spool
+	dir   *scratch.Dir // of the spool
 
 	mutex    sync.Mutex // of what follows
 	closed   bool
@@ -69,11 +70,12 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{conn: c, excluded: map[string]bool{}, there: map[fleet.Digest]bool{}, jobs: map[string]*submission{}}
 	f.ctx, f.stop = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.gone, func() { f.stop(context.Cause(c.gone)) })
-	if f.dir, err = os.MkdirTemp("", "merit-contents-"); err != nil {
+	if f.dir, err = scratch.New("contents"); err != nil {
 		c.nc.Close()
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for what jobs are made of cannot be made", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+		return nil, err
 	}
-	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
+	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir.Path, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
+		f.crew.barred, f.crew.dismiss = f.barred, f.dismiss
 		if err = f.crew.follow(c); err != nil {
 			err = c.explain(err, "the workers cannot be followed")
 		}
@@ -108,7 +110,7 @@ func (f *Fleet) end(n int) {
 	defer f.mutex.Unlock()
 	if f.under -= n; f.closed && f.under == 0 {
 		f.nc.Close()
-		_ = os.RemoveAll(f.dir) // of the system's temporary folder
+		_ = f.dir.Close() // or the next process removes it
 	}
 }
 
@@ -147,10 +149,28 @@ func (f *Fleet) Exclude(worker string, why error) {
 		return
 	}
 	f.Log.Error("a worker is excluded", "worker", worker, "cause", why)
-	for _, w := range f.crew.of(worker) {
-		_ = f.nc.Publish(ofWorker("control", w.Key, w.Name), []byte("drain")) // it may be away, and is not needed for this
+	for _, w := range f.crew.exclude(worker) {
+		f.dismiss(w)
 	}
 }
+
+// dismiss tells a worker to go. It may be away, and is not needed for this.
+func (f *Fleet) dismiss(w fleet.Worker) {
+	_ = f.nc.Publish(ofWorker("control", w.Key, w.Name), []byte("drain"))
+}
+
+// barred reports whether a worker is excluded: by its key, or by its name where there
+// are no keys. Where there are, a name is a claim.
+func (f *Fleet) barred(name, key string) bool {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	return f.excluded[name] && f.key == nil || key != "" && f.excluded[key]
+}
+
+// Forsake says that workers have ended for good, and that others are not to be
+// expected: a Submit, under way or to come, ends with why as soon as nobody is
+// there. Others may join all the same; then the fleet's patience counts again.
+func (f *Fleet) Forsake(workers []string, why error) { f.crew.forsake(workers, why) }
 
 // Put implements fleet.Fleet.
 func (f *Fleet) Put(ctx context.Context, digest fleet.Digest, size int64, content io.Reader) error {

@@ -159,7 +159,11 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 		v.worker = e.key
 	}
 	if err == nil {
-		err = s.vouched(ctx, e)
+		if v.barred = s.barred(e.worker, e.key); v.barred {
+			err = errors.New("its worker is excluded")
+		} else {
+			err = s.vouched(ctx, e)
+		}
 	}
 	if err == nil && e.stored >= 0 {
 		data, err = s.large(ctx, p, e)
@@ -173,17 +177,12 @@ func (s *submission) unseal(ctx context.Context, p place, seq uint64, subject st
 	return v
 }
 
-// vouched is why a result is not taken although it is signed, or needs no signature:
-// its worker is excluded, or where everybody has a key, it is of none that the server
-// has let in. Anybody can make keys; who speaks as a worker has shown that the server
-// knows this one.
+// vouched returns why nobody answers for a result, or nil. Where this end has a key,
+// workers have: a result that nobody has signed may be anybody's in anybody's name,
+// and so may one that is signed by a key which somebody has just made. Who speaks as
+// a worker has shown that the server knows its key.
 func (s *submission) vouched(ctx context.Context, e envelope) error {
-	s.mutex.Lock()
-	barred := s.excluded[e.worker] && s.key == nil || e.key != "" && s.excluded[e.key]
-	s.mutex.Unlock()
 	switch {
-	case barred:
-		return errors.New("its worker is excluded")
 	case s.key == nil:
 		return nil
 	case e.key == "":
@@ -256,7 +255,11 @@ func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
 // refuse takes a result out of the stream that is none, and asks again.
 func (s *submission) refuse(ctx context.Context, a *asked, e event) (*fleet.Result, error) {
 	s.count(func(c *Counts) { c.Refused++ })
-	s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	if e.barred {
+		a.tries-- // who is excluded and does not go costs the shard nothing
+	} else {
+		s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	}
 	if a.tries >= 2*fleet.MaxTries {
 		delete(s.open, e.tail)
 		return &fleet.Result{Index: a.index, Deliveries: a.tries, Err: fleet.GivenUp(s.job, a.index, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err))}, nil

@@ -46,6 +46,7 @@ type event struct {
 	worker     string        // who is to blame if err is set
 	seq        uint64        // of the message in the stream of results; 0 if it is in none
 	err        error         // why there is no result in the message
+	barred     bool          // that is because its worker is excluded
 	deliveries int
 	dead       bool // the shard was tried as often as it may be
 }
@@ -280,6 +281,9 @@ func (s *submission) patience() error {
 	if since.IsZero() {
 		s.warned = false
 		return nil
+	}
+	if err := s.crew.hope(); err != nil {
+		return err
 	}
 	away := time.Since(since)
 	what, hint := "no worker is there", "start one with merit worker --join"

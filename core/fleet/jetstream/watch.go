@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -152,7 +151,7 @@ func (f *Fleet) cause(ctx context.Context, p place) error {
 	}
 	text := plain(m.Data, maxCause)
 	e, err := open(p.cause(), m.Header, m.Data)
-	if err == nil && (f.key == nil || slices.Contains(f.crew.namesOf(e.key), e.worker)) {
+	if err == nil && (f.key == nil || f.crew.has(e.key, e.worker)) {
 		text = "worker " + e.worker + ": " + text
 	}
 	return errors.New(text)

@@ -205,7 +205,6 @@ func TestNoAnswer(t *testing.T) {
 		"a feature is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Policy: &rl.Sampled{Features: []float32{float32(math.NaN())}}})
 		},
-		"a text is not UTF-8":        func(s *credit.Scored) { s.Groups[0].Trajectories[0].Task = "\xff" },
 		"what should be JSON is not": func(s *credit.Scored) { s.Groups[0].Trajectories[0].GroundTruth = json.RawMessage("{") },
 	} {
 		o := order(2, 3)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
 )
@@ -145,12 +144,9 @@ func (r *reader) text() string {
 	case n > 0:
 		return r.texts[n-1]
 	case r.err == nil:
-		b := r.take(r.uvarint())
-		if !utf8.Valid(b) {
-			r.fail("a text is not UTF-8")
-		}
-		r.texts = append(r.texts, string(b))
-		return string(b)
+		s := string(r.take(r.uvarint())) // any bytes: what the files make of those that are not UTF-8 is their affair
+		r.texts = append(r.texts, s)
+		return s
 	}
 	return ""
 }

@@ -49,7 +49,7 @@ func ReadScoring(ctx context.Context, s fleet.Shard, contents fleet.Contents) (o
 		if err != nil {
 			return o, err
 		}
-		if text, err = os.ReadFile(path); err != nil {
+		if text, err = readFile(path); err != nil {
 			return o, err
 		}
 	default:
@@ -65,6 +65,19 @@ func ReadScoring(ctx context.Context, s fleet.Shard, contents fleet.Contents) (o
 	}
 	o.Job = s.Needs[0]
 	return o, nil
+}
+
+// readFile reads a content that was put beside a shard, unless it is larger than
+// what may be packed there.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > fleet.MaxResult {
+		err = corrupt("scoring", fmt.Sprintf("a content of %d bytes is more than a shard may have", info.Size()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 // EncodeScores writes the evaluations of a scoring, without the wall clock.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -29,6 +31,7 @@ type Bundle struct {
 	Digest fleet.Digest
 	Size   int64
 	*os.File
+	dir *scratch.Dir
 }
 
 // The members of a bundle that are no files of the configuration.
@@ -69,11 +72,15 @@ func Pack(s *merit.Session) (b *Bundle, err error) {
 		return nil, err
 	}
 	p.files[configName], p.files[madeName] = member{data: text}, member{data: about}
-	f, err := os.CreateTemp("", "merit-bundle-")
+	dir, err := scratch.New("bundle")
 	if err != nil {
 		return nil, err
 	}
-	b = &Bundle{File: f}
+	f, err := os.Create(filepath.Join(dir.Path, "bundle"))
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	b = &Bundle{File: f, dir: dir}
 	if err := p.write(f); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -90,7 +97,7 @@ func Pack(s *merit.Session) (b *Bundle, err error) {
 }
 
 // Close removes the bundle's file.
-func (b *Bundle) Close() error { return errors.Join(b.File.Close(), os.Remove(b.Name())) }
+func (b *Bundle) Close() error { return errors.Join(b.File.Close(), b.dir.Close()) }
 
 // packing collects the files of a bundle.
 type packing struct {

@@ -143,14 +143,20 @@ func stateTo(ctx context.Context, p policy.Learner, version uint64) (state []byt
 	} else if version > 0 {
 		state, err = p.Save(ctx, fmt.Sprintf("fleet-%d", version))
 	}
-	const most = 256 << 20
-	if err == nil && len(state) > most {
-		err = &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("its weights have %d bytes; a fleet is sent %d at most", len(state), most),
-			Hint: "let an engine keep them, which workers reach by its address",
-		}
+	if err == nil && len(state) > maxState {
+		err = tooHeavy(int64(len(state)))
 	}
 	return state, err
+}
+
+// maxState is how many bytes of weights a fleet is sent.
+const maxState = 256 << 20
+
+func tooHeavy(n int64) error {
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("its weights have %d bytes; a fleet is sent %d at most", n, maxState),
+		Hint: "let an engine keep them, which workers reach by its address",
+	}
 }
 
 // counted notes a result.

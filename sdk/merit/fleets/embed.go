@@ -52,7 +52,7 @@ func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c 
 			return err
 		}
 	}
-	join := Joining{Key: filepath.Join(f.dir, "worker.key"), Watch: filepath.Join(f.dir, "watcher.key")}
+	join := Joining{Key: filepath.Join(f.dir.Path, "worker.key"), Watch: filepath.Join(f.dir.Path, "watcher.key")}
 	for file, role := range map[string]keys.Role{join.Key: keys.Worker, join.Watch: keys.Watcher} {
 		seed, err := h.add(role)
 		if err == nil {
@@ -63,7 +63,7 @@ func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c 
 		}
 	}
 	if f.server, err = natsd.Start(ctx, natsd.Options{
-		Dir: filepath.Join(f.dir, "server"), Listen: cfg.Fleet.Listen, Users: h.all(h.guests), Teams: h.Teams, TLS: h.certs.Config(), Log: o.Log,
+		Dir: filepath.Join(f.dir.Path, "server"), Listen: cfg.Fleet.Listen, Users: h.all(h.guests), Teams: h.Teams, TLS: h.certs.Config(), Log: o.Log,
 	}); err != nil {
 		return err
 	}

@@ -12,10 +12,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/testneeds"
 	"github.com/merit-rl/merit/core/train"
@@ -42,6 +44,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// hasty are clocks that tests use at both ends; a worker process has them if the
+// variable is set.
+var hasty = jetstream.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second}
+
+const hastyVariable = "MERIT_TEST_HASTY"
+
 // work is a worker process, as merit worker is, that a coordinator has started.
 func work(args []string) {
 	o := fleets.WorkOptions{Cache: filepath.Join(os.TempDir(), "contents")}
@@ -54,6 +62,9 @@ func work(args []string) {
 	f.Func("pass-env", "", func(names string) error { o.Variables = strings.Split(names, ","); return nil })
 	f.Bool("quiet", false, "")
 	_ = f.Parse(args) // it exits
+	if os.Getenv(hastyVariable) != "" {
+		o.Timings = hasty
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/fleet/natsd"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -66,7 +67,7 @@ type Opened struct {
 	server   *natsd.Server
 	door     *natsd.Door
 	follows  func() // ends looking at the file of users
-	dir      string // of this process; removed at the end
+	dir      *scratch.Dir
 }
 
 // Open comes to the fleet at address: nats:// or tls://, or the word embedded,
@@ -87,8 +88,8 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if f.dir, err = os.MkdirTemp("", "merit-fleet-"); err != nil {
-		return nil, stored(err)
+	if f.dir, err = scratch.New("fleet"); err != nil {
+		return nil, err
 	}
 	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Replicas: cfg.Fleet.Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
@@ -104,7 +105,10 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
+	if f.children != nil {
+		f.children.whenLost(f.queue.Forsake)
+	}
+	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir.Path, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
 	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
@@ -133,8 +137,8 @@ func (f *Opened) Close() error {
 	if f.bench != nil {
 		errs = append(errs, f.bench.Close())
 	}
-	if f.dir != "" {
-		errs = append(errs, os.RemoveAll(f.dir))
+	if f.dir != nil {
+		errs = append(errs, f.dir.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet/played"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -22,8 +23,8 @@ type job struct {
 	digest fleet.Digest
 	users  int // under the bench's mutex
 
-	mutex   sync.Mutex // of what follows
-	dir     string
+	mutex   sync.Mutex   // of what follows
+	drop    func() error // removes its folder
 	session *merit.Session
 	scoring credit.Pipeline
 	idle    []*seat
@@ -47,21 +48,34 @@ func (j *job) open(ctx context.Context, contents fleet.Contents) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.bench.o.Dir != "" {
-		if err := os.MkdirAll(j.bench.o.Dir, 0o700); err != nil {
-			return stored(err)
-		}
-	}
-	dir, err := os.MkdirTemp(j.bench.o.Dir, "merit-job-")
+	dir, drop, err := j.bench.folder()
 	if err != nil {
 		return err
 	}
 	if j.session, err = Unpack(ctx, path, dir, j.bench.o.Lent, j.bench.o.Options...); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
+		return errors.Join(err, drop())
 	}
-	j.dir = dir
+	j.drop = drop
 	j.scoring = credit.Pipeline{Rewards: reward.NewPool(j.session.Parts, j.session.Config.Rollout.Parallel)}
 	return nil
+}
+
+// folder makes one for the files of a job.
+func (b *Bench) folder() (dir string, drop func() error, err error) {
+	if b.o.Dir == "" {
+		d, err := scratch.New("job")
+		if err != nil {
+			return "", nil, err
+		}
+		return d.Path, d.Close, nil
+	}
+	if err = os.MkdirAll(b.o.Dir, 0o700); err == nil {
+		dir, err = os.MkdirTemp(b.o.Dir, "merit-job-")
+	}
+	if err != nil {
+		return "", nil, stored(err)
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
 
 func (j *job) close() error {
@@ -73,7 +87,7 @@ func (j *job) close() error {
 	}
 	j.idle = nil
 	if j.session != nil {
-		errs = append(errs, j.session.Close(), os.RemoveAll(j.dir))
+		errs = append(errs, j.session.Close(), j.drop())
 		j.session = nil
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package fleets
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/merit-rl/merit/core/fleet"
@@ -26,6 +27,11 @@ type Scorer struct {
 
 	measure sync.Once
 	here    time.Duration // that an evaluation takes in this process; 0 is unknown
+
+	pace  sync.Mutex // of what follows
+	warm  bool       // workers have come and given a result
+	took  time.Duration
+	count int // of trajectories that it took so long for
 }
 
 // NewScorer packs the rewards of r, which cfg configures, and gives them to f, which
@@ -49,7 +55,12 @@ func (s *Scorer) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory,
 	if onResult == nil {
 		onResult = func(int, reward.Evaluation) {}
 	}
-	e := &errand{Scorer: s, all: trajectories, tell: onResult, out: make([]reward.Evaluation, len(trajectories)), places: make(chan struct{}, processors.Count())}
+	from := s.begun(time.Now())
+	told := func(i int, e reward.Evaluation) {
+		from.CompareAndSwap(nil, new(time.Now()))
+		onResult(i, e)
+	}
+	e := &errand{Scorer: s, all: trajectories, tell: told, out: make([]reward.Evaluation, len(trajectories)), places: make(chan struct{}, processors.Count())}
 	for open := e.cut(); len(open) > 0; {
 		e.again = nil
 		if err := e.submit(ctx, open); err != nil {
@@ -57,8 +68,32 @@ func (s *Scorer) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory,
 		}
 		open = e.again
 	}
-	s.measure.Do(func() { s.measureHere(ctx, trajectories) })
+	s.ended(from, time.Now(), len(trajectories))
+	s.measure.Do(func() { s.measureHere(ctx, trajectories, e.out) })
 	return e.out, ctx.Err()
+}
+
+// begun is from when the fleet's time counts: at first from its first result on,
+// since before that workers come and start, which may be as long as it will.
+func (s *Scorer) begun(now time.Time) *atomic.Pointer[time.Time] {
+	s.pace.Lock()
+	defer s.pace.Unlock()
+	from := new(atomic.Pointer[time.Time])
+	if s.warm {
+		from.Store(&now)
+	}
+	return from
+}
+
+// ended adds what the fleet took for n trajectories.
+func (s *Scorer) ended(from *atomic.Pointer[time.Time], now time.Time, n int) {
+	s.pace.Lock()
+	defer s.pace.Unlock()
+	if began := from.Load(); began != nil {
+		s.warm = true
+		s.took += now.Sub(*began)
+		s.count += n
+	}
 }
 
 // measureFor is about how long measuring takes, in which shards wait.
@@ -66,8 +101,9 @@ const measureFor = 50 * time.Millisecond
 
 // measureHere finds out how long an evaluation takes in this process, by the first
 // trajectories. Rewards that ask somebody are not measured: that costs, and workers
-// may have keys that this process lacks.
-func (s *Scorer) measureHere(ctx context.Context, trajectories []*rl.Trajectory) {
+// may have keys that this process lacks. Nor is what comes to something else here
+// than it did there: a reward that fails at once takes no time.
+func (s *Scorer) measureHere(ctx context.Context, trajectories []*rl.Trajectory, there []reward.Evaluation) {
 	for _, p := range s.pool.Parts() {
 		if p.Scorer.Info().InFlight > 0 {
 			return
@@ -80,8 +116,10 @@ func (s *Scorer) measureHere(ctx context.Context, trajectories []*rl.Trajectory)
 	defer cancel()
 	s.pool.EvaluateUnit(ctx, trajectories[:1]) // the first one starts an instance
 	n, began := 0, time.Now()
-	for _, t := range trajectories[1:] {
-		s.pool.EvaluateUnit(ctx, []*rl.Trajectory{t})
+	for i, t := range trajectories[1:] {
+		if e := s.pool.EvaluateUnit(ctx, []*rl.Trajectory{t}); e[0].Outcome != there[i+1].Outcome {
+			return
+		}
 		if n++; time.Since(began) > measureFor {
 			break
 		}
@@ -91,6 +129,20 @@ func (s *Scorer) measureHere(ctx context.Context, trajectories []*rl.Trajectory)
 	}
 }
 
-// Here returns how long an evaluation takes in this process, as it was measured
-// after the first EvaluateAll; 0 if it was not.
-func (s *Scorer) Here() time.Duration { return s.here }
+// Pays compares what a fleet took for n trajectories with what they would have
+// taken without one, where an evaluation takes here and so many are computed at one
+// time. No is said only where it is clear: the fleet took a second and more, and
+// more than twice as long.
+func Pays(here time.Duration, parallel, n int, took time.Duration) (alone time.Duration, pays bool) {
+	alone = here * time.Duration(n) / time.Duration(max(1, parallel))
+	return alone, here <= 0 || took < time.Second || took <= 2*alone
+}
+
+// Pace returns how long an evaluation takes in this process, as the first of them
+// tell, 0 if that is not known; and what the fleet took for how many trajectories,
+// after its workers had come.
+func (s *Scorer) Pace() (here time.Duration, n int, took time.Duration) {
+	s.pace.Lock()
+	defer s.pace.Unlock()
+	return s.here, s.count, s.took
+}

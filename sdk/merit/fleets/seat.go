@@ -91,6 +91,13 @@ func stateOf(ctx context.Context, o played.Order, contents fleet.Contents) ([]by
 	if err != nil {
 		return nil, err
 	}
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > maxState {
+		err = tooHeavy(info.Size())
+	}
+	if err != nil {
+		return nil, err
+	}
 	return os.ReadFile(path)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/core/fleet/jetstream"
 	"github.com/merit-rl/merit/core/learn/arithmetic"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/core/scratch"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -73,12 +74,12 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	if o.Slots == 0 {
 		o.Slots = processors.Count()
 	}
-	jobs, err := os.MkdirTemp("", "merit-worker-")
+	jobs, err := scratch.New("worker")
 	if err != nil {
-		return stored(err)
+		return err
 	}
-	defer os.RemoveAll(jobs)
-	bench := NewBench(BenchOptions{Dir: jobs, Lent: o.Lent, Options: o.Options, Log: o.Log})
+	defer jobs.Close() // or the next process removes it
+	bench := NewBench(BenchOptions{Dir: jobs.Path, Lent: o.Lent, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // unknown stays empty
 	handlers, onState := bench.Handlers(), o.OnState
 	if o.Gauges != nil {

@@ -143,7 +143,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := errors.Join(o.report(summary, judges.Parts[0].Scorer.Info(), elapsed), left); err != nil {
 		return err
 	}
-	scorer.Worth(o.host, summary.Trajectories-summary.Kept, elapsed)
+	scorer.Worth(o.host)
 	return unscored(summary)
 }
 

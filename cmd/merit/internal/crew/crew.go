@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,14 +117,15 @@ func (s *Scorer) Close(h *console.Host) error {
 	return leave(h, s.opened, s.Totals())
 }
 
-// Worth says so if n evaluations would have taken less than took without a fleet, as
-// far as a few of them tell that were measured in this process.
-func (s *Scorer) Worth(h *console.Host, n int, took time.Duration) {
-	if s == nil || h.Global.Quiet || s.Here() == 0 {
+// Worth says so if the fleet clearly did not pay, as far as a few evaluations tell
+// that were measured in this process.
+func (s *Scorer) Worth(h *console.Host) {
+	if s == nil || h.Global.Quiet {
 		return
 	}
-	if alone := s.Here() * time.Duration(n) / time.Duration(processors.Count()); alone < took {
-		fmt.Fprintf(h.Stderr, "fleet: an evaluation takes %.3g ms here: all are %.2g s of work for this machine, and the fleet took %.2g s; without --fleet may be faster\n", s.Here().Seconds()*1e3, alone.Seconds(), took.Seconds())
+	here, n, took := s.Pace()
+	if alone, pays := fleets.Pays(here, processors.Count(), n, took); !pays {
+		fmt.Fprintf(h.Stderr, "fleet: an evaluation takes %.3g ms here: for %d the fleet took %.2g s, and this machine alone about %.2g s; without --fleet it is faster\n", here.Seconds()*1e3, n, took.Seconds(), alone.Seconds())
 	}
 }
 
