@@ -255,6 +255,7 @@ func (s *submission) take(ctx context.Context, e event) (*fleet.Result, error) {
 // refuse takes a result out of the stream that is none, and asks again.
 func (s *submission) refuse(ctx context.Context, a *asked, e event) (*fleet.Result, error) {
 	s.count(func(c *Counts) { c.Refused++ })
+	a.doubt = true
 	if e.barred {
 		a.tries-- // who is excluded and does not go costs the shard nothing
 	} else {

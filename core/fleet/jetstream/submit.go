@@ -37,6 +37,7 @@ type asked struct {
 	place
 	at    time.Time // it was last sent or found in the queue
 	tries int       // how often it was sent
+	doubt bool      // a result of it was refused: whoever gave it may yet take it out of the queue
 }
 
 // event is something that happened to a shard.
@@ -220,7 +221,7 @@ func (s *submission) results(ctx context.Context) error {
 func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), yield func(fleet.Result, error) bool) error {
 	watch := time.NewTicker(min(s.Timings.Watch, time.Second))
 	defer watch.Stop()
-	looked, line := time.Now(), s.line.number()
+	line := s.line.number()
 	for more := true; more || len(s.open) > 0; {
 		for more && len(s.open) < s.window() && len(s.events) == 0 {
 			var err error
@@ -257,11 +258,8 @@ func (s *submission) run(ctx context.Context, next func() (fleet.Shard, bool), y
 					}
 				}
 			}
-			if time.Since(looked) >= s.Timings.Watch {
-				looked = time.Now()
-				if err := s.watch(ctx); err != nil {
-					return err
-				}
+			if err := s.watch(ctx); err != nil {
+				return err
 			}
 		}
 	}

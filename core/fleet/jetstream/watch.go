@@ -13,12 +13,12 @@ import (
 	"github.com/merit-rl/merit/core/fleet"
 )
 
-// watch looks after shards of which nothing was heard for long: a result that was
-// not told of is taken, and what the queue has lost is sent again. So the queue
-// may lose all that it has.
+// watch looks after shards of which nothing was heard for long, and always after
+// those in doubt: a result that was not told of is taken, and what the queue has lost
+// is sent again. So the queue may lose all that it has.
 func (s *submission) watch(ctx context.Context) error {
 	for _, a := range s.open {
-		if time.Since(a.at) < s.Timings.Watch {
+		if !a.doubt && time.Since(a.at) < s.Timings.Watch {
 			continue
 		}
 		err := s.look(ctx, a)
