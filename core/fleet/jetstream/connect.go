@@ -183,7 +183,7 @@ func unreachable(url string, err error) error {
 	switch {
 	case f.What != "":
 	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked):
-		f.What, f.Hint = "the server of the fleet does not know this key", "have its public key added to the users of the server (merit fleet keygen)"
+		f.What, f.Hint = "the server of the fleet does not know this key", "name a key whose public half is among the users of the server (merit fleet keygen makes both), by --key, by fleet.key of a run or in MERIT_FLEET_KEY"
 	case errors.Is(err, nats.ErrNkeysNotSupported):
 		f.What, f.Hint = "the server of the fleet knows no keys, and this end has one", "start the server with a file of users, or come without a key"
 	case errors.Is(err, nats.ErrNoInfoReceived):
