@@ -155,6 +155,42 @@ func TestNobodysResults(t *testing.T) {
 	}
 }
 
+// Promise: what a worker gave that has gone meanwhile counts for a coordinator that
+// comes back a moment later.
+func TestWhoHasGoneIsKnown(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	first := coordinator(t, s, nil)
+	one := newAdversary(t, s, hands[1])
+	one.say("one")
+	require.NoError(t, one.nc.Flush())
+	ctx, stop := context.WithCancel(t.Context())
+	given := make(chan struct{}, 8)
+	go one.grab(ctx, func(subject string) *nats.Msg {
+		m := result(t, subject, "one", one.key)
+		given <- struct{}{}
+		return m
+	})
+	go func() { // it is gone before it hears of any result
+		for range 2 {
+			<-given
+		}
+		time.Sleep(200 * time.Millisecond)
+		stop()
+		one.nc.Close()
+		require.NoError(t, first.Close())
+	}()
+	for range first.Submit(t.Context(), "job", shards(2)) {
+		break // as if it had died: results stay
+	}
+	<-ctx.Done()
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for r, err := range coordinator(t, s, nil).Submit(soon, "job", shards(2)) {
+		require.NoError(t, err)
+		require.Equal(t, hands[1].public, r.Worker)
+	}
+}
+
 // Promise: an excluded worker that does not go, and answers before anybody else
 // can, costs no shard its tries: whoever comes then computes it.
 func TestExcludedAndStays(t *testing.T) {

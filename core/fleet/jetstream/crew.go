@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/core/fleet"
 )
@@ -47,13 +48,30 @@ type seen struct {
 // maxCrew bounds how many workers a coordinator knows at one time.
 const maxCrew = 1 << 16
 
-// follow listens to workers and asks those that are there to speak.
-func (w *crew) follow(c *conn) error {
+// follow listens to workers and asks those that are there to speak. Keys of those
+// that spoke a moment ago are known, too: what they gave counts, as after a
+// coordinator's death, also when they stand still or have gone.
+func (w *crew) follow(ctx context.Context, c *conn) error {
 	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
 	w.keys, w.unknown = map[string]bool{}, map[string]time.Time{}
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
 	}
+	said, err := c.stream(ctx, workersStream)
+	if err != nil {
+		return err
+	}
+	all, err := said.Info(ctx, jetstream.WithSubjectFilter("merit.worker.>"))
+	if err != nil {
+		return err
+	}
+	w.mutex.Lock()
+	for subject := range all.State.Subjects {
+		if parts := strings.Split(subject, "."); len(parts) == 4 && len(w.keys) < maxCrew {
+			w.keys[parts[2]] = true
+		}
+	}
+	w.mutex.Unlock()
 	return c.nc.Publish("merit.control.all", []byte("speak"))
 }
 

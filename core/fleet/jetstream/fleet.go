@@ -76,7 +76,7 @@ func Dial(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	if f.spool, err = fleet.OpenCache(fleet.CacheOptions{Dir: f.dir.Path, Limit: maxKeptBytes, Fetch: c.Content}); err == nil {
 		f.crew.barred, f.crew.dismiss = f.barred, f.dismiss
-		if err = f.crew.follow(c); err != nil {
+		if err = f.crew.follow(ctx, c); err != nil {
 			err = c.explain(err, "the workers cannot be followed")
 		}
 	}
