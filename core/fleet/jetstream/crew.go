@@ -57,6 +57,14 @@ func (w *crew) follow(ctx context.Context, c *conn) error {
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
 	}
+	if err := w.recall(ctx, c); err != nil {
+		c.Log.Debug("who worked here a moment ago is not known", "cause", err) // what they gave is computed again
+	}
+	return c.nc.Publish("merit.control.all", []byte("speak"))
+}
+
+// recall finds the keys of workers whose last word the server still has.
+func (w *crew) recall(ctx context.Context, c *conn) error {
 	said, err := c.stream(ctx, workersStream)
 	if err != nil {
 		return err
@@ -66,13 +74,13 @@ func (w *crew) follow(ctx context.Context, c *conn) error {
 		return err
 	}
 	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	for subject := range all.State.Subjects {
 		if parts := strings.Split(subject, "."); len(parts) == 4 && len(w.keys) < maxCrew {
 			w.keys[parts[2]] = true
 		}
 	}
-	w.mutex.Unlock()
-	return c.nc.Publish("merit.control.all", []byte("speak"))
+	return nil
 }
 
 func (w *crew) hear(m *nats.Msg) {
