@@ -206,8 +206,8 @@ func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(
 const askedAtOnce = 64
 
 // latest gives what workers last said of themselves, in no order.
-func (a *Admin) latest(ctx context.Context, each func(*jetstream.RawStreamMsg)) error {
-	stream, err := a.js.Stream(ctx, workersStream)
+func (c *conn) latest(ctx context.Context, each func(*jetstream.RawStreamMsg)) error {
+	stream, err := c.js.Stream(ctx, workersStream)
 	if err != nil {
 		return err
 	}

@@ -191,6 +191,38 @@ func TestWhoHasGoneIsKnown(t *testing.T) {
 	}
 }
 
+// Promise: what the server was made to send to a worker's subject makes nobody known
+// to a coordinator that comes: a result by a key that its sender made up is none.
+func TestNobodyIsMadeKnown(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	require.NoError(t, coordinator(t, s, nil).Close())
+	stranger, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	public, err := stranger.PublicKey()
+	require.NoError(t, err)
+	sent := nats.NewMsg("merit.worker." + public + ".one")
+	sent.Data = []byte("a content")
+	b := newAdversary(t, s, boss) // who may, in the server's place
+	_, err = b.js.PublishMsg(t.Context(), sent)
+	require.NoError(t, err)
+	f := coordinator(t, s, nil)
+	a := newAdversary(t, s, hands[1])
+	ctx, stop := context.WithCancel(t.Context())
+	go a.grab(ctx, func(subject string) *nats.Msg { return result(t, subject, "one", stranger) })
+	go func() {
+		for f.Counts().Refused == 0 && t.Context().Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		stop()
+		o := options(s.URL())
+		o.Seed = hands[0].seed
+		if t.Context().Err() == nil {
+			work(t, o, jetstream.WorkOptions{Name: "honest", Handlers: honest})
+		}
+	}()
+	truth(t, f, 2)
+}
+
 // Promise: an excluded worker that does not go, and answers before anybody else
 // can, costs no shard its tries: whoever comes then computes it.
 func TestExcludedAndStays(t *testing.T) {

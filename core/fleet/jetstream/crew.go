@@ -63,24 +63,21 @@ func (w *crew) follow(ctx context.Context, c *conn) error {
 	return c.nc.Publish("merit.control.all", []byte("speak"))
 }
 
-// recall finds the keys of workers whose last word the server still has.
+// recall finds the keys of workers whose last word the server still has. It is read,
+// as what is heard: others can have the server send something to their subjects, and
+// nothing that says so of itself.
 func (w *crew) recall(ctx context.Context, c *conn) error {
-	said, err := c.stream(ctx, workersStream)
-	if err != nil {
-		return err
-	}
-	all, err := said.Info(ctx, jetstream.WithSubjectFilter("merit.worker.>"))
-	if err != nil {
-		return err
-	}
-	w.mutex.Lock()
-	defer w.mutex.Unlock()
-	for subject := range all.State.Subjects {
-		if parts := strings.Split(subject, "."); len(parts) == 4 && len(w.keys) < maxCrew {
-			w.keys[parts[2]] = true
+	return c.latest(ctx, func(m *jetstream.RawStreamMsg) {
+		who, err := decodeWorker(m.Subject, m.Data)
+		if err != nil || len(m.Header) > 0 {
+			return
 		}
-	}
-	return nil
+		w.mutex.Lock()
+		defer w.mutex.Unlock()
+		if len(w.keys) < maxCrew {
+			w.keys[who.Key] = true
+		}
+	})
 }
 
 func (w *crew) hear(m *nats.Msg) {
