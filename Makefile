@@ -2,7 +2,7 @@
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make judge  a local model writes titles, a local judge ranks them: minutes
 # make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
-# make wheel  dist/merit_rl-*.whl: the Python package with the command and the interpreters
+# make wheel  dist/merit_rl-*.whl: the Python package with the command, the plug-ins, the interpreters and the quickstart
 # make release VERSION=v0.1.0  dist/*: what a release consists of (docs/releases.md)
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
