@@ -1,7 +1,7 @@
 """Runs one reward of the zoo in plain CPython, called as its own trainer calls it.
 
 It reads a JSON object from stdin: file, shape, calls (the function), data (the
-rows), with (parameters) and grouped. It prints one JSON list: for each row a
+rows), with (parameters) and by (group or columns: which rows come in one call). It prints one JSON list: for each row a
 number, "nan", "inf" or "-inf", null for no score, or {"error": TYPE}.
 
 Each function below restates, in our own words, how the named code calls a
@@ -12,6 +12,7 @@ import asyncio
 import enum
 import importlib.util
 import inspect
+import itertools
 import json
 import math
 import numbers
@@ -338,7 +339,11 @@ def main():
         import functools
 
         function = functools.partial(function, **spec["with"])
-    groups = [[r for r in rows if r.get("group") == g] for g in dict.fromkeys(r.get("group") for r in rows)] if spec.get("grouped") else [rows]
+    groups = [rows]
+    if spec["by"] == "group":
+        groups = [list(g) for _, g in itertools.groupby(rows, key=lambda r: r.get("group"))]
+    elif spec["by"] == "columns":  # a data set's rows have the same columns
+        groups = [list(g) for _, g in itertools.groupby(rows, key=lambda r: sorted(r))]
     print(json.dumps([s for g in groups for s in attempt(globals()[spec["shape"]], function, g)]), file=said_by_reward)
 
 
