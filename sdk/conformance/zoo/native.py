@@ -107,7 +107,8 @@ def rft(f, rows):
     """OpenAI's Python grader: grade(sample, item), where item is the row and sample what the model said."""
     out = []
     for r in rows:
-        text, last = said(r["completion"]), messages(r)[-1]
+        last = messages(r)[-1]
+        text = said([last])
         try:
             parsed = json.loads(text)
         except ValueError:
