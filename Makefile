@@ -41,20 +41,20 @@ examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
 
 run: build
-	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
+	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --force
 
 # The engine ends with the training, however that ends.
 llm: build
 	$(BIN)/merit python install
 	$(BIN)/merit engine install skyrl --model smollm2
 	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
-	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --overwrite
+	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --force
 
 judge: build
 	$(BIN)/merit engine install llama.cpp --model smollm2
 	mkdir -p runs/judge
 	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 -- sh -c \
-	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
+	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --force --out runs/judge/episodes.jsonl && \
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It
