@@ -1,6 +1,7 @@
 package reward
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,24 +32,18 @@ type Pool struct {
 }
 
 // NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor, or as many as a part that waits can use. Parts of one name are told
-// apart by a number: exact, exact#2. A pool of no parts scores 0, for training on
-// the environment's own reward.
+// processor, or as many as a part that waits can use. Parts of one name are
+// called by their functions, and told apart by a number where these are equal:
+// exact, exact#2. A pool of no parts scores 0, for training on the environment's
+// own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
 	if parallel <= 0 {
 		p.parallel = processors.Count()
 	}
-	seen := map[string]int{}
-	for i := range p.parts {
-		part := &p.parts[i]
+	nameParts(p.parts)
+	for _, part := range p.parts {
 		info := part.Scorer.Info()
-		if part.Name == "" {
-			part.Name = info.Name
-		}
-		if seen[part.Name]++; seen[part.Name] > 1 {
-			part.Name = fmt.Sprintf("%s#%d", part.Name, seen[part.Name])
-		}
 		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
 			p.groups = true
 		}
@@ -64,6 +59,26 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 		p.indexing = ByMessage
 	}
 	return p
+}
+
+// nameParts gives every part a name of its own.
+func nameParts(parts []Weighted) {
+	alike, seen := map[string]int{}, map[string]int{}
+	for i := range parts {
+		if parts[i].Name == "" {
+			alike[parts[i].Scorer.Info().Name]++
+		}
+	}
+	for i := range parts {
+		info := parts[i].Scorer.Info()
+		if parts[i].Name == "" && alike[info.Name] > 1 {
+			parts[i].Name = info.Function
+		}
+		parts[i].Name = cmp.Or(parts[i].Name, info.Name)
+		if seen[parts[i].Name]++; seen[parts[i].Name] > 1 {
+			parts[i].Name = fmt.Sprintf("%s#%d", parts[i].Name, seen[parts[i].Name])
+		}
+	}
 }
 
 // Parts returns the pool's parts, each with its name.
