@@ -92,7 +92,8 @@ func (p *Pool) StepIndexing() StepIndexing { return p.indexing }
 // Evaluate scores every member of every group and returns the evaluations in
 // group-major order. A trajectory that ended by a fault is not shown to any
 // reward: its outcome is Infrastructure. OnDone, which may be nil, is told how
-// many trajectories are done; its calls are serialised. The error is ctx's.
+// many trajectories are done; its calls are serialised. The error is ctx's, or the
+// first Evaluation.Fatal.
 func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(done int)) ([]Evaluation, error) {
 	var flat []*rl.Trajectory
 	ends := make([]int, 0, len(groups))
@@ -126,7 +127,7 @@ func (p *Pool) EvaluateUnit(ctx context.Context, members []*rl.Trajectory) []Eva
 // compare the members of a group, trajectories of the same non-empty Group are
 // one, wherever they stand. OnResult, which may be nil, is told each evaluation
 // and its position as soon as there is one, by several goroutines at once; what
-// it was told is of use even if ctx ends.
+// it was told is of use even if ctx ends or an evaluation is fatal.
 func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onResult func(i int, e Evaluation)) ([]Evaluation, error) {
 	var tell func([]Evaluation, int)
 	if !p.groups {
@@ -182,8 +183,10 @@ func ByGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 // evaluate scores flat. A unit of work is a group, ending at ends, if some
 // part needs whole groups, and a trajectory otherwise. Tell, which may be nil,
 // gets each unit that was finished before ctx ended and where it begins in
-// flat, from the goroutine that scored it.
+// flat, from the goroutine that scored it. A fatal evaluation ends the pass.
 func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, tell func(unit []Evaluation, from int)) ([]Evaluation, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	units := len(flat)
 	if p.groups {
 		units = len(ends)
@@ -209,6 +212,9 @@ func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, 
 				}
 				from, to := bounds(unit)
 				p.score(ctx, flat[from:to], out[from:to])
+				if err := fatal(out[from:to]); err != nil {
+					cancel(err)
+				}
 				if tell != nil && ctx.Err() == nil {
 					tell(out[from:to], from)
 				}

@@ -48,6 +48,9 @@ type Evaluation struct {
 	Notes   map[string]json.RawMessage
 	Fuel    uint64        // deterministic cost; 0 where not metered
 	Elapsed time.Duration // wall clock, for reports only
+	// Fatal is set where the reward can evaluate nothing any more, such as a
+	// judge whose API key is refused or whose budget is spent. A Pool ends with it.
+	Fatal error
 }
 
 // Info identifies a scorer in manifests.

@@ -105,7 +105,7 @@ func (d *Dir) open(newLock bool) error {
 // Patterns are those of the files of a run, for filepath.Match.
 func Patterns() []string {
 	return []string{
-		ManifestFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile, ConfigFile,
+		ManifestFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile, ConfigFile, DigestsFile,
 		Checkpoints + "/" + Last, Checkpoints + "/" + Best, Trajectories + "/*.jsonl.zst",
 	}
 }
@@ -145,7 +145,7 @@ func (d *Dir) begin() error {
 	if err := d.openFiles(); err != nil {
 		return err
 	}
-	return d.writeJSON(ManifestFile, d.manifest)
+	return d.writeManifest()
 }
 
 // openFiles opens what grows.

@@ -61,7 +61,7 @@ trajectories, checkpoints, summary.json and report.html. A run that was stopped
 at any moment goes on with --resume and ends with the same bytes as one that was
 not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
 starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
-fields. manifest.json and report.html say when and where, and differ.
+fields. manifest.json, report.html and digests.json say when and where, and differ.
 
 With --traces nothing is played: what agents did already is learnt from, call by
 call, with the rewards that were recorded or, if the configuration names some,
