@@ -150,8 +150,11 @@ func packages(t *testing.T) string {
 	return testneeds.File(t, "run: go run ./examples/rewards -install", folder)
 }
 
-// program builds merit once.
+// program builds merit once, unless MERIT_BINARY names one.
 var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("MERIT_BINARY"); path != "" {
+		return path, nil
+	}
 	folder, err := os.MkdirTemp("", "zoo")
 	if err != nil {
 		return "", err
