@@ -21,12 +21,24 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 			out[i] = Evaluation{Outcome: Infrastructure, Reason: "the episode was lost to a fault: " + t.Error}
 			continue
 		}
+		if !t.Answered() {
+			out[i] = Evaluation{Outcome: Invalid, Reason: unanswered(t)}
+			continue
+		}
 		healthy = append(healthy, t)
 		at = append(at, i)
 	}
 	for j, row := range p.rows(ctx, healthy) {
 		out[at[j]] = p.compose(healthy[j], row)
 	}
+}
+
+// unanswered says why no reward is asked about t.
+func unanswered(t *rl.Trajectory) string {
+	if n := t.Given(); n > 0 {
+		return fmt.Sprintf("the assistant says nothing: there is no message of the assistant behind the %d of the prompt", n)
+	}
+	return "the assistant says nothing: there is no message of the assistant"
 }
 
 // rows returns what the parts say: a row for each member, in it an evaluation
