@@ -14,18 +14,29 @@ function show(value) {
   }
 }
 
-export function boot(module, name, parameters) {
+export function boot(module, name, parameters, batch) {
   const group = name ? (name === "rewardGroup" ? chosen(module, name) : undefined) : module.rewardGroup;
   const one = name ? chosen(module, name) : (module.default ?? module.reward);
   if (typeof (group ?? one) !== "function") {
     throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)" + several(module));
   }
-  const about = warm(module);
+  const { batch: own, ...about } = warm(module);
+  const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "(rollout)", batch: count(batch || own, group) };
   const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
-    hello: JSON.stringify({ group: Boolean(group), about }),
+    hello: JSON.stringify({ group: Boolean(group), entry, about }),
     serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
   };
+}
+
+// count is how many members one call of rewardGroup gets; 0 is a group.
+function count(batch, group) {
+  if (batch === undefined) return 0;
+  if (!group) throw new Error(`batch is ${show(batch)}, but the reward gets one rollout: export function rewardGroup(rollouts)`);
+  if (batch === "group") return 0;
+  const n = Number(batch);
+  if (!Number.isInteger(n) || n < 1 || n > 1024) throw new Error(`batch is ${show(batch)}; it is "group" or a number from 1 to 1024`);
+  return n;
 }
 
 // chosen is the export that whoever runs the module has named.
@@ -65,7 +76,7 @@ function warm(module) {
 function said(about) {
   if (typeof about !== "object") throw new TypeError(`export const merit is ${show(about)}, not an object such as { name: "exact" }`);
   for (const [key, value] of Object.entries(about)) {
-    if (typeof value !== "string") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
+    if (typeof value !== "string" && key !== "batch") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
   }
   return about;
 }

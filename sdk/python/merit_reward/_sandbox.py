@@ -97,7 +97,7 @@ def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
     return (_answer(lambda: reward.results([runner.rollout(m) for m in _request()])),)
 
 
-def boot(path: str, function: str, parameters: str) -> None:
+def boot(path: str, function: str, parameters: str, batch: str) -> None:
     """Loads the reward and tells the host what it is, or why it cannot be loaded.
 
     Its folder comes onto the path only now, and its module is called reward
@@ -114,14 +114,14 @@ def boot(path: str, function: str, parameters: str) -> None:
             sys.path.insert(0, folder)
         module = runner.load(path, "reward")
         given = loads(_contents(parameters)) if parameters else None
-        reward = runner.find(module, function, given)
+        reward = runner.find(module, function, given, runner.batch_of(batch))
         whole = reward.group or reward.whole
         arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
         about = runner.prepare(module)
         runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf)
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry())
     except BaseException as e:
         hello = (runner.explain(e), *_NOTHING)
     _leave(hello)
@@ -148,7 +148,7 @@ def boot_program() -> None:
     _leave(("", [id(()), id(BUFFER), id(ANSWER), id(serve)], *_NOTHING[1:]))
 
 
-_NOTHING = ([], False, False, False, [], {}, {})  # of what the host is told of a reward
+_NOTHING = ([], False, False, False, [], {}, {}, {})  # of what the host is told of a reward
 
 
 def _leave(hello) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import functions, shapes
+from . import choosing, functions, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
 from .models import EvaluateResult, Message, Record, Rollout
 
@@ -17,7 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-OURS = ("invalid",)  # of __merit__: read here, and no part of the manifest
+OURS = ("invalid", "batch")  # of __merit__: read here, and no part of the manifest
+MAX_BATCH = 1024
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
 BUILT = traceback.format_list.__code__.co_filename.removesuffix("traceback.py")  # where the standard library was when it was compiled
@@ -30,33 +31,54 @@ class Reward:
     calls it by: those of the function, or of the shape that stands before it.
     """
 
-    def __init__(self, func: "Callable[..., Any]", module: str = "", given: "dict[str, Any] | None" = None, counts: bool = False) -> None:
-        self.module = module
+    def __init__(
+        self, func: "Callable[..., Any]", name: str = "", given: "dict[str, Any] | None" = None, counts: bool = False, batch: "Any" = None
+    ) -> None:
         self.given = given or {}
         f = functions.Function(func)
+        self.name, self.shape_name = name or functions.title(func), f.known.name if f.known else "columns by name"
         self.accepts, self.open = f.names, f.open
         if given:
             self.accepts = f.bind(given)
             from functools import partial
 
             func = partial(func, **given)
+        self.asks, self.reads_truth = f.asks(self.given), f.reads_truth
         if f.is_async:
-            func = _synchronous(func)
+            func = synchronous(func)
         if f.truth_is_messages:
             func = _with_messages(func)
         if shapes.shipped(f.inner):
             func = shapes.unswallowed(func)
         self.shape = None
         if f.shape:
-            if why := shapes.missing(f.shape, f.required - self.given.keys()):
+            if why := shapes.missing(f.shape.name, f.required - self.given.keys()):
                 raise LookupError(why)
-            self.shape = shapes.SHAPES[f.shape](func, self.accepts, self.open)
+            self.shape = f.shape.shape(func, self.accepts, self.open)
             func, self.accepts, self.open = self.shape.one, self.shape.wants, self.shape.open
         self.counts = counts
         self.func = _counted(func) if counts else func
         self.whole = not self.accepts.isdisjoint(("rollout", "rollouts"))  # wants more than messages
         mode = f.mode
-        self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts"))
+        self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts")) or bool(self.shape and self.shape.groups)
+        self.batch = self._batch(batch)
+
+    def entry(self) -> "dict[str, Any]":
+        """What whoever runs the reward is told of its function."""
+        return {"function": self.name, "shape": self.shape_name, "batch": self.batch, "asks": self.asks, "truth": self.reads_truth}
+
+    def _batch(self, batch: "Any") -> int:
+        """How many members come in one call: 0 for one, or for the members of a group."""
+        if batch is None:
+            return 0
+        if not self.group and not (self.shape and self.shape.lists):
+            raise LookupError(f"batch is {batch!r}, but {self.name} ({self.shape_name}) is called with one member: only what takes lists gets several")
+        self.group = True
+        if batch == "group":
+            return 0
+        if not isinstance(batch, int) or isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
+            raise ValueError(f"batch is {batch!r}; it is 'group' or how many members one call gets, at most {MAX_BATCH}")
+        return batch
 
     def results(self, members: "list[Rollout]") -> "list[Any]":
         """One plain result for each member."""
@@ -141,15 +163,18 @@ def _count(result: "Any") -> "Any":
     return result
 
 
-def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
+def synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
     """An async reward as a function: as with asyncio.run, no task outlives its call."""
+    if not functions.Function(func).is_async:
+        return func
     import asyncio
 
     loop = asyncio.new_event_loop()
 
     def call(**arguments: "Any") -> "Any":
         try:
-            return loop.run_until_complete(func(**arguments))
+            result = func(**arguments)
+            return loop.run_until_complete(result) if hasattr(result, "__await__") else result
         finally:
             if left := asyncio.all_tasks(loop):
                 for task in left:
@@ -173,7 +198,7 @@ def prepare(module: "Any") -> "dict[str, str]":
     if not own and said.get("warm_up") == "own":
         raise LookupError("__merit__ says warm_up: 'own', but no function is marked with @warm_up")
     for func in own.values():
-        (_synchronous(func) if _is_async(func) else func)()
+        (synchronous(func) if _is_async(func) else func)()
     return said
 
 
@@ -181,18 +206,29 @@ def _is_async(func: "Any") -> bool:
     return bool(getattr(getattr(func, "__code__", None), "co_flags", 0) & 0x80)
 
 
-def find(module: "Any", function: str = "", given: "dict[str, Any] | None" = None) -> Reward:
-    """The reward of a module: the function that was chosen; else the one that is decorated, has a usual name, or is alone.
+def find(module: "Any", function: str = "", given: "dict[str, Any] | None" = None, batch: "Any" = None) -> Reward:
+    """The reward of a module: the function that was chosen, else the module's own choice.
 
-    ``given`` are parameters from whoever runs the reward.
+    ``given`` are parameters from whoever runs the reward, and so is ``batch``,
+    which the module's ``__merit__`` says otherwise.
     """
-    return Reward(functions.pick(module, function), module.__name__, given, _invalid(module) == "score")
+    name, func = choosing.pick(module, function)
+    return Reward(func, name, given, _invalid(module) == "score", _said(module, "batch") if batch is None else batch)
+
+
+def batch_of(said: str) -> "Any":
+    """The batch that a command line names: None if it names none."""
+    return int(said) if said.isdecimal() else said or None
+
+
+def _said(module: "Any", key: str) -> "Any":
+    about = getattr(module, "__merit__", None)
+    return about.get(key) if isinstance(about, dict) else None
 
 
 def _invalid(module: "Any") -> str:
     """What a score with ``is_score_valid=False`` means: the author's choice."""
-    about = getattr(module, "__merit__", None)
-    choice = about.get("invalid", "unscored") if isinstance(about, dict) else "unscored"
+    choice = _said(module, "invalid") or "unscored"
     if choice not in ("unscored", "score"):
         raise ValueError(f"__merit__ says invalid: {choice!r}; it is 'unscored' or 'score'")
     return str(choice)

@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
@@ -62,6 +63,7 @@ type memo struct {
 
 type hello struct {
 	Group bool              `json:"group"`
+	Entry reward.Entry      `json:"entry"`
 	About map[string]string `json:"about"`
 }
 
@@ -85,7 +87,7 @@ func (s *session) Start() *engine.Stop {
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
-		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with))
+		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch))
 		hello := s.text(s.property(merit, "hello"))
 		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)
@@ -146,7 +148,7 @@ func (s *session) compile() {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.Hello.About, Group: s.Hello.Group}
+	return profile.Description{About: s.Hello.About, Group: s.Hello.Group, Entry: profile.Believed(&s.Hello.Entry)}
 }
 
 // Memo implements profile.Guest.

@@ -33,7 +33,7 @@ type session struct {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.groundTruth()}
+	return profile.Description{About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.truth, Entry: profile.Believed(&s.hello.entry)}
 }
 
 func (s *session) Lasting() bool { return true }
