@@ -173,9 +173,6 @@ func (s specimen) sandboxed(t *testing.T) (rows []said, text string) {
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"eval", "--reward", s.reward(t), "--data", s.rows(), "--out", out, "--timeout", "5m"}
-	if s.Data != "chat" {
-		args = append(args, "--map", "prompt=prompt,completion=completion")
-	}
 	if s.With != nil {
 		with, err := json.Marshal(s.With)
 		require.NoError(t, err)
