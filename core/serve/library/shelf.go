@@ -75,6 +75,9 @@ func (s *shelf) examine() {
 			good[v.Digest] = s.verify(v) == nil
 		}
 		s.versions[i].Damaged = !good[v.Digest]
+		if v.Disk == 0 { // of an index from before it was counted
+			s.versions[i].Disk, s.versions[i].Nodes = v.Bytes+int64(v.Files+3)*block, v.Files+2
+		}
 	}
 }
 
