@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 )
 
 // Stream scores trajectories while they come, such as those of a connection. A
@@ -180,7 +180,7 @@ func (p *pipeline) decode(x *slot) {
 		}
 		defer done()
 	}
-	x.t, x.bad = jsonl.Decode(x.text, x.number)
+	x.t, x.bad = row.DecodeRequest(x.text, x.number)
 }
 
 func (p *pipeline) decoding(x *slot) func() {

@@ -17,10 +17,10 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 	"github.com/merit-rl/merit/core/serve/library"
@@ -205,12 +205,14 @@ func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, err
 	}
 	all, wrong := make([]*rl.Trajectory, len(texts)), make([]error, len(texts))
 	ends := pieces(texts)
+	starts := append([]int{0}, ends...)
 	ended := make([]error, len(ends))
 	each(len(ends), processors.Count(), func(k int) {
 		ended[k] = c.decode(func() error {
-			for i := append([]int{0}, ends...)[k]; i < ends[k]; i++ {
-				if all[i], wrong[i] = c.trajectory(texts[i], i); wrong[i] != nil {
-					fault.As(wrong[i]).Where = fmt.Sprintf("%s[%d]", where, i)
+			for i := starts[k]; i < ends[k]; i++ {
+				all[i], wrong[i] = c.trajectory(texts[i], i)
+				if f := fault.As(wrong[i]); f != nil {
+					f.Where = fmt.Sprintf("%s[%d]", where, i)
 				}
 			}
 			return nil
@@ -232,7 +234,7 @@ func (c *call) trajectory(text []byte, i int) (*rl.Trajectory, error) {
 		_ = json.Compact(&line, text) // a part of a body that is JSON
 		text = line.Bytes()
 	}
-	return jsonl.Decode(text, i+1)
+	return row.DecodeRequest(text, i+1)
 }
 
 // score evaluates trajectories in order: in these groups, or, where groups is

@@ -131,8 +131,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 	}
 	status := statusOf(err)
 	level := s.Logger.Debug
-	if status == http.StatusInternalServerError && r.Context().Err() == nil { // nobody has left
-		level = s.Logger.Error
+	if f := fault.As(err); r.Context().Err() == nil && (status == http.StatusInternalServerError || f != nil && f.Boundary == fault.Storage && f.Retry) {
+		level = s.Logger.Error // it is the operator's, such as a disk that is full, and nobody has left
 	}
 	level("a request failed", "method", r.Method, "path", r.URL.Path, "tenant", c.name(), "status", status, "error", err)
 	switch {

@@ -2,7 +2,15 @@
 // leaves serve for the host, which takes and gives JSON.
 
 const log = [];
-const write = (...values) => log.push(values.map(show).join(" "));
+let room = 0, most = 0, cut = 0; // characters: left in the log, and that it lacks
+
+function write(...values) {
+  const line = values.map(show).join(" ");
+  if (room > 0) log.push(line.slice(0, room));
+  cut += Math.max(0, line.length - Math.max(room, 0));
+  room -= line.length + 1;
+}
+
 globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
 
 function show(value) {
@@ -14,7 +22,8 @@ function show(value) {
   }
 }
 
-export function boot(module, name, parameters, batch) {
+export function boot(module, name, parameters, batch, logged) {
+  room = most = logged;
   const group = name ? (name === "rewardGroup" ? chosen(module, name) : undefined) : module.rewardGroup;
   const one = name ? chosen(module, name) : (module.default ?? module.reward);
   if (typeof (group ?? one) !== "function") {
@@ -81,8 +90,13 @@ function said(about) {
   return about;
 }
 
+const KNOWN = new Set(["score", "is_score_valid", "reason", "metrics", "step_outputs", "error"]);
+let strange = []; // the names of results that have others
+
 function answer(evaluate, request) {
-  log.length = 0;
+  strange = [];
+  log.length = cut = 0;
+  room = most;
   let results, error;
   try {
     const members = JSON.parse(request);
@@ -94,7 +108,7 @@ function answer(evaluate, request) {
     results = undefined;
     error = explain(e);
   }
-  return JSON.stringify({ results, error, log });
+  return JSON.stringify({ results, error, log, cut, strange });
 }
 
 function plain(result) {
@@ -105,6 +119,8 @@ function plain(result) {
   if (result === null || typeof result !== "object") {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
   }
+  const names = Object.keys(result);
+  if (names.some((name) => !KNOWN.has(name))) strange.push(names);
   return result;
 }
 

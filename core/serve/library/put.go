@@ -151,18 +151,18 @@ func (u *upload) room() error {
 			files += v.Nodes
 		}
 	}
-	full := func(what string) error {
+	beyond := func(what string) error {
 		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "reward " + u.ref.String(), What: what, Hint: "delete versions that you need no more, or ask the operator for more room"}
 	}
 	var problems []error
 	if most.Versions > 0 && versions > most.Versions {
-		problems = append(problems, full(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
 	}
 	if most.Bytes > 0 && bytes > most.Bytes {
-		problems = append(problems, full(fmt.Sprintf("no more than %d bytes of the disk may be taken, and this would make %d", most.Bytes, bytes)))
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d bytes of the disk may be taken, and this would make %d", most.Bytes, bytes)))
 	}
 	if most.Files > 0 && files > most.Files {
-		problems = append(problems, full(fmt.Sprintf("no more than %d files and folders may be stored, and this would make %d", most.Files, files)))
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d files and folders may be stored, and this would make %d", most.Files, files)))
 	}
 	return errors.Join(problems...)
 }

@@ -1,7 +1,7 @@
 """Runs one reward of the zoo in plain CPython, called as its own trainer calls it.
 
 It reads a JSON object from stdin: file, shape, calls (the function), data (the
-rows), with (parameters) and grouped. It prints one JSON list: for each row a
+rows), with (parameters) and by (group or columns: which rows come in one call). It prints one JSON list: for each row a
 number, "nan", "inf" or "-inf", null for no score, or {"error": TYPE}.
 
 Each function below restates, in our own words, how the named code calls a
@@ -12,6 +12,7 @@ import asyncio
 import enum
 import importlib.util
 import inspect
+import itertools
 import json
 import math
 import numbers
@@ -106,7 +107,8 @@ def rft(f, rows):
     """OpenAI's Python grader: grade(sample, item), where item is the row and sample what the model said."""
     out = []
     for r in rows:
-        text, last = said(r["completion"]), messages(r)[-1]
+        last = messages(r)[-1]
+        text = said([last])
         try:
             parsed = json.loads(text)
         except ValueError:
@@ -338,7 +340,11 @@ def main():
         import functools
 
         function = functools.partial(function, **spec["with"])
-    groups = [[r for r in rows if r.get("group") == g] for g in dict.fromkeys(r.get("group") for r in rows)] if spec.get("grouped") else [rows]
+    groups = [rows]
+    if spec["by"] == "group":
+        groups = [list(g) for _, g in itertools.groupby(rows, key=lambda r: r.get("group"))]
+    elif spec["by"] == "columns":  # a data set's rows have the same columns
+        groups = [list(g) for _, g in itertools.groupby(rows, key=lambda r: sorted(r))]
     print(json.dumps([s for g in groups for s in attempt(globals()[spec["shape"]], function, g)]), file=said_by_reward)
 
 

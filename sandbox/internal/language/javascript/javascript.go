@@ -64,7 +64,7 @@ func moduleName(file string) string {
 	return "merit/" + file
 }
 
-const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s, %q);\n"
+const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s, %q, %d);\n"
 
 const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 

@@ -27,7 +27,7 @@ func (javascript) Group() bool  { return false } // until the reward has said so
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	s := &session{
-		guest: newGuest(i, l.OutputKiB<<10+l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20),
+		guest: newGuest(i, l.OutputKiB<<10+logAsJSON*l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20), log: l.LogKiB << 10,
 	}
 	i.Host = &s.host
 	return s
@@ -38,7 +38,11 @@ type session struct {
 	script    *source.Script
 	collector *result.Collector
 	encode    profile.Encoder
+	log       int // characters that the script keeps of what it logs
 }
+
+// logAsJSON is how many bytes a character of the log has in an answer at most.
+const logAsJSON = 6
 
 // guest is QuickJS in an instance, with a function that answers requests.
 type guest struct {
@@ -87,7 +91,7 @@ func (s *session) Start() *engine.Stop {
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
-		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch))
+		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch, s.log))
 		hello := s.text(s.property(merit, "hello"))
 		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)

@@ -8,4 +8,5 @@ def ratio(a, b):
 def grade(sample: dict, item: dict) -> float:
     """Partial credit, from the text and from the tools that were called."""
     text, tools = sample["output_text"] or "", sample["output_tools"] or []
-    return round(0.8 * ratio(text, item["answer"]) + 0.2 * bool(tools), 6)
+    named = [t["function"]["name"] for t in tools]
+    return round(0.8 * ratio(text, item["answer"]) + 0.2 * named.count(item["answer"]), 6)
