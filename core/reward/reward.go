@@ -62,6 +62,8 @@ type Info struct {
 	Function    string          `json:"function,omitempty"`
 	With        json.RawMessage `json:"with,omitempty"`
 	GroundTruth Use             `json:"-"`
+	// Refused is what the reward asked for while it was loaded, and did not get.
+	Refused []Refusal `json:"refused,omitempty"`
 	// InFlight is how many evaluations it can have under way at one time where
 	// it waits for another machine; 0 if it computes here.
 	InFlight int `json:"-"`

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import functions, shapes
+from . import functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
 from .models import EvaluateResult, Message, Record, Rollout
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-OURS = ("invalid",)  # of __merit__: read here, and no part of the manifest
+OURS = ("invalid", "without")  # of __merit__: read here
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
 BUILT = traceback.format_list.__code__.co_filename.removesuffix("traceback.py")  # where the standard library was when it was compiled
@@ -165,6 +165,8 @@ def prepare(module: "Any") -> "dict[str, str]":
     if not isinstance(about, dict):
         raise TypeError(f"__merit__ is {about!r}, not a dict such as {{'name': 'exact'}}")
     said = {str(k): str(v) for k, v in about.items() if k not in OURS}
+    if "without" in about:
+        said["without"] = refusals.choose(about["without"])
     own = {n: f for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and hasattr(f, "_merit_warm_up")}
     if len(own) > 1:
         raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")
