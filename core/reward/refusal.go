@@ -3,6 +3,8 @@ package reward
 import (
 	"fmt"
 	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
 )
 
 // Refusal is something that a reward asked for and the sandbox does not give,
@@ -11,7 +13,7 @@ import (
 // evaluation has failed; where it happened while the reward was loaded, it is a
 // warning.
 type Refusal struct {
-	// Kind is "network", "process", "package", "native", "file", "environment" or "thread".
+	// Kind is one of RefusalKinds.
 	Kind string `json:"kind"`
 	// What was asked for, such as "numpy" or "socket.socket".
 	What string `json:"what"`
@@ -21,14 +23,31 @@ type Refusal struct {
 	Count int `json:"count"`
 }
 
-// MaxRefusals is how many different refusals are told.
-const MaxRefusals = 16
+// RefusalKinds are the kinds of refusals, as a manifest names them in "without".
+var RefusalKinds = []string{"network", "process", "package", "native", "file", "environment", "thread"}
+
+// maxRefusals is how many different refusals are told.
+const maxRefusals = 16
+
+// Told makes what a guest says that it was refused safe to keep and to show:
+// escape does so for a text.
+func Told(said []Refusal, escape func(string) string) []Refusal {
+	said = said[:min(len(said), maxRefusals)]
+	for i := range said {
+		r := &said[i]
+		r.Kind, r.What, r.Where = escape(r.Kind), escape(r.What), escape(r.Where)
+	}
+	return said
+}
 
 // String says what was refused and where.
 func (r Refusal) String() string {
-	s := fmt.Sprintf("%s (%s)", r.What, r.Kind)
-	if r.Kind == "package" {
-		s = "the package " + r.What
+	s := r.What
+	switch {
+	case r.Kind == "package":
+		s = "the package " + s
+	case r.Kind != "":
+		s += " (" + r.Kind + ")"
 	}
 	if r.Where != "" {
 		s += " at " + r.Where
@@ -36,15 +55,25 @@ func (r Refusal) String() string {
 	return s
 }
 
-// Warning says what a reward was refused while it was loaded, in one line;
-// empty if that is nothing.
-func (i Info) Warning() string {
-	if len(i.Refused) == 0 {
-		return ""
-	}
+// LoadedWithout lists what the reward was refused while it was loaded; empty if
+// that is nothing.
+func (i Info) LoadedWithout() string {
 	texts := make([]string, len(i.Refused))
 	for k, r := range i.Refused {
 		texts[k] = r.String()
 	}
-	return fmt.Sprintf("the reward %s was loaded without %s: the sandbox does not have this", i.Name, strings.Join(texts, ", "))
+	return strings.Join(texts, ", ")
+}
+
+// Missed is the warning that the reward was refused something while it was
+// loaded, or nil.
+func (i Info) Missed() error {
+	if len(i.Refused) == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Refused, Where: i.Name,
+		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not have",
+		Hint: fmt.Sprintf("put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}", i.Refused[0].Kind),
+	}
 }

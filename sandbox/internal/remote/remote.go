@@ -121,6 +121,8 @@ type loaded struct {
 	Manifest abi.Manifest `json:"manifest"`
 	// GroundTruth is of reward.Info.
 	GroundTruth reward.Use `json:"ground_truth"`
+	// Refused is of reward.Info.
+	Refused []reward.Refusal `json:"refused,omitempty"`
 	// Fresh says that every evaluation has a new instance.
 	Fresh bool `json:"fresh"`
 }
@@ -156,6 +158,7 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 	}
 	m.manifest, m.fresh = said.Manifest, said.Fresh
 	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
+	m.info.Refused = reward.Told(said.Refused, text.Escape)
 	if s.Script != nil {
 		m.info.Function, m.info.With = s.Script.Function, s.Script.With
 	}

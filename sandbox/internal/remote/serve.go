@@ -173,7 +173,7 @@ func (s *server) load(q question) error {
 	s.modules[m.Number] = module
 	info := module.Info()
 	return s.answerJSON(wire.Loaded, q.Seq, loaded{
-		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Fresh: module.Fresh(),
+		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Fresh: module.Fresh(), Refused: info.Refused,
 	})
 }
 

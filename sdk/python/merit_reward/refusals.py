@@ -74,7 +74,7 @@ def _asked(own: bool) -> str:
         if file.startswith(OURS) or file.startswith("<frozen "):
             pass
         elif LIBRARY and file.startswith(LIBRARY):
-            if not frames and file.endswith(ALONE) or own and "/importlib/" not in file and _guarded(frame):
+            if own and "/importlib/" not in file and _guarded(frame) or not own and not frames and file.endswith(ALONE):
                 return ""
         elif own and _package(file) and _guarded(frame):
             return ""

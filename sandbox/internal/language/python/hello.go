@@ -65,13 +65,11 @@ func readHello(data []byte) (h hello, ok bool) {
 func refusals(said []marshal.Value) (list []reward.Refusal) {
 	for i := range said {
 		r := &said[i]
-		if !shaped(r, marshal.Text, marshal.Text, marshal.Text, marshal.Int) || len(list) == reward.MaxRefusals {
-			continue
+		if shaped(r, marshal.Text, marshal.Text, marshal.Text, marshal.Int) {
+			list = append(list, reward.Refusal{
+				Kind: string(r.Items[0].Text), What: string(r.Items[1].Text), Where: string(r.Items[2].Text), Count: int(r.Items[3].Int),
+			})
 		}
-		list = append(list, reward.Refusal{
-			Kind: text.Escape(string(r.Items[0].Text)), What: text.Escape(string(r.Items[1].Text)),
-			Where: text.Escape(string(r.Items[2].Text)), Count: int(r.Items[3].Int),
-		})
 	}
-	return list
+	return reward.Told(list, text.Escape)
 }
