@@ -1,5 +1,10 @@
 // The reward's side of the sandbox: boot finds the reward in its module and
-// leaves serve for the host, which takes and gives JSON.
+// leaves serve for the host, which takes and gives JSON. Where a reward is async,
+// serve returns undefined, and the host runs the jobs of promises and then turn,
+// until there is an answer.
+
+import { any, explanation, forget, refused, stands, without } from "merit/refusals.js";
+import { clear, fire } from "merit/timers.js";
 
 const log = [];
 const write = (...values) => log.push(values.map(show).join(" "));
@@ -23,7 +28,8 @@ export function boot(module, name, parameters) {
   const about = warm(module);
   const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
-    hello: JSON.stringify({ group: Boolean(group), about }),
+    hello: JSON.stringify({ group: Boolean(group), about, refused: refused() }),
+    turn,
     serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
   };
 }
@@ -64,6 +70,7 @@ function warm(module) {
 // said checks what the module says about itself.
 function said(about) {
   if (typeof about !== "object") throw new TypeError(`export const merit is ${show(about)}, not an object such as { name: "exact" }`);
+  if (about.without !== undefined) about = { ...about, without: without(about.without) };
   for (const [key, value] of Object.entries(about)) {
     if (typeof value !== "string") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
   }
@@ -72,25 +79,58 @@ function said(about) {
 
 function answer(evaluate, request) {
   log.length = 0;
-  let results, error;
+  let members, raw;
   try {
-    const members = JSON.parse(request);
-    results = evaluate(members).map(plain);
-    if (results.length !== members.length) {
-      throw new Error(`the reward returned ${results.length} results for a group of ${members.length}`);
-    }
+    members = JSON.parse(request);
+    raw = evaluate(members);
+    return concluded(raw.map(plain), members.length);
   } catch (e) {
-    results = undefined;
-    error = explain(e);
+    return later(raw) || raw?.some?.(later) ? wait(raw, members.length) : failed(e);
   }
-  return JSON.stringify({ results, error, log });
+}
+
+function concluded(results, count) {
+  if (results.length !== count) {
+    throw new Error(`the reward returned ${results.length} results for a group of ${count}`);
+  }
+  if (any && results.some(stands)) throw new Refused(explanation());
+  return JSON.stringify({ results, log });
+}
+
+function failed(e) {
+  if (any) forget();
+  return JSON.stringify({ error: e instanceof Refused ? e.message : explain(e), log });
+}
+
+class Refused extends Error {}
+
+const later = (value) => typeof value?.then === "function";
+
+let finished; // the answer of an async reward, once there is one
+
+// wait begins an evaluation of an async reward, for which there is no answer yet.
+function wait(raw, count) {
+  finished = undefined;
+  Promise.resolve(raw)
+    .then((results) => Promise.all(results))
+    .then((results) => { finished = concluded(results.map(plain), count); })
+    .catch((e) => { finished = failed(e); });
+}
+
+// turn goes on when no job is left: with the next timer, or with the end.
+function turn() {
+  try {
+    if (finished === undefined && !fire()) throw new Error("the reward waits for a promise that nothing settles: nothing outside of the sandbox can wake it");
+  } catch (e) {
+    finished = failed(e);
+  }
+  if (finished !== undefined) clear();
+  return finished;
 }
 
 function plain(result) {
   if (typeof result === "number" || typeof result === "boolean") return { score: Number(result) };
-  if (typeof result?.then === "function") {
-    throw new TypeError("the reward is async: there is nothing outside of the sandbox to wait for");
-  }
+  if (later(result)) throw undefined; // it is waited for
   if (result === null || typeof result !== "object") {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
   }
