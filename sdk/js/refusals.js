@@ -84,6 +84,7 @@ export function without(said) {
 
 // The engine makes the trace of every error here, also of those that are caught.
 Error.prepareStackTrace = (error, frames) => {
+  if (ours(frames)) return frames.map(line).join("");
   if (error instanceof ReferenceError) {
     const [, name] = /^'?([\w$]+)'? is not defined$/.exec(error.message) ?? [];
     if (name !== undefined && Object.hasOwn(GLOBALS, name)) note(GLOBALS[name], name, frames);
@@ -95,6 +96,9 @@ Error.prepareStackTrace = (error, frames) => {
   }
   return frames.map(line).join("");
 };
+
+// ours tells the errors that Merit's own modules make, as those that a program has told of.
+const ours = (frames) => (frames.find((f) => !f.isNative())?.getFileName() ?? "").startsWith("merit/");
 
 function line(frame) {
   const name = frame.getFunctionName(), file = frame.getFileName();

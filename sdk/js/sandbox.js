@@ -106,26 +106,31 @@ class Refused extends Error {}
 
 const later = (value) => typeof value?.then === "function";
 
-let finished; // the answer of an async reward, once there is one
+let ended = true, result; // the answer of an async reward, once there is one
+
+function end(answer) {
+  result = answer;
+  ended = true;
+  clear();
+}
 
 // wait begins an evaluation of an async reward, for which there is no answer yet.
 function wait(raw, count) {
-  finished = undefined;
+  ended = false;
   Promise.resolve(raw)
     .then((results) => Promise.all(results))
-    .then((results) => { finished = concluded(results.map(plain), count); })
-    .catch((e) => { finished = failed(e); });
+    .then((results) => end(concluded(results.map(plain), count)))
+    .catch((e) => end(failed(e)));
 }
 
 // turn goes on when no job is left: with the next timer, or with the end.
 function turn() {
   try {
-    if (finished === undefined && !fire()) throw new Error("the reward waits for a promise that nothing settles: nothing outside of the sandbox can wake it");
+    if (!ended && !fire()) throw new Error("the reward waits for a promise that nothing settles: nothing outside of the sandbox can wake it");
   } catch (e) {
-    finished = failed(e);
+    end(failed(e));
   }
-  if (finished !== undefined) clear();
-  return finished;
+  return ended ? result ?? "" : undefined;
 }
 
 function plain(result) {

@@ -32,7 +32,7 @@ _seen: "dict[tuple[str, str], list[Any]]" = {}  # how often, and where first
 _folders: "dict[str, frozenset[str]]" = {}  # what is installed in a folder
 
 OURS = __file__.rpartition("/")[0] + "/"
-LIBRARY = ""  # set by begin: where the standard library was compiled
+LIBRARY = "/usr/local/lib/python"  # set by begin: where the standard library was compiled
 ALONE = ("/uuid.py", "/platform.py", "/importlib/metadata/__init__.py", "/linecache.py")  # of the standard library: they try, and do without
 
 
@@ -71,9 +71,9 @@ def _asked(own: bool) -> str:
     frame: "Any" = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith(OURS) or file.startswith("<frozen "):
+        if file.startswith((OURS, "<frozen importlib", "<frozen zipimport")):
             pass
-        elif LIBRARY and file.startswith(LIBRARY):
+        elif file.startswith((LIBRARY, "<frozen ")):
             if own and "/importlib/" not in file and _guarded(frame) or not own and not frames and file.endswith(ALONE):
                 return ""
         elif own and _package(file) and _guarded(frame):
