@@ -2,7 +2,7 @@
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make judge  a local model writes titles, a local judge ranks them: minutes
 # make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
-# make wheel  dist/merit_rl-*.whl: the Python package with the command and the interpreters
+# make wheel  dist/merit_rl-*.whl: the Python package with the command, the plug-ins, the interpreters and the quickstart
 # make release VERSION=v0.1.0  dist/*: what a release consists of (docs/releases.md)
 # make test   everything that needs only Go; says in one line what it left out
 # make build  bin/merit, bin/plugins/*, the example rewards
@@ -41,20 +41,20 @@ examples/sokoban/reward.wasm: $(BIN)/merit
 	$(BIN)/merit reward build examples/sokoban/reward --out $@
 
 run: build
-	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --overwrite
+	$(BIN)/merit train -c examples/sokoban/train.yaml --out $(OUT) --force
 
 # The engine ends with the training, however that ends.
 llm: build
 	$(BIN)/merit python install
 	$(BIN)/merit engine install skyrl --model smollm2
 	$(BIN)/merit engine up --engine skyrl --model smollm2 -- \
-	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --overwrite
+	  $(BIN)/merit train -c examples/llm/train.yaml --out runs/llm --force
 
 judge: build
 	$(BIN)/merit engine install llama.cpp --model smollm2
 	mkdir -p runs/judge
 	$(BIN)/merit engine up --engine llama.cpp --model smollm2 --port 8085 --slots 2 --context 2048 -- sh -c \
-	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --out runs/judge/episodes.jsonl && \
+	  '$(BIN)/merit rollout -c examples/judge/judge.yaml --force --out runs/judge/episodes.jsonl && \
 	   $(BIN)/merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl'
 
 # For this platform, or for another: make wheel OS=darwin ARCH=arm64. It

@@ -88,8 +88,8 @@ type Config struct {
 	// interpreter.Folder.
 	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`
 	// Interpreter runs modules without compiling them: the same results, 20 to
-	// 100 times slower, and never more than 2,000 nested calls. It is meant for
-	// checks and for processors without a compiler.
+	// 100 times slower. It is meant for checks and for processors without a
+	// compiler. An interpreted call takes 4 KiB of stack, so CallDepth is bounded.
 	Interpreter bool `yaml:"interpreter" json:"interpreter"`
 	// Alone lets no script open programs beside itself, for scripts of strangers:
 	// whether the interpreter of such a program is there is not theirs to decide
@@ -129,6 +129,10 @@ func DefaultConfig() Config {
 // workerOwnMiB is what a worker process needs for itself.
 const workerOwnMiB = 256
 
+// mostInterpretedDepth keeps two interpreted instances, one of which calls the
+// other, within the 512 MiB that Go gives a stack.
+const mostInterpretedDepth = 50_000
+
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	var p fault.Problems
@@ -148,6 +152,9 @@ func (c Config) Validate() []error {
 	p.Check(c.WallClock >= time.Millisecond, "wall_clock", c.WallClock, "write a duration of at least 1ms, such as 10s")
 	p.Check(c.StartWallClock >= time.Millisecond, "start_wall_clock", c.StartWallClock, "write a duration of at least 1ms, such as 15m")
 	p.OneOf("isolation", string(c.Isolation), string(Snapshot), string(Fresh), string(Shared), string(Process))
+	if c.Interpreter {
+		p.Whole("call_depth", c.CallDepth, 10, mostInterpretedDepth)
+	}
 	if c.Isolation == Process {
 		p.Whole("worker_mib", c.WorkerMiB, c.MemoryMiB+workerOwnMiB, 1<<20)
 	}

@@ -21,7 +21,7 @@ var hostileJavaScript = []hostileScript{
 	{"nothing", "", reward.GuestError, "undefined"},
 	{"promise", "return new Promise(() => {})", reward.GuestError, "nothing settles"},
 	{"huge reason", "return { score: 1, reason: 'x'.repeat(2 << 20) }", reward.OutputLimit, "output_kib"},
-	{"huge log", "for (let i = 0; i < 10; i++) console.log('x'.repeat(10000)); return 1", reward.OutputLimit, "log_kib"},
+	{"huge log", "for (let i = 0; i < 10; i++) console.log('x'.repeat(10000)); return 1", reward.Scored, ""},
 	{"control bytes", `throw new Error('\x1b[31m\u202e')`, reward.GuestError, `\x1b[31m\u202e`},
 	{"step twice", "return { score: 1, step_outputs: [{ step_index: 0, base_reward: 1 }, { step_index: 0, base_reward: 1 }] }", reward.ABIViolation, "twice"},
 	{"clock and chance", "return Date.now() + Math.random()", reward.Scored, ""},

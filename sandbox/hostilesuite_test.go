@@ -31,8 +31,7 @@ var suiteModes = []struct {
 	{"process", inProcesses(1)},
 }
 
-// suiteLimits has a call depth that wazero's interpreter reaches: it has 2,000
-// frames.
+// suiteLimits keep every case short.
 func suiteLimits(c *sandbox.Config) {
 	c.Fuel, c.MemoryMiB, c.Steps, c.CallDepth, c.Workers = 2_000_000, 1, 1000, 1000, 2
 }

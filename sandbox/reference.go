@@ -25,9 +25,13 @@ type Reference struct {
 	// Nil, null and an empty object are
 	// none. A module takes none.
 	With json.RawMessage
+	// Batch says that one call of a script scores several trajectories: "group"
+	// for the members of a group, or a number for as many that follow each other.
+	// Empty means what the script says of itself.
+	Batch string
 }
 
-// String is what ParseReference reads; it says nothing of With.
+// String is what ParseReference reads; it says nothing of With and Batch.
 func (r Reference) String() string {
 	if r.Function == "" {
 		return r.Path
@@ -72,5 +76,5 @@ func (r *Runtime) LoadReference(ctx context.Context, ref Reference) (*Module, er
 }
 
 func (r Reference) source(most source.Sizes) (source.Source, error) {
-	return source.File(r.Path, source.Choice{Function: r.Function, With: r.With}, languages(), most)
+	return source.File(r.Path, source.Choice{Function: r.Function, With: r.With, Batch: r.Batch}, languages(), most)
 }

@@ -136,7 +136,7 @@ func TestBadReferences(t *testing.T) {
 		{"all.js", "exakt", "", "the module exports no function exakt; it has exact, near"},
 		{"all.js", "constant", "", "the module exports constant, which is no function"},
 		{"all.js", "", "", "or choose one of exact, near, as in reward.js:exact"},
-		{"two.py", "", "", "the module has several rewards: a, b; choose one, as in reward.py:a"},
+		{"two.py", "", "", "the module has several rewards; choose one, or mark it with @reward_function:\n  two.py:a  (Merit)\n  two.py:b  (Merit)"},
 		{"m.wasm", "f", "", `a module has one reward: the function "f" cannot be chosen of it`},
 		{"m.wasm", "", `{"a": 1}`, "a module takes no parameters (with)"},
 	} {

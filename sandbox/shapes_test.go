@@ -156,7 +156,7 @@ class Class: pass
 		{"number", reward.GuestError, "TypeError: the reward returned float '1.0'; with completions it returns a list, one score for each"},
 		{"text", reward.GuestError, "TypeError: the reward returned str '1.0'"},
 		{"nothing", reward.GuestError, "TypeError: the reward returned NoneType"},
-		{"listed", reward.GuestError, "ValueError: the reward returned 2 scores for 1 solutions"},
+		{"listed", reward.GuestError, "ValueError: the reward returned 2 scores for 1 ground_truths"},
 		{"unscored", reward.Invalid, "no answer"},
 		{"lost", reward.GuestError, "ValueError: the row that the reward returned has no evaluation_result"},
 		{"optional", reward.Scored, ""},
@@ -172,8 +172,8 @@ class Class: pass
 		{"two", `{"prompts": 1}`, "with gives 'prompts', which every trajectory gives"},
 		{"nothing", `{"extra_info": 1}`, "with gives 'extra_info', which every trajectory gives"},
 		{"nothing", `{"tolerance": 1}`, "with gives 'tolerance', which the reward nothing does not take; there is none"},
-		{"Class", "", "Class is a class, not a function"},
-		{"", "", "the module has several rewards: two, none, nan, number, text, nothing, listed, unscored, lost, ids, optional; choose one, as in reward.py:two"},
+		{"Class", "", "Class is a class without __call__, not a function"},
+		{"", "", "the module has several rewards; choose one, or mark it with @reward_function:\n  all.py:two  (TRL)\n  all.py:none  (TRL)"},
 	} {
 		_, err := load(c.function, c.with)
 		require.ErrorContains(t, err, c.says, c.function)

@@ -42,7 +42,7 @@ func TestTrainOnATerminal(t *testing.T) {
 func (b bench) screen(env ...string) string {
 	merit, err := exec.LookPath("merit")
 	require.NoError(b.t, err)
-	cmd := exec.Command(merit, "train", "-c", "tiny.yaml", "--out", "run", "--overwrite", "--iterations", "1")
+	cmd := exec.Command(merit, "train", "-c", "tiny.yaml", "--out", "run", "--force", "--iterations", "1")
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "MERIT_PLUGINS="+filepath.Join(built.dir, "plugins"), "MERIT_CACHE="+filepath.Join(built.dir, "cache"))
 	cmd.Env = append(cmd.Env, env...)

@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -111,7 +112,12 @@ func Marshal(v any) ([]byte, error) { return yaml.MarshalWithOptions(v, yaml.Ind
 // document decodes a whole YAML document into v and reports whether it is
 // YAML at all.
 func (d *decoder) document(data []byte, v reflect.Value) bool {
-	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(data))
+	if deep := tooDeep(tokens); deep != nil {
+		d.fail(d.at(deep), "", fault.Exhausted, fmt.Sprintf("is nested more than %d deep", maxNested), "a configuration has lists in lists a few times at most: remove the rest")
+		return false
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		d.syntax(err)
 		return false
@@ -131,6 +137,34 @@ func (d *decoder) document(data []byte, v reflect.Value) bool {
 		d.decode(body, v, "")
 	}
 	return true
+}
+
+// maxNested is how deep a configuration is nested at most. The parser recurses: a
+// megabyte of brackets would take it minutes and then the whole stack.
+const maxNested = 100
+
+// tooDeep returns the token that is nested too deep: inside brackets, or behind
+// dashes and question marks of one line. Indentation costs bytes enough. It is nil
+// if there is none.
+func tooDeep(tokens token.Tokens) *token.Token {
+	brackets, columns := 0, []int{}
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets = max(brackets-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType:
+			for len(columns) > 0 && columns[len(columns)-1] >= t.Position.Column {
+				columns = columns[:len(columns)-1]
+			}
+			columns = append(columns, t.Position.Column)
+		}
+		if brackets+len(columns) > maxNested {
+			return t
+		}
+	}
+	return nil
 }
 
 func (d *decoder) syntax(err error) {

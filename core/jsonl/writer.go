@@ -61,7 +61,11 @@ func CreateTable(path string, stdout io.Writer, t *columns.Table) (*Writer, erro
 		}
 		return newWriter("", f, f.Close, func() { f.Close() }), nil
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	at := path
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		at = to // the file is replaced, and a link to it stays one
+	}
+	f, err := renameio.NewPendingFile(at, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return nil, CannotWrite(err)
 	}

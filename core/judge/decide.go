@@ -54,10 +54,10 @@ func (j *Judge) ask(ctx context.Context, q Question, n int) (v verdict, err erro
 		}
 		answer, err := j.model.Ask(ctx, q)
 		v.attempts++
+		j.totals.spend(answer.Usage)
 		if err != nil {
 			return v, err
 		}
-		j.totals.spend(answer.Usage)
 		v.answer = bounded(answer)
 		if v.scores, problem = read(answer, n); problem == "" {
 			return v, nil

@@ -143,6 +143,8 @@ func failure(ctx context.Context, err error) reward.Evaluation {
 	f := fault.As(err)
 	switch {
 	case ctx.Err() != nil:
+	case errors.Is(err, ErrClosed):
+		e.Fatal = err
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, fault.Of(fault.Model, fault.Timeout)):
 		e.Outcome = reward.Timeout
 	case errors.Is(err, ErrUnusable):

@@ -10,7 +10,8 @@ import (
 // Model is the language model behind a judge. It is safe for concurrent use.
 // Its errors are *fault.Error of the boundary fault.Model; it has tried again
 // what was worth it. One that is ErrTooLong or ErrUnusable is about this question,
-// whoever answers it; any other means that the model is away.
+// whoever answers it; ErrClosed means that no question will be answered any more;
+// any other means that the model is away.
 type Model interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
 }

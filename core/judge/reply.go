@@ -29,6 +29,10 @@ var (
 	ErrTooLong  = errors.New("the question is too long")
 )
 
+// ErrClosed says that a Model answers no further question: its key or its name
+// is refused, or its budget is spent. The evaluation that meets it is fatal.
+var ErrClosed = errors.New("the judge answers no further question")
+
 // score is what the judge says of one trajectory.
 type score struct {
 	value       float64

@@ -3,6 +3,7 @@ package proof
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -29,6 +30,54 @@ func (d Difference) String() string {
 		where += fmt.Sprintf(", step %d", *d.Step)
 	}
 	return fmt.Sprintf("%s, %s: stored %s, computed %s", where, d.Field, d.Stored, d.Computed)
+}
+
+// Values returns the first difference between two values by their JSON, or nil.
+// Numbers for which near holds are equal.
+func Values(stored, computed any, near func(a, b float64) bool) (*Difference, error) {
+	x, err1 := decoded(stored)
+	y, err2 := decoded(computed)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return first("", x, alike(x, y, near)), nil
+}
+
+func decoded(v any) (out any, err error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return out, d.Decode(&out)
+}
+
+// alike is b with the numbers of a where near holds for them.
+func alike(a, b any, near func(a, b float64) bool) any {
+	switch y := b.(type) {
+	case json.Number:
+		if x, ok := a.(json.Number); ok {
+			p, err1 := x.Float64()
+			q, err2 := y.Float64()
+			if errors.Join(err1, err2) == nil && near(p, q) {
+				return x
+			}
+		}
+	case []any:
+		if x, ok := a.([]any); ok {
+			for i := range min(len(x), len(y)) {
+				y[i] = alike(x[i], y[i], near)
+			}
+		}
+	case map[string]any:
+		if x, ok := a.(map[string]any); ok {
+			for key := range y {
+				y[key] = alike(x[key], y[key], near)
+			}
+		}
+	}
+	return b
 }
 
 // compare returns the first difference, in order of the names of fields, or nil.

@@ -26,7 +26,18 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 	}
 	for j, row := range p.rows(ctx, healthy) {
 		out[at[j]] = p.compose(healthy[j], row)
+		out[at[j]].Fatal = fatal(row)
 	}
+}
+
+// fatal returns the first error of evaluations after which there can be no other.
+func fatal(evaluations []Evaluation) error {
+	for _, e := range evaluations {
+		if e.Fatal != nil {
+			return e.Fatal
+		}
+	}
+	return nil
 }
 
 // rows returns what the parts say: a row for each member, in it an evaluation

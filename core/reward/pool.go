@@ -1,6 +1,7 @@
 package reward
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,24 +32,18 @@ type Pool struct {
 }
 
 // NewPool returns a pool of at most parallel goroutines; 0 means one for each
-// processor, or as many as a part that waits can use. Parts of one name are told
-// apart by a number: exact, exact#2. A pool of no parts scores 0, for training on
-// the environment's own reward.
+// processor, or as many as a part that waits can use. Parts of one name are
+// called by their functions, and told apart by a number where these are equal:
+// exact, exact#2. A pool of no parts scores 0, for training on the environment's
+// own reward.
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
 	if parallel <= 0 {
 		p.parallel = processors.Count()
 	}
-	seen := map[string]int{}
-	for i := range p.parts {
-		part := &p.parts[i]
+	nameParts(p.parts)
+	for _, part := range p.parts {
 		info := part.Scorer.Info()
-		if part.Name == "" {
-			part.Name = info.Name
-		}
-		if seen[part.Name]++; seen[part.Name] > 1 {
-			part.Name = fmt.Sprintf("%s#%d", part.Name, seen[part.Name])
-		}
 		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
 			p.groups = true
 		}
@@ -66,6 +61,26 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 	return p
 }
 
+// nameParts gives every part a name of its own.
+func nameParts(parts []Weighted) {
+	alike, seen := map[string]int{}, map[string]int{}
+	for i := range parts {
+		if parts[i].Name == "" {
+			alike[parts[i].Scorer.Info().Name]++
+		}
+	}
+	for i := range parts {
+		info := parts[i].Scorer.Info()
+		if parts[i].Name == "" && alike[info.Name] > 1 {
+			parts[i].Name = info.Function
+		}
+		parts[i].Name = cmp.Or(parts[i].Name, info.Name)
+		if seen[parts[i].Name]++; seen[parts[i].Name] > 1 {
+			parts[i].Name = fmt.Sprintf("%s#%d", parts[i].Name, seen[parts[i].Name])
+		}
+	}
+}
+
 // Parts returns the pool's parts, each with its name.
 func (p *Pool) Parts() []Weighted { return slices.Clone(p.parts) }
 
@@ -77,7 +92,8 @@ func (p *Pool) StepIndexing() StepIndexing { return p.indexing }
 // Evaluate scores every member of every group and returns the evaluations in
 // group-major order. A trajectory that ended by a fault is not shown to any
 // reward: its outcome is Infrastructure. OnDone, which may be nil, is told how
-// many trajectories are done; its calls are serialised. The error is ctx's.
+// many trajectories are done; its calls are serialised. The error is ctx's, or the
+// first Evaluation.Fatal.
 func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(done int)) ([]Evaluation, error) {
 	var flat []*rl.Trajectory
 	ends := make([]int, 0, len(groups))
@@ -111,7 +127,7 @@ func (p *Pool) EvaluateUnit(ctx context.Context, members []*rl.Trajectory) []Eva
 // compare the members of a group, trajectories of the same non-empty Group are
 // one, wherever they stand. OnResult, which may be nil, is told each evaluation
 // and its position as soon as there is one, by several goroutines at once; what
-// it was told is of use even if ctx ends.
+// it was told is of use even if ctx ends or an evaluation is fatal.
 func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, onResult func(i int, e Evaluation)) ([]Evaluation, error) {
 	var tell func([]Evaluation, int)
 	if !p.groups {
@@ -167,8 +183,10 @@ func ByGroup(trajectories []*rl.Trajectory) (order, ends []int) {
 // evaluate scores flat. A unit of work is a group, ending at ends, if some
 // part needs whole groups, and a trajectory otherwise. Tell, which may be nil,
 // gets each unit that was finished before ctx ended and where it begins in
-// flat, from the goroutine that scored it.
+// flat, from the goroutine that scored it. A fatal evaluation ends the pass.
 func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, tell func(unit []Evaluation, from int)) ([]Evaluation, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	units := len(flat)
 	if p.groups {
 		units = len(ends)
@@ -194,6 +212,9 @@ func (p *Pool) evaluate(ctx context.Context, flat []*rl.Trajectory, ends []int, 
 				}
 				from, to := bounds(unit)
 				p.score(ctx, flat[from:to], out[from:to])
+				if err := fatal(out[from:to]); err != nil {
+					cancel(err)
+				}
 				if tell != nil && ctx.Err() == nil {
 					tell(out[from:to], from)
 				}

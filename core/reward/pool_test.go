@@ -229,6 +229,20 @@ func TestComposition(t *testing.T) {
 	require.EqualValues(t, 2, got.Result.StepOutputs[1].StepIndex)
 }
 
+// Promise: two functions of one file are named by their functions.
+func TestPartsOfOneFile(t *testing.T) {
+	of := func(function string) reward.Weighted {
+		info := reward.Info{Name: "r2", Function: function}
+		return reward.Weighted{Scorer: part{info, func(*rl.Trajectory) reward.Evaluation { return scored(1) }}, Weight: 1}
+	}
+	got := evaluate(t, of("right"), of("short"), of(""), named("other", scored(1)))
+	var names []string
+	for _, m := range got.Result.Metrics {
+		names = append(names, m.Name)
+	}
+	require.Equal(t, []string{"right", "short", "r2", "other"}, names)
+}
+
 // Promise: one part without a score leaves the whole without one, with that
 // part's outcome and reason; a failed reward never counts as 0.
 func TestAFailedPartIsNotZero(t *testing.T) {

@@ -48,6 +48,9 @@ type Evaluation struct {
 	Notes   map[string]json.RawMessage
 	Fuel    uint64        // deterministic cost; 0 where not metered
 	Elapsed time.Duration // wall clock, for reports only
+	// Fatal is set where the reward can evaluate nothing any more, such as a
+	// judge whose API key is refused or whose budget is spent. A Pool ends with it.
+	Fatal error
 }
 
 // Info identifies a scorer in manifests.
@@ -59,15 +62,60 @@ type Info struct {
 	Group        bool         `json:"group"` // compares the members of a group
 	// Function and With are what was chosen of a script: which of its functions
 	// scores, and its parameters, a JSON object.
-	Function    string          `json:"function,omitempty"`
-	With        json.RawMessage `json:"with,omitempty"`
-	GroundTruth Use             `json:"-"`
+	Function string          `json:"function,omitempty"`
+	With     json.RawMessage `json:"with,omitempty"`
+	// Entry is the function that a script scores with, chosen or found; nil for
+	// what is not a script.
+	Entry       *Entry `json:"entry,omitempty"`
+	GroundTruth Use    `json:"-"`
 	// Refused is what the reward asked for while it was loaded, and did not get.
 	Refused []Refusal `json:"refused,omitempty"`
 	// InFlight is how many evaluations it can have under way at one time where
 	// it waits for another machine; 0 if it computes here.
 	InFlight int `json:"-"`
 }
+
+// Entry is what a script's own function says about how it is called.
+type Entry struct {
+	Function string `json:"function"`
+	Shape    string `json:"shape,omitempty"` // whose calling convention it has, such as TRL
+	// Batch is how many trajectories one call scores together; 0 is one, or the
+	// members of a group where Info.Group says so.
+	Batch int `json:"batch,omitempty"`
+	// Asks are the parameters that only columns of the data can fill.
+	Asks []Parameter `json:"asks,omitempty"`
+}
+
+// MaxBatch is the most trajectories that one call of a script scores by number.
+const MaxBatch = 1024
+
+// String names the function and its shape.
+func (e *Entry) String() string {
+	if e.Shape == "" {
+		return e.Function
+	}
+	return e.Function + "  (" + e.Shape + ")"
+}
+
+// Parameter is a parameter of a function that a column of the data must fill.
+type Parameter struct {
+	Name string `json:"name"`
+	// Need says what happens without a column.
+	Need Need `json:"need"`
+	// OrTruth says that the ground truth fills it where no column does.
+	OrTruth bool `json:"or_truth,omitempty"`
+}
+
+// Need says what a parameter is without a column of its name.
+type Need int
+
+// The needs: a setting has a default of its own, an optional parameter the
+// default None or an empty value, a required one none at all.
+const (
+	Setting Need = iota
+	Optional
+	Required
+)
 
 // Use says whether a reward looks at a part of a trajectory, as far as that is
 // known before it runs: a script says so in its signature, a module does not.

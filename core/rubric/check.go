@@ -17,6 +17,9 @@ type Verdict struct {
 	// and escaped.
 	Reason string `json:"reason,omitempty"`
 	Fuel   uint64 `json:"fuel,omitempty"` // deterministic cost; 0 for questions
+	// Fatal is set where no question will be answered any more, as in
+	// reward.Evaluation.
+	Fatal error `json:"-"`
 }
 
 // Unavailable reports whether there is no verdict for now, by the fault of what

@@ -135,17 +135,24 @@ func (d *Dual) undecided() *reward.Evaluation {
 			if !failed[0].Unavailable() {
 				outcome = reward.Infrastructure
 			}
-			return unscored(outcome, "the stakeholder's rubric cannot be applied: "+failed[0].String())
+			return failed[0].unscored(outcome, "the stakeholder's rubric cannot be applied: ")
 		}
 	}
 	if e := d.Written.Evaluation; e != nil {
 		for _, f := range e.Failures() {
 			if f.Unavailable() {
-				return unscored(f.Outcome, "the written rubric cannot be applied for now: "+f.String())
+				return f.unscored(f.Outcome, "the written rubric cannot be applied for now: ")
 			}
 		}
 	}
 	return nil
+}
+
+// unscored is the evaluation of an episode that a failure leaves without a score.
+func (f Failure) unscored(outcome reward.Outcome, what string) *reward.Evaluation {
+	e := unscored(outcome, what+f.String())
+	e.Fatal = f.Fatal
+	return e
 }
 
 func unscored(outcome reward.Outcome, reason string) *reward.Evaluation {

@@ -196,7 +196,7 @@ func (d *Dir) nameWeights(c *Checkpoint, names []string) error {
 		for _, name := range names {
 			d.manifest.Checkpoints[name] = Saved{Iteration: c.Cursor.Iteration, State: s.Data}
 		}
-		return d.writeJSON(ManifestFile, d.manifest)
+		return d.writeManifest()
 	}
 	return nil
 }

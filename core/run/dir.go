@@ -11,11 +11,12 @@
 //	trajectories/<name>.jsonl.zst   evaluations, written whole
 //	checkpoints/last, best          atomic and checksummed
 //	summary.json, report.html       written when the run ends
+//	digests.json                    a digest of each line of the texts above, written when the run ends
 //	lock                            held by the process that writes
 //
 // Files that are written whole are replaced atomically; files that grow are
 // cut back to what a checkpoint counts when a run resumes. Nothing depends on
-// the wall clock but the "time" fields, manifest.json and report.html: all other
+// the wall clock but the "time" fields, manifest.json, report.html and digests.json: all other
 // bytes are the same however often a run was stopped.
 package run
 
@@ -143,6 +144,14 @@ func (d *Dir) Close() error {
 
 func (d *Dir) file(elem ...string) string {
 	return filepath.Join(append([]string{d.path}, elem...)...)
+}
+
+func (d *Dir) writeManifest() error {
+	text, err := d.manifest.encode()
+	if err != nil {
+		return err
+	}
+	return writeFile(d.file(ManifestFile), text)
 }
 
 func (d *Dir) writeJSON(name string, v any) error {

@@ -13,8 +13,18 @@ import (
 )
 
 // writeFile replaces path with data in one step: readers, and a process killed
-// at any moment, see the old file or the new one.
+// at any moment, see the old file or the new one. A device or a pipe is written
+// as it is.
 func writeFile(path string, data []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if err := os.WriteFile(path, data, 0); err != nil {
+			return storageError(path, "cannot be written", err)
+		}
+		return nil
+	}
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to // the file is replaced, and a link to it stays one
+	}
 	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return storageError(path, "cannot be written", err)
 	}

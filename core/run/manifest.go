@@ -30,6 +30,11 @@ type Manifest struct {
 	// Checkpoints are the states of a policy whose weights an engine keeps: the
 	// last one, and the best. The engine must keep what they name.
 	Checkpoints map[string]Saved `json:"checkpoints,omitempty"`
+	// Files are the digests of every other file of a run that has ended. A run
+	// that goes on has none, and neither has one of an earlier version.
+	Files map[string]Sum `json:"files,omitempty"`
+	// Digest is that of the manifest itself, with zeros in its place. It comes last.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Saved is a checkpoint whose weights lie elsewhere.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/merit-rl/merit/core/fault"
 )
@@ -45,9 +46,11 @@ func (d *Dir) goOn(iteration int) error {
 	}
 	d.goesOn = true
 	d.manifest.Resumed = append(d.manifest.Resumed, d.options.Manifest.session(iteration, d.options.Changes))
-	if err := d.writeJSON(ManifestFile, d.manifest); err != nil {
+	d.manifest.Files = nil // what follows is not what they are of
+	if err := d.writeManifest(); err != nil {
 		return err
 	}
+	_ = os.Remove(d.file(DigestsFile)) // usually there is none
 	if before, err := ReadConfig(d.path); err == nil && bytes.Equal(before, d.options.Config) {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -87,41 +86,41 @@ func (d *Dir) open(newLock bool) error {
 	case holds && !d.options.Overwrite:
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
-			Hint: "go on with it by --resume, replace it by --overwrite, or choose another directory with --out",
+			Hint: "go on with it by --resume, replace it with --force, or choose another directory with --out",
 		}
 	case !holds && newLock && !d.options.Overwrite:
-		files, err := d.replaced()
+		files, err := Files(d.path)
 		if err != nil || len(files) == 0 {
 			return err
 		}
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path,
 			What: "holds no run, but files that a run would replace: " + strings.Join(files, ", "),
-			Hint: "choose another directory with --out, or replace them by --overwrite",
+			Hint: "choose another directory with --out, or replace them with --force",
 		}
 	}
 	return nil
 }
 
-// replaced lists what a new run replaces of what is there.
-func (d *Dir) replaced() (files []string, err error) {
-	files = []string{
-		ManifestFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile, ConfigFile,
-		filepath.Join(Checkpoints, Last), filepath.Join(Checkpoints, Best),
+// Patterns are those of the files of a run, for filepath.Match.
+func Patterns() []string {
+	return []string{
+		ManifestFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile, ConfigFile, DigestsFile,
+		Checkpoints + "/" + Last, Checkpoints + "/" + Best, Trajectories + "/*.jsonl.zst",
 	}
-	inside, err := os.ReadDir(d.file(Trajectories))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, storageError(d.file(Trajectories), "cannot be read", err)
-	}
-	for _, f := range inside {
-		if strings.HasSuffix(f.Name(), ".jsonl.zst") {
-			files = append(files, filepath.Join(Trajectories, f.Name()))
+}
+
+// Files returns the files of the run in dir, as slash-separated paths in it: what
+// a new run there would replace.
+func Files(dir string) (files []string, err error) {
+	for _, pattern := range Patterns() {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return nil, storageError(dir, "cannot be read", err)
 		}
+		files = append(files, found...)
 	}
-	return slices.DeleteFunc(files, func(f string) bool {
-		_, err := os.Lstat(d.file(f))
-		return errors.Is(err, os.ErrNotExist)
-	}), nil
+	return files, nil
 }
 
 // begin makes the directory that of the run, if it is not yet. It empties it
@@ -131,7 +130,7 @@ func (d *Dir) begin() error {
 	if d.metrics != nil {
 		return nil
 	}
-	files, err := d.replaced()
+	files, err := Files(d.path)
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func (d *Dir) begin() error {
 	if err := d.openFiles(); err != nil {
 		return err
 	}
-	return d.writeJSON(ManifestFile, d.manifest)
+	return d.writeManifest()
 }
 
 // openFiles opens what grows.

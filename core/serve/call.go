@@ -24,6 +24,7 @@ type call struct {
 	r       *http.Request
 	control *http.ResponseController
 	tenant  *tenant.Tenant
+	told    bool // the answer itself says that it is not whole, and why
 	closers []func()
 }
 

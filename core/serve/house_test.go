@@ -21,6 +21,7 @@ import (
 	"github.com/merit-rl/merit/core/serve"
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/stretchr/testify/require"
 )
 
@@ -98,6 +99,7 @@ type house struct {
 	*serve.Server
 	*loader
 	url     string
+	http    *httptest.Server
 	library *library.Library
 	close   func()
 }
@@ -112,8 +114,10 @@ func newHouse(t testing.TB, change ...func(*serve.Options)) *house {
 		f(&o)
 	}
 	h.Server = serve.New(o)
-	server := httptest.NewServer(h.Handler())
-	h.url = server.URL
+	server := httptest.NewUnstartedServer(h.Handler())
+	server.Listener = web.Protect(server.Config, server.Listener, 1<<12)
+	server.Start()
+	h.url, h.http = server.URL, server
 	h.close = sync.OnceFunc(func() {
 		server.Close()
 		h.library.Close(context.Background())

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // route is what answers one method of one path.
@@ -132,8 +133,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 		level = s.Logger.Error
 	}
 	level("a request failed", "method", r.Method, "path", r.URL.Path, "tenant", c.name(), "status", status, "error", err)
-	if c.w.status == 0 && r.Context().Err() == nil {
+	switch {
+	case c.w.status == 0 && r.Context().Err() == nil:
 		fail(c.w, err)
+	case !c.told:
+		web.Abort() // or what was sent, or nothing, would look like a whole answer
 	}
 }
 

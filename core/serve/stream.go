@@ -79,7 +79,9 @@ func (c *call) pump(s *scoring.Stream) error {
 	if ctx.Err() == nil && out.failed == nil {
 		out.last(summary.Trajectories+summary.Skipped.Count, err)
 		c.disconnect()
-		return errors.Join(err, out.close())
+		sent := out.close()
+		c.told = sent == nil
+		return errors.Join(err, sent)
 	}
 	return err
 }
@@ -129,7 +131,7 @@ func (b *lineBody) Read(to []byte) (int, error) {
 	case err == nil:
 	case errors.Is(err, io.EOF):
 		b.watch()
-	case !errors.Is(err, os.ErrDeadlineExceeded):
+	case !errors.Is(err, os.ErrDeadlineExceeded): // broken off: a client that died
 		b.left(err)
 	case b.ends.Load():
 		return n, refuse(http.StatusServiceUnavailable, "", "the server ends: what follows was not read", "send the rest again, to the server that takes its place")

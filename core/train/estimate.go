@@ -120,7 +120,7 @@ func (l *loop) finishEstimates(ctx context.Context, s *run.Summary) error {
 		_, _, _, s.PValue = after.tasks.WeightedDifference(x, before.weights, after.weights)
 		s.Test = "estimated from the same traces by importance sampling, clustered by task, two-sided"
 	}
-	if s.Starts, err = l.overlap(before.episodes); err != nil {
+	if s.Starts, err = overlap(l.dir.Path(), before.episodes, l.cursor.MetricLines); err != nil {
 		return err
 	}
 	return l.dir.WriteEpisodes(fileName("test baseline"), before.trajectories)

@@ -122,6 +122,22 @@ func (m *Measurement) Add(t *rl.Trajectory) {
 	m.all = append(m.all, e)
 }
 
+// Compare tests whether the policies of two measurements that played the same
+// starts in the same order succeed equally often, as the summary of a run does,
+// and returns the p-value with the name of the test.
+func (m *Measurement) Compare(after *Measurement) (test string, p float64) {
+	if len(m.all) != len(after.all) {
+		return "", 0
+	}
+	return compare(m.all, after.all)
+}
+
+// Starts says how far the starts that were played are new to the run in dir,
+// which has so many lines of metrics.
+func (m *Measurement) Starts(dir string, lines int) (run.Starts, error) {
+	return overlap(dir, m.all, lines)
+}
+
 // Score returns what was measured so far, and each episode.
 func (m *Measurement) Score() (run.Score, []run.Played) {
 	played := make([]run.Played, len(m.all))

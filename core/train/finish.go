@@ -47,7 +47,7 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 		return nil, err
 	}
 	s.Test, s.PValue = compare(before, after)
-	if s.Starts, err = l.overlap(after); err != nil {
+	if s.Starts, err = overlap(l.dir.Path(), after, c.MetricLines); err != nil {
 		return nil, err
 	}
 	return l.conclude(s, began)
@@ -71,7 +71,7 @@ func (l *loop) conclude(s *run.Summary, began time.Time) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, l.dir.WriteReport(html)
+	return s, errors.Join(l.dir.WriteReport(html), l.dir.Seal())
 }
 
 // test plays the test split twice: by sampling, which is what training

@@ -66,12 +66,12 @@ func distinct(all []episode) map[string]bool {
 // overlap says how many starts of the test episodes are distinct, and how many
 // of those training and validation began in too. The run has kept where its
 // episodes began; only what is asked for is held in memory.
-func (l *loop) overlap(test []episode) (run.Starts, error) {
+func overlap(dir string, test []episode, metrics int) (run.Starts, error) {
 	wanted := distinct(test)
 	s := run.Starts{Episodes: len(test), Distinct: len(wanted), Clusters: clusters(test)}
 	met := map[string]map[string]bool{SplitTrain: {}, SplitValidation: {}}
 	lines := 0
-	for line, err := range run.ReadStarts(l.dir.Path()) {
+	for line, err := range run.ReadStarts(dir) {
 		if err != nil {
 			return s, err
 		}
@@ -86,7 +86,7 @@ func (l *loop) overlap(test []episode) (run.Starts, error) {
 			}
 		}
 	}
-	if lines == l.cursor.MetricLines { // a run from before starts were kept has fewer
+	if lines == metrics { // a run from before starts were kept has fewer
 		training, validation := len(met[SplitTrain]), len(met[SplitValidation])
 		s.InTraining, s.InValidation = &training, &validation
 	}

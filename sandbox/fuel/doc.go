@@ -1,7 +1,8 @@
 // Package fuel makes WebAssembly modules safe to run without trust: a gate that refuses what can hurt the compiler or the host, and
 // a meter that rewrites a module so that it counts what it executes. It works on bytecode alone.
 //
-// Below it lie the binary format (internal/binary), the gate (internal/gate) and the promoter (internal/promote); the meter is here.
+// Below it lie the binary format (internal/binary), the gate (internal/gate), the promoter (internal/promote) and the search for NaNs
+// (internal/nan); the meter is here.
 //
 // # The gate
 //
@@ -36,6 +37,14 @@
 //
 // A bulk memory instruction is one step however much it moves: helpers do it in chunks of what a slice pays for, with the bounds
 // checked before the first. A module without a memory gets an empty one to grow.
+//
+// # NaNs
+//
+// WebAssembly leaves open which NaN an arithmetic instruction yields, and processors and engines differ in it. The meter makes it the
+// canonical one, positive with the quiet bit alone, as the deterministic profile of WebAssembly 3.0 has it, wherever its bits can be
+// seen: in what is stored, returned, passed or reinterpreted. What only moves bits, such as a load, neg or copysign, keeps them.
+// internal/nan finds the places. The instructions for it are not charged: a price counts what the author wrote. At worst, in a loop
+// that computes a float and stores it, they cost a third more time.
 //
 // # Promotion
 //

@@ -37,6 +37,8 @@ type meter struct {
 	// slice is that of Options; helpers are the functions appended.
 	slice   uint32
 	helpers []helper
+	// canonical makes NaNs canonical in the function at hand.
+	canonical canonical
 }
 
 // newMeter assigns the indices behind those of the module.
@@ -95,14 +97,17 @@ func (w *meter) enter(p *plan) {
 
 // locals copies the declarations and appends those that the plan needs.
 func (w *meter) locals(start int, p *plan) {
-	if !p.checks {
-		w.Raw(w.m.Wasm[start:p.code.Start]...)
-		return
+	var more []ValueType
+	if p.checks {
+		more = append(more, I64, I32)
 	}
+	more = append(more, w.canonical.locals(p.nans, p.left+uint32(len(more)))...)
 	r := binary.Reader{Buf: w.m.Wasm, Pos: start, End: p.code.Start}
-	w.U32(r.U32() + 2)
+	w.U32(r.U32() + uint32(len(more)))
 	w.Raw(r.Buf[r.Pos:r.End]...)
-	w.Raw(1, byte(I64), 1, byte(I32))
+	for _, t := range more {
+		w.Raw(1, byte(t))
+	}
 }
 
 func (w *meter) blockType(results []ValueType) {
@@ -134,7 +139,7 @@ func (w *meter) code(p *plan) {
 	from := p.code.Start
 	for i := range p.edits[1:] {
 		e := &p.edits[1+i]
-		w.Raw(w.m.Wasm[from:e.pos]...)
+		w.copy(p, from, e.pos)
 		from = e.pos
 		switch e.kind {
 		case charge:
@@ -169,7 +174,18 @@ func (w *meter) code(p *plan) {
 			from = e.end
 		}
 	}
-	w.Raw(w.m.Wasm[from:p.code.End]...)
+	w.copy(p, from, p.code.End)
+}
+
+// copy copies instructions, with NaNs made canonical where the plan says so.
+func (w *meter) copy(p *plan, from, to int) {
+	for len(p.nans) > 0 && p.nans[0].At <= to {
+		w.Raw(w.m.Wasm[from:p.nans[0].At]...)
+		from = p.nans[0].At
+		w.canonical.write(&w.Encoder, p.nans[0].Lanes)
+		p.nans = p.nans[1:]
+	}
+	w.Raw(w.m.Wasm[from:to]...)
 }
 
 // branch writes a branch to other labels.

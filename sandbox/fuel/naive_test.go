@@ -17,7 +17,7 @@ func InstrumentNaive(wasm []byte, options Options) (*Instrumented, error) {
 
 func naive(m *gate.Module, i int) *plan {
 	exact := planOf(m, i)
-	p := &plan{code: exact.code, results: exact.results, calls: exact.calls, weight: exact.weight, checks: true, left: exact.left}
+	p := &plan{code: exact.code, results: exact.results, calls: exact.calls, weight: exact.weight, checks: true, left: exact.left, nans: exact.nans}
 	t, _ := m.Signature(uint32(m.ImportedFuncs + i))
 	p.edits = []edit{{pos: p.code.Start, cost: uint64((int(exact.left) - len(t.Params)) / localsPerFuel), check: true}}
 	d := binary.Decoder{Reader: binary.Reader{Buf: m.Wasm, Pos: p.code.Start, End: p.code.End}}

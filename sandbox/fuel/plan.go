@@ -5,6 +5,7 @@ import (
 
 	"github.com/merit-rl/merit/sandbox/fuel/internal/binary"
 	"github.com/merit-rl/merit/sandbox/fuel/internal/gate"
+	"github.com/merit-rl/merit/sandbox/fuel/internal/nan"
 )
 
 const (
@@ -60,6 +61,8 @@ type plan struct {
 	left   uint32
 	// weight is the depth that a call of this function takes.
 	weight uint64
+	// nans are the places where NaNs are made canonical.
+	nans []nan.Site
 	// code is the span of the instructions after the declarations.
 	code    binary.Span
 	results []ValueType
@@ -97,6 +100,8 @@ type planner struct {
 	height  int
 	highest int
 	vectors bool
+	// floats is set if an instruction may yield a NaN.
+	floats bool
 }
 
 // planOf decides what to do with a function of the module.
@@ -114,6 +119,9 @@ func planOf(m *gate.Module, i int) *plan {
 		w.step()
 	}
 	w.finish(all)
+	if w.floats {
+		p.nans = nan.Sites(m, i)
+	}
 	return p
 }
 
@@ -148,6 +156,7 @@ func (w *planner) step() {
 		w.spend(f)
 	}
 	w.vectors = w.vectors || in.Op>>8 == binary.PrefixSIMD
+	w.floats = w.floats || nan.Yields(in.Op)
 	w.operands(f)
 	switch in.Op {
 	case binary.OpBlock, binary.OpLoop, binary.OpIf:

@@ -4,7 +4,7 @@ import "github.com/merit-rl/merit/sandbox/fuel/internal/binary"
 
 // Version numbers the code that Instrument writes and the form of what stands beside it in Instrumented. Caches of what comes of it
 // have it in their keys.
-const Version = 2
+const Version = 3
 
 // Skeleton returns the metered module without what its functions do: every body is unreachable, and custom sections are left out.
 // Everything else, and with it every index, is the same, so that native code made of the metered module serves instances of the

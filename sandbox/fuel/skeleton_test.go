@@ -23,6 +23,7 @@ func everything() Module {
 			{Export: "f", Params: I32, Results: I32, Locals: I64, Body: Block(Loop(LocalGet(0)+BrIf(0)+I32Const(0)+BrTable(0, 1, 1))) +
 				I32Const(1) + If(Call(1)) + I32Const(0) + I32Const(1) + I32Const(64) + MemoryFill + I32Const(1) + MemoryGrow + Drop + I32Const(7)},
 			{Body: Repeat(3000, Nop) + RefFunc(0) + Drop},
+			{Params: F64 + V128, Results: F64, Body: I32Const(8) + LocalGet(1) + LocalGet(1) + "\xfd\xf0\x01\xfd\x0b\x00\x00" + LocalGet(0) + LocalGet(0) + F64Add}, // f64x2.add, v128.store
 		},
 	}
 }
@@ -32,7 +33,7 @@ func everything() Module {
 func TestVersionNamesTheCode(t *testing.T) {
 	m, err := fuel.Instrument(everything().Bytes(), fuel.Options{})
 	require.NoError(t, err)
-	require.Equal(t, "2: 4667cf88cb50bd1decb4ce7546954fd5cfdb0025627158061b66a121b6cafe7b", fmt.Sprintf("%d: %x", fuel.Version, sha256.Sum256(m.Wasm)))
+	require.Equal(t, "3: 31429dc353a7f2163d03875d777b2d0d9e5696c2833098877034e5e6d947d866", fmt.Sprintf("%d: %x", fuel.Version, sha256.Sum256(m.Wasm)))
 }
 
 // Promise: a skeleton is a valid module with the imports, exports, types and sizes of the metered module.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/prefix"
 )
 
 // Interpreter is one pinned build.
@@ -86,19 +87,10 @@ func (m *Missing) Error() string { return m.Err.Error() }
 // Unwrap returns Err.
 func (m *Missing) Unwrap() error { return m.Err }
 
-// Shipped is where interpreters lie that came with the program, as in a Python
-// wheel: share/merit/interpreters, beside the folder bin of the program; "" if
-// the program does not know where it is.
-func Shipped() string {
-	program, err := os.Executable()
-	if err == nil {
-		program, err = filepath.EvalSymlinks(program)
-	}
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(filepath.Dir(program)), "share", "merit", "interpreters")
-}
+// Shipped returns the folder of the interpreters that were installed with the
+// program, as an archive and a Python wheel do; "" if the program does not know
+// where it is.
+func Shipped() string { return prefix.Share("interpreters") }
 
 // Where is the file that Load reads: that of i in a folder, or else the one
 // that was shipped.

@@ -7,7 +7,15 @@ import { any, explanation, forget, refused, stands, without } from "merit/refusa
 import { clear, fire } from "merit/timers.js";
 
 const log = [];
-const write = (...values) => log.push(values.map(show).join(" "));
+let room = 0, most = 0, cut = 0; // characters: left in the log, and that it lacks
+
+function write(...values) {
+  const line = values.map(show).join(" ");
+  if (room > 0) log.push(line.slice(0, room));
+  cut += Math.max(0, line.length - Math.max(room, 0));
+  room -= line.length + 1;
+}
+
 globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
 
 function show(value) {
@@ -19,19 +27,31 @@ function show(value) {
   }
 }
 
-export function boot(module, name, parameters) {
+export function boot(module, name, parameters, batch, logged) {
+  room = most = logged;
   const group = name ? (name === "rewardGroup" ? chosen(module, name) : undefined) : module.rewardGroup;
   const one = name ? chosen(module, name) : (module.default ?? module.reward);
   if (typeof (group ?? one) !== "function") {
     throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)" + several(module));
   }
-  const about = warm(module);
+  const { batch: own, ...about } = warm(module);
+  const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "(rollout)", batch: count(batch || own, group) };
   const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
-    hello: JSON.stringify({ group: Boolean(group), about, refused: refused() }),
+    hello: JSON.stringify({ group: Boolean(group), entry, about, refused: refused() }),
     turn,
     serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
   };
+}
+
+// count is how many members one call of rewardGroup gets; 0 is a group.
+function count(batch, group) {
+  if (batch === undefined) return 0;
+  if (!group) throw new Error(`batch is ${show(batch)}, but the reward gets one rollout: export function rewardGroup(rollouts)`);
+  if (batch === "group") return 0;
+  const n = Number(batch);
+  if (!Number.isInteger(n) || n < 1 || n > 1024) throw new Error(`batch is ${show(batch)}; it is "group" or a number from 1 to 1024`);
+  return n;
 }
 
 // chosen is the export that whoever runs the module has named.
@@ -72,13 +92,18 @@ function said(about) {
   if (typeof about !== "object") throw new TypeError(`export const merit is ${show(about)}, not an object such as { name: "exact" }`);
   if (about.without !== undefined) about = { ...about, without: without(about.without) };
   for (const [key, value] of Object.entries(about)) {
-    if (typeof value !== "string") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
+    if (typeof value !== "string" && key !== "batch") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
   }
   return about;
 }
 
+const KNOWN = new Set(["score", "is_score_valid", "reason", "metrics", "step_outputs", "error"]);
+let strange = []; // the names of results that have others
+
 function answer(evaluate, request) {
-  log.length = 0;
+  strange = [];
+  log.length = cut = 0;
+  room = most;
   let members, raw;
   try {
     members = JSON.parse(request);
@@ -94,12 +119,12 @@ function concluded(results, count) {
     throw new Error(`the reward returned ${results.length} results for a group of ${count}`);
   }
   if (any && results.some(stands)) throw new Refused(explanation());
-  return JSON.stringify({ results, log });
+  return JSON.stringify({ results, log, cut, strange });
 }
 
 function failed(e) {
   if (any) forget();
-  return JSON.stringify({ error: e instanceof Refused ? e.message : explain(e), log });
+  return JSON.stringify({ error: e instanceof Refused ? e.message : explain(e), log, cut, strange });
 }
 
 class Refused extends Error {}
@@ -139,6 +164,8 @@ function plain(result) {
   if (result === null || typeof result !== "object") {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
   }
+  const names = Object.keys(result);
+  if (names.some((name) => !KNOWN.has(name))) strange.push(names);
   return result;
 }
 

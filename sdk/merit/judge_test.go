@@ -58,7 +58,7 @@ rewards:
 // counting is a server whose model scores by place.
 func counting(t *testing.T) *chattest.Server {
 	ids := regexp.MustCompile(`<trajectory id="(\d+)">`)
-	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+	return chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message
 		c.Field(t, "messages", &messages)
 		var entries []string
@@ -66,7 +66,7 @@ func counting(t *testing.T) *chattest.Server {
 			entries = append(entries, fmt.Sprintf(`"%s":{"explanation":"place %d","score":%v}`, id[1], i, 1/float64(i+1)))
 		}
 		return chattest.Answer{Text: "{" + strings.Join(entries, ",") + "}", Prompt: 10}.Reply()
-	})
+	}))
 }
 
 // Promise: played episodes are judged by groups beside the program's own
@@ -96,7 +96,7 @@ func TestEpisodesAreJudged(t *testing.T) {
 	totals := s.JudgeTotals()
 	require.Equal(t, totals, played.Judges)
 	require.Equal(t, 3, totals["taste"].Questions)
-	require.EqualValues(t, 10*len(server.Calls()), totals["taste"].PromptTokens)
+	require.EqualValues(t, 10*len(server.Asked()), totals["taste"].PromptTokens)
 	require.Equal(t, "taste", s.Manifest().Rewards[0].Name)
 }
 
@@ -106,7 +106,7 @@ func TestEpisodesAreJudged(t *testing.T) {
 func TestAJudgedRunResumes(t *testing.T) {
 	var said atomic.Int64
 	ids := regexp.MustCompile(`<trajectory id="(\d+)">`)
-	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+	server := chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message
 		c.Field(t, "messages", &messages)
 		var entries []string
@@ -114,7 +114,7 @@ func TestAJudgedRunResumes(t *testing.T) {
 			entries = append(entries, fmt.Sprintf(`"%s":{"score":%v}`, id[1], float64(said.Add(1)%97)/97))
 		}
 		return chattest.Say("{" + strings.Join(entries, ",") + "}")
-	})
+	}))
 	cfg := small()
 	cfg.Train.Iterations = 2
 	j := judging.DefaultConfig()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/prefix"
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sdk/engine"
 )
@@ -112,8 +113,9 @@ const (
 )
 
 // PluginFolders returns where plug-ins are searched, in this order: the folders
-// of $MERIT_PLUGINS, the folder plugins beside the running binary, bin/plugins
-// in the working directory, those that were installed, those that came with an engine.
+// of $MERIT_PLUGINS, the folder plugins beside the running binary, share/merit/plugins
+// of its installation (a Python wheel has them there), bin/plugins in the working
+// directory, those that were installed, those that came with an engine.
 func PluginFolders(getenv func(string) string) []string {
 	var folders []string
 	seen := map[string]bool{}
@@ -131,6 +133,7 @@ func PluginFolders(getenv func(string) string) []string {
 	if self, err := os.Executable(); err == nil {
 		add(filepath.Join(filepath.Dir(self), "plugins"))
 	}
+	add(prefix.Share("plugins"))
 	add(filepath.Join("bin", "plugins"))
 	add(disk.Home(getenv))
 	if engines := engine.Folder(getenv); engines != "" {

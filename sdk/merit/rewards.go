@@ -30,8 +30,8 @@ type Rewards struct {
 }
 
 // LoadRewards loads every module and judge of list, or says what is wrong with
-// each. A script is a module too: a .py or .js file, or the folder of one. A
-// judge's model is not asked yet.
+// each. A script is a module too: a .py or .js file, or the folder of one. The
+// server of a judge is asked whether it has the model and accepts the key.
 func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ...Option) (*Rewards, error) {
 	return loadRewards(ctx, cfg, list, newOptions(opts))
 }
@@ -47,6 +47,9 @@ func loadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, o optio
 		}
 	}
 	r.Parts = append(r.Parts, o.scorers...)
+	if err := r.ready(ctx); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
 }
 
@@ -134,6 +137,16 @@ func (r *Rewards) openRubric(ctx context.Context, at string, cfg sandbox.Config,
 		return nil, err
 	}
 	return k.Scorer(inner), nil
+}
+
+// ready asks the servers of all judges whether they have the model and accept
+// the key.
+func (r *Rewards) ready(ctx context.Context) error {
+	var problems []error
+	for _, j := range r.judges {
+		problems = append(problems, j.Ready(ctx))
+	}
+	return errors.Join(problems...)
 }
 
 // JudgeTotals is what the judges were asked and what that cost, by the names

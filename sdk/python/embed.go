@@ -7,7 +7,7 @@ import "embed"
 
 // Files are the sources of merit_reward.
 //
-//go:embed merit_reward/*.py
+//go:embed merit_reward/*.py merit_reward/_shapes/*.py
 var Files embed.FS
 
 // Plugin are the sources of merit_plugin.

@@ -1,8 +1,9 @@
-"""Puts the program and the interpreters of scripts into the wheel.
+"""Puts the program, the plug-ins, the interpreters and the quickstart into the wheel.
 
-They lie where an installation under a prefix has them, ``bin/merit`` and
-``share/merit/interpreters``: the program finds the interpreters from where it
-is itself, and holds them to the digests that it was built with.
+They lie where an installation under a prefix has them: ``bin/merit`` and
+``share/merit``. The program finds its plug-ins, interpreters and examples from
+its own path, and checks the interpreters against the digests that it was built
+with.
 """
 
 from __future__ import annotations
@@ -13,20 +14,27 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+NEEDED = ("bin/merit", "bin/plugins/sokoban", "share/merit/interpreters", "share/merit/examples", "share/doc/merit")
+
 
 class Program(BuildHookInterface):
-    """Reads ``MERIT_WHEEL_BINARY``, ``_INTERPRETERS`` (a folder) and ``_PLATFORM`` (a wheel's platform tag)."""
+    """Reads ``MERIT_WHEEL_PREFIX``, a folder with ``bin`` and ``share``, and ``MERIT_WHEEL_PLATFORM``, a wheel's platform tag."""
 
     def initialize(self, version: str, build_data: "dict[str, Any]") -> None:
-        binary = os.environ.get("MERIT_WHEEL_BINARY")
-        if not binary or version == "editable":
+        given = os.environ.get("MERIT_WHEEL_PREFIX")
+        if not given or version == "editable":
             return
+        prefix = Path(given)
+        missing = [name for name in NEEDED if not (prefix / name).exists()]
+        if missing:
+            raise ValueError(f"MERIT_WHEEL_PREFIX lacks {', '.join(missing)}")
         # The program needs no libc, so any of its platform will do.
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{os.environ['MERIT_WHEEL_PLATFORM']}"
-        build_data["shared_scripts"][binary] = "merit"
-        interpreters = sorted(Path(os.environ["MERIT_WHEEL_INTERPRETERS"]).glob("*.wasm"))
-        if len(interpreters) != 2:
-            raise ValueError(f"{len(interpreters)} interpreters lie in MERIT_WHEEL_INTERPRETERS, not Python's and JavaScript's")
-        for file in interpreters:
-            build_data["shared_data"][str(file)] = f"share/merit/interpreters/{file.name}"
+        build_data["shared_scripts"][str(prefix / "bin" / "merit")] = "merit"
+        for folder, place in (("bin/plugins", "plugins"), ("share/merit/interpreters", "interpreters"), ("share/merit/examples", "examples")):
+            for file in sorted((prefix / folder).rglob("*")):
+                if file.is_file():
+                    build_data["shared_data"][str(file)] = f"share/merit/{place}/{file.relative_to(prefix / folder)}"
+        for file in sorted((prefix / "share" / "doc" / "merit").iterdir()):
+            build_data["shared_data"][str(file)] = f"share/doc/merit/{file.name}"

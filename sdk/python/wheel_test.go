@@ -11,7 +11,7 @@ import (
 )
 
 // Promise: the wheel is all that has to be installed: no npm, no network, no
-// folder of the user's.
+// folder of the user's. It brings the shipped plug-ins, and the quickstart trains.
 func TestWheel(t *testing.T) {
 	python := testneeds.Python(t)
 	wheels, err := filepath.Glob(filepath.Join(testneeds.Root(), "dist", "merit_rl-*linux*x86_64.whl"))
@@ -25,12 +25,13 @@ func TestWheel(t *testing.T) {
 	env := filepath.Join(t.TempDir(), "env")
 	out, err := exec.Command(python, "-m", "venv", env).CombinedOutput()
 	require.NoError(t, err, string(out))
+	folder := t.TempDir()
 	run := func(name string, args ...string) string {
 		t.Helper()
 		// Not even this machine's own loopback is there.
 		line := append(append(offline[1:len(offline):len(offline)], filepath.Join(env, "bin", name)), args...)
 		cmd := exec.Command(offline[0], line...)
-		cmd.Dir = t.TempDir()
+		cmd.Dir = folder
 		cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Join(env, "bin")}
 		text, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(text))
@@ -44,4 +45,12 @@ func TestWheel(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, run("merit", "version"), "installed\njs ")
 	require.Contains(t, run("merit", "eval", "--reward", reward, "--data", data), "scored         1  (100.0 %)")
+
+	plugins := run("merit", "plugin", "list")
+	for _, name := range []string{"2048", "dataset", "frozenlake", "grid", "htdag", "openai", "openenv", "planner", "rubric", "sokoban", "toolbox"} {
+		require.Regexp(t, `(?m)^`+name+` +(environment|policy) `, plugins)
+	}
+	require.Contains(t, run("merit", "quickstart", "--iterations", "2"), "all done after 2 iterations")
+	require.Contains(t, run("merit", "explain", "quickstart/run"), "advantage")
+	require.Contains(t, run("merit", "eval", "--reward", "quickstart/reward.wasm", "--data", "quickstart/episodes.jsonl"), "mean score     0.4583")
 }

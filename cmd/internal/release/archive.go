@@ -21,7 +21,7 @@ type member struct {
 }
 
 // collect reads the files below folder as members under a name, in the order of
-// their names. What lies in a folder bin can be executed.
+// their names. Programs in a folder bin can be executed, manifests cannot.
 func collect(folder, under string) ([]member, error) {
 	var members []member
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -41,7 +41,7 @@ func collect(folder, under string) ([]member, error) {
 			members = append(members, m)
 			return nil
 		}
-		if !strings.HasPrefix(filepath.ToSlash(rel), "bin/") {
+		if !strings.HasPrefix(filepath.ToSlash(rel), "bin/") || strings.HasSuffix(rel, ".yaml") {
 			m.mode = 0o644
 		}
 		m.data, err = os.ReadFile(path)

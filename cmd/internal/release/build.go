@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+
+	"github.com/merit-rl/merit/plugins/host/disk"
 )
 
 // binaries builds merit and the plug-ins for a platform into a folder, as
@@ -16,7 +18,7 @@ func (r *release) binaries(ctx context.Context, p platform, folder string) error
 	if err != nil {
 		return err
 	}
-	if err := r.build(ctx, p, filepath.Join(folder, "bin", "merit"), "./cmd/merit"); err != nil || r.wheelOnly {
+	if err := r.build(ctx, p, filepath.Join(folder, "bin", "merit"), "./cmd/merit"); err != nil {
 		return err
 	}
 	for _, main := range mains {
@@ -36,14 +38,44 @@ func (r *release) build(ctx context.Context, p platform, out, pkg string) error 
 	return err
 }
 
-// native builds merit for this machine, to ask it for what every archive holds
-// alike: completions and the reward of the example. It returns the program.
+// native builds merit and the plug-ins for this machine, to ask them for what
+// every archive holds alike: completions, the reward of the example and the
+// manifests of the plug-ins. It returns the program merit.
 func (r *release) native(ctx context.Context) (string, error) {
-	program, err := filepath.Abs(filepath.Join(r.scratch, "native", "merit"))
+	folder, err := filepath.Abs(filepath.Join(r.scratch, "native"))
 	if err != nil {
 		return "", err
 	}
-	return program, r.build(ctx, platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, program, "./cmd/merit")
+	return filepath.Join(folder, "bin", "merit"), r.binaries(ctx, platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, folder)
+}
+
+// manifests writes the manifest of every plug-in below a folder: what the
+// plug-in of this machine says of itself, with the digest of the one in the
+// folder.
+func (r *release) manifests(ctx context.Context, merit, folder string) error {
+	plugins, err := filepath.Glob(filepath.Join(folder, "bin", "plugins", "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range plugins {
+		asked := filepath.Join(filepath.Dir(merit), "plugins", filepath.Base(path))
+		if _, err := output(ctx, r.source.dir, merit, "plugin", "info", asked, "--write-manifest"); err != nil {
+			return err
+		}
+		m, err := disk.ReadManifest(asked)
+		if err != nil {
+			return err
+		}
+		sum, err := digest(path)
+		if err != nil {
+			return err
+		}
+		m.Digest = "sha256:" + sum
+		if _, err := disk.WriteManifest(path, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // completions writes what shells complete merit with to where they look for it

@@ -55,7 +55,11 @@ func (r *release) components(c contents, archive, wheel string) error {
 	if err != nil {
 		return err
 	}
-	part(r.wheelComponent(filepath.Base(wheel), sum), c.files[0].name, "python", "js")
+	inside := []string{"python", "js"}
+	for _, b := range c.files {
+		inside = append(inside, b.name)
+	}
+	part(r.wheelComponent(filepath.Base(wheel), sum), inside...)
 	for _, m := range c.modules {
 		purl := golang(m.path, m.version)
 		list = append(list, cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl, Licenses: expression(spdx(m.texts)), Properties: goSum(m.sum)})

@@ -9,6 +9,7 @@ import (
 	"debug/elf"
 	"debug/macho"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/plugins/host/disk"
 )
 
 // dist returns the folder of a release that was made before the test.
@@ -86,13 +88,20 @@ func TestSums(t *testing.T) {
 }
 
 // Promise: the archive of a platform holds static binaries for it, all of the
-// same commit, and the wheel has the same merit.
+// same commit. Every plug-in has a manifest with its digest. The wheel holds the
+// same programs, manifests and example.
 func TestArchives(t *testing.T) {
 	for p, archive := range archives(t) {
 		t.Run(p.OS+"-"+p.Arch, func(t *testing.T) {
 			root := unpack(t, archive, t.TempDir())
-			binaries, err := filepath.Glob(filepath.Join(root, "bin", "plugins", "*"))
+			manifests, err := filepath.Glob(filepath.Join(root, "bin", "plugins", "*.plugin.yaml"))
 			require.NoError(t, err)
+			var binaries []string
+			for _, manifest := range manifests {
+				binary := strings.TrimSuffix(manifest, ".plugin.yaml")
+				require.NoError(t, described(binary))
+				binaries = append(binaries, binary)
+			}
 			sources, err := filepath.Glob(filepath.Join(testneeds.Root(), "plugins", "*", "main.go"))
 			require.NoError(t, err)
 			require.Len(t, binaries, len(sources))
@@ -113,7 +122,14 @@ func TestArchives(t *testing.T) {
 			for _, name := range []string{"doc/merit/LICENSE", "doc/merit/README.md", "doc/merit/THIRD-PARTY-NOTICES", "bash-completion/completions/merit", "zsh/site-functions/_merit", "fish/vendor_completions.d/merit.fish"} {
 				require.FileExists(t, filepath.Join(root, "share", name))
 			}
-			require.Equal(t, readAll(t, merit), wheelBinary(t, p))
+			inWheel := wheelFiles(t, p)
+			require.Equal(t, readAll(t, merit), inWheel["scripts/merit"])
+			for _, path := range append(binaries, manifests...) {
+				require.True(t, bytes.Equal(readAll(t, path), inWheel["data/share/merit/plugins/"+filepath.Base(path)]), path)
+			}
+			for _, name := range []string{"share/merit/examples/sokoban/reward.wasm", "share/doc/merit/THIRD-PARTY-NOTICES"} {
+				require.True(t, bytes.Equal(readAll(t, filepath.Join(root, name)), inWheel["data/"+name]), name)
+			}
 		})
 	}
 }
@@ -138,8 +154,22 @@ func checkFormat(t *testing.T, p platform, path string) {
 	}
 }
 
-// wheelBinary returns the program in the wheel of a platform.
-func wheelBinary(t *testing.T, p platform) []byte {
+// described checks that the manifest of a plug-in names its digest.
+func described(binary string) error {
+	m, err := disk.ReadManifest(binary)
+	if err != nil {
+		return err
+	}
+	sum, err := digest(binary)
+	if err == nil && m.Digest != "sha256:"+sum {
+		err = fmt.Errorf("%s has digest %s, its manifest says %s", binary, sum, m.Digest)
+	}
+	return err
+}
+
+// wheelFiles returns what the wheel of a platform installs beside its packages,
+// by the path below its .data folder.
+func wheelFiles(t *testing.T, p platform) map[string][]byte {
 	t.Helper()
 	wheels, err := filepath.Glob(filepath.Join(dist(t), "merit_rl-*-"+p.Tag+".whl"))
 	require.NoError(t, err)
@@ -147,18 +177,19 @@ func wheelBinary(t *testing.T, p platform) []byte {
 	z, err := zip.OpenReader(wheels[0])
 	require.NoError(t, err)
 	defer z.Close()
+	files := map[string][]byte{}
 	for _, f := range z.File {
-		if strings.HasSuffix(f.Name, ".data/scripts/merit") {
-			r, err := f.Open()
-			require.NoError(t, err)
-			defer r.Close()
-			data, err := io.ReadAll(r)
-			require.NoError(t, err)
-			return data
+		_, name, ok := strings.Cut(f.Name, ".data/")
+		if !ok {
+			continue
 		}
+		r, err := f.Open()
+		require.NoError(t, err)
+		files[name], err = io.ReadAll(r)
+		require.NoError(t, err)
+		require.NoError(t, r.Close())
 	}
-	require.Fail(t, "there is no merit in the wheel")
-	return nil
+	return files
 }
 
 func readAll(t *testing.T, path string) []byte {

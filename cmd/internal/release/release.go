@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"debug/buildinfo"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,14 +48,18 @@ func (r *release) make(ctx context.Context) error {
 	if err := interpreters(ctx, r.interpreters()); err != nil {
 		return err
 	}
+	if err := r.alike(ctx, merit, shared); err != nil {
+		return err
+	}
+	step("the files that all platforms share: interpreters, completions, an example")
 	if !r.wheelOnly {
-		if err := r.alike(ctx, merit, shared); err != nil {
+		if err := errors.Join(r.sources(ctx), r.container()); err != nil {
 			return err
 		}
-		step("what all archives hold: interpreters, completions, an example; source and container")
+		step("the source and what a container is built from")
 	}
 	for _, p := range r.platforms {
-		if err := r.platform(ctx, p, shared); err != nil {
+		if err := r.platform(ctx, p, merit, shared); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 		step(p.String())
@@ -67,8 +72,8 @@ func (r *release) interpreters() string {
 	return filepath.Join(r.scratch, "shared", "share", "merit", "interpreters")
 }
 
-// alike makes what is the same for every platform: what the archives share, the
-// source, and what a container needs besides an archive.
+// alike makes the files that archives and wheels of all platforms share, and
+// lists the modules that the binaries are linked from.
 func (r *release) alike(ctx context.Context, merit, shared string) error {
 	if err := r.completions(ctx, merit, shared); err != nil {
 		return err
@@ -81,36 +86,33 @@ func (r *release) alike(ctx context.Context, merit, shared string) error {
 			return err
 		}
 	}
-	if err := r.sources(ctx); err != nil {
-		return err
-	}
-	if err := r.container(); err != nil {
-		return err
-	}
 	var err error
 	r.modules, err = r.listModules(ctx)
 	return err
 }
 
-// platform makes the wheel of a platform, its archive and its list of
-// components.
-func (r *release) platform(ctx context.Context, p platform, shared string) error {
+// platform makes the archive of a platform, its wheel and its list of
+// components. Archive and wheel hold the same files.
+func (r *release) platform(ctx context.Context, p platform, merit, shared string) error {
 	own := filepath.Join(r.scratch, p.OS+"-"+p.Arch)
 	if err := r.binaries(ctx, p, own); err != nil {
-		return err
-	}
-	wheel, err := r.wheel(ctx, p, filepath.Join(own, "bin", "merit"))
-	if err != nil || r.wheelOnly {
 		return err
 	}
 	contents, err := r.contents(own)
 	if err != nil {
 		return err
 	}
+	if err := r.manifests(ctx, merit, own); err != nil {
+		return err
+	}
 	if err := write(filepath.Join(own, "share", "doc", "merit", "THIRD-PARTY-NOTICES"), contents.notices(r.source.dir)); err != nil {
 		return err
 	}
 	if err := os.CopyFS(own, os.DirFS(shared)); err != nil {
+		return err
+	}
+	wheel, err := r.wheel(ctx, p, own)
+	if err != nil || r.wheelOnly {
 		return err
 	}
 	members, err := collect(own, r.name(p))

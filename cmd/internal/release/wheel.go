@@ -10,12 +10,13 @@ import (
 	"strings"
 )
 
-// wheel builds the wheel of a platform around its binary and returns its path.
-func (r *release) wheel(ctx context.Context, p platform, binary string) (string, error) {
+// wheel builds the wheel of a platform from a prefix: bin/merit, bin/plugins and
+// share. It returns the wheel's path.
+func (r *release) wheel(ctx context.Context, p platform, prefix string) (string, error) {
 	into := filepath.Join(r.scratch, "wheel-"+p.OS+"-"+p.Arch)
 	cmd := exec.CommandContext(ctx, r.python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", into, "./sdk/python")
 	cmd.Dir = r.source.dir
-	cmd.Env = r.source.environ("MERIT_WHEEL_BINARY="+binary, "MERIT_WHEEL_INTERPRETERS="+r.interpreters(), "MERIT_WHEEL_PLATFORM="+p.Tag)
+	cmd.Env = r.source.environ("MERIT_WHEEL_PREFIX="+prefix, "MERIT_WHEEL_PLATFORM="+p.Tag)
 	if _, err := run(cmd); err != nil {
 		return "", fmt.Errorf("%w\n  wheels need Python with pip, which fetches what builds them; another Python: make release PYTHON=…", err)
 	}

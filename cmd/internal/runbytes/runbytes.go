@@ -26,7 +26,7 @@ func Of(dir string) (map[string]string, error) {
 		}
 		data, err := os.ReadFile(path)
 		switch name {
-		case run.ConfigFile, run.ManifestFile, run.ReportFile, run.LockFile:
+		case run.ConfigFile, run.ManifestFile, run.ReportFile, run.DigestsFile, run.LockFile:
 			return err
 		case run.MetricsFile, run.SummaryFile:
 			data, err = withoutTimes(data)

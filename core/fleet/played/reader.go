@@ -75,6 +75,7 @@ func (r *reader) value(v reflect.Value) {
 		r.list(v)
 	case reflect.Map:
 		r.table(v)
+	case reflect.Interface: // an error stays where it happened
 	case reflect.Struct:
 		for i := 0; i < v.NumField() && r.err == nil; i++ {
 			r.value(v.Field(i))

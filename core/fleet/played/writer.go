@@ -81,6 +81,7 @@ func (w *writer) value(v reflect.Value) {
 		w.list(v)
 	case reflect.Map:
 		w.table(v)
+	case reflect.Interface: // an error stays where it happened
 	case reflect.Struct:
 		for i := range v.NumField() {
 			w.value(v.Field(i))

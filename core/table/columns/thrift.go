@@ -64,9 +64,6 @@ func (m *measure) skip(n uint64) error {
 }
 
 func (m *measure) structure(depth int) error {
-	if depth > maxThriftDepth {
-		return errDeep
-	}
 	for {
 		head, err := m.byte()
 		if err != nil || head == 0 {
@@ -86,6 +83,9 @@ func (m *measure) structure(depth int) error {
 }
 
 func (m *measure) value(kind byte, depth int) error {
+	if depth > maxThriftDepth {
+		return errDeep
+	}
 	switch kind {
 	case 1, 2, 3:
 		return m.skip(1)

@@ -72,7 +72,7 @@ func (c *Client) exchange(ctx context.Context, path string, body []byte) (*answe
 	a.body, err = io.ReadAll(io.LimitReader(response.Body, int64(c.config.MaxResponse)+1))
 	switch {
 	case len(a.body) > c.config.MaxResponse:
-		return nil, c.fault(fault.Refused, "raise max_response if the server is right to say so much", "the answer goes on beyond %d bytes and was cut off", c.config.MaxResponse)
+		return a, c.fault(fault.Refused, "raise max_response if the server is right to say so much", "the answer goes on beyond %d bytes and was cut off", c.config.MaxResponse)
 	case err != nil:
 		return nil, c.broken(ctx, limited, err, "the answer did not end")
 	}

@@ -20,6 +20,7 @@ type Client struct {
 	slots  chan struct{} // a place for each request under way
 	rate   *pace
 	meter  *meter
+	gate   gate
 	shelf  *shelf
 }
 
@@ -46,7 +47,7 @@ func New(config Config) (*Client, error) {
 		http:   newHTTP(config.MaxConcurrent),
 		slots:  make(chan struct{}, config.MaxConcurrent),
 		rate:   newPace(config.RequestsPerMinute, config.TokensPerMinute),
-		meter:  &meter{budget: config.Budget},
+		meter:  newMeter(config.Budget),
 		shelf:  newShelf(config.Cassettes),
 	}, nil
 }

@@ -55,8 +55,11 @@ type Config struct {
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
 }
 
-// Budget is what a client may spend, on all requests together. It is checked
-// before each request, so requests under way may exceed it.
+// Budget bounds what a client spends on all requests together. A request is sent
+// only if its prompt (estimated at four bytes a token) and the longest answer
+// that max_tokens allows still fit, beside the requests under way. Retries and
+// answers that cannot be read count: by what the server says, or else by the
+// same estimate. Where max_tokens is not set, the last answer may exceed it.
 type Budget struct {
 	// Tokens is the most tokens, of prompts and answers; 0 means no bound.
 	Tokens int64 `yaml:"tokens" json:"tokens"`

@@ -21,11 +21,35 @@ var (
 	ErrFilter = errors.New("a content filter refused it")
 	// ErrBudget: the client has spent its budget.
 	ErrBudget = errors.New("the budget is spent")
+	// ErrClient: the server accepts no request of this client, because of its
+	// key, its model or its account.
+	ErrClient = errors.New("the server refuses this client")
 )
 
 // fault makes an error of the model at the client's server.
 func (c *Client) fault(kind fault.Kind, hint, format string, args ...any) *fault.Error {
 	return &fault.Error{Boundary: fault.Model, Kind: kind, Where: c.where, What: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// refused is fault for what is wrong with every request of the client.
+func (c *Client) refused(kind fault.Kind, hint, format string, args ...any) *fault.Error {
+	f := c.fault(kind, hint, format, args...)
+	f.Err = ErrClient
+	return f
+}
+
+// odd is the error of an answer that is not a chat completion. The first one
+// says that the server is not the one that was meant; after a server has
+// answered well, one odd answer is an accident.
+func (c *Client) odd(hint, format string, args ...any) *fault.Error {
+	return c.once(fault.Protocol, hint, format, args...)
+}
+
+// once is fault for what is an accident if the server has answered well before.
+func (c *Client) once(kind fault.Kind, hint, format string, args ...any) *fault.Error {
+	f := c.fault(kind, hint, format, args...)
+	f.Retry = c.meter.read().Answers > 0
+	return f
 }
 
 // again is fault for what may be otherwise the next time.

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -44,7 +45,7 @@ func TestFaults(t *testing.T) {
 	}{
 		{"429", fail(429, "rate_limit_exceeded", "slow down"), fault.Exhausted, true, "too many requests (429: slow down), at attempt 3 too", nil},
 		{"429 with a number", chattest.Reply{Status: 429, Header: map[string]string{"Retry-After": "0.002"}}, fault.Exhausted, true, "at attempt 3 too", nil},
-		{"empty account", fail(429, "insufficient_quota", "You exceeded your current quota"), fault.Exhausted, false, "nothing left", nil},
+		{"empty account", fail(429, "insufficient_quota", "You exceeded your current quota"), fault.Exhausted, false, "nothing left", chat.ErrClient},
 		{"500", fail(500, "server_error", "oops\n\x1b[31m"), fault.Crashed, true, `the server failed (500: oops \x1b[31m)`, nil},
 		{"502 with a page", chattest.Reply{Status: 502, Body: "<html>Bad Gateway</html>"}, fault.Crashed, true, "502: <html>Bad Gateway", nil},
 		{"503", chattest.Reply{Status: 503}, fault.Crashed, true, "the server failed (503)", nil},
@@ -57,13 +58,13 @@ func TestFaults(t *testing.T) {
 		{"not UTF-8", chattest.Reply{Body: "{\"model\":\"\xff\"}"}, fault.Protocol, true, "not UTF-8", nil},
 		{"a page", chattest.Reply{Body: "<!doctype html><p>Sign in"}, fault.Protocol, false, "a page, not JSON: <!doctype html>", nil},
 		{"events", chattest.Reply{Body: "data: {}\n\n"}, fault.Protocol, false, "a stream of events", nil},
-		{"nothing", chattest.Reply{}, fault.Protocol, false, "not a chat completion", nil},
+		{"nothing", chattest.Reply{}, fault.Protocol, true, "the answer is empty", nil},
 		{"a list", chattest.Reply{Body: "[]"}, fault.Protocol, false, "not a chat completion", nil},
 		{"another shape", chattest.Reply{Body: `{"choices":{"a":1}}`}, fault.Protocol, false, "a object where", nil},
 		{"an error in a 200", chattest.Reply{Body: `{"error":{"code":429,"message":"slow down"}}`}, fault.Exhausted, true, "too many requests (429: slow down)", nil},
 		{"a text in a 200", chattest.Reply{Body: `{"error":"upstream died"}`}, fault.Crashed, true, "the server failed (502: upstream died)", nil},
-		{"null in a 200", chattest.Reply{Body: `{"error":null}`}, fault.Protocol, false, "has 0 choices", nil},
-		{"no choice", body(``), fault.Protocol, false, "has 0 choices", nil},
+		{"null in a 200", chattest.Reply{Body: `{"error":null}`}, fault.Protocol, true, "has no choices", nil},
+		{"no choice", body(``), fault.Protocol, true, "has no choices", nil},
 		{"two choices", body(`{},{}`), fault.Protocol, false, "has 2 choices", nil},
 		{"no message", body(`{"finish_reason":"stop"}`), fault.Protocol, false, "has no message", nil},
 		{"another role", body(`{"finish_reason":"stop","message":{"role":"user","content":"x"}}`), fault.Protocol, false, `of role "user"`, nil},
@@ -74,7 +75,7 @@ func TestFaults(t *testing.T) {
 		{"impossible usage", chattest.Reply{Body: `{"usage":{"prompt_tokens":-3}}`}, fault.Protocol, false, "cannot be", nil},
 		{"log-probability NaN", probs(`{"content":[{"id":1,"logprob":NaN}]}`), fault.Protocol, true, "a number of the answer is not finite", nil},
 		{"log-probability infinite", probs(`{"content":[{"id":1,"logprob":-Infinity}]}`), fault.Protocol, true, "not finite", nil},
-		{"log-probability too large", probs(`{"content":[{"id":1,"logprob":-1e999}]}`), fault.Protocol, false, "number -1e999", nil},
+		{"log-probability too large", probs(`{"content":[{"id":1,"logprob":-1e999}]}`), fault.Protocol, true, "out of range: number -1e999", nil},
 		{"log-probability null", probs(`{"content":[{"id":1,"logprob":null}]}`), fault.Protocol, true, "token 0 of the answer is not a number", nil},
 		{"log-probability above 0", probs(`{"content":[{"id":1,"logprob":0.5}]}`), fault.Protocol, true, "is 0.5, which is above 0", nil},
 		{"a negative id", probs(`{"content":[{"id":-1,"logprob":-1}]}`), fault.Protocol, false, "has the id -1", nil},
@@ -83,8 +84,8 @@ func TestFaults(t *testing.T) {
 		{"empty log-probabilities", probs(`{"content":[]}`), fault.Protocol, false, "log-probabilities were asked for", nil},
 		{"ids without log-probabilities", body(`{"token_ids":[5],"finish_reason":"stop","message":{"content":"x"}}`), fault.Protocol, false, "log-probabilities were asked for", nil},
 		{"fewer ids than log-probabilities", body(`{"token_ids":[5],"logprobs":{"content":[{"logprob":-1},{"logprob":-2}]},"finish_reason":"stop","message":{"content":"x"}}`), fault.Protocol, false, "1 token ids and 2 log-probabilities", nil},
-		{"404", fail(404, "NotFoundError", "The model `small` does not exist."), fault.Missing, false, "no such model or path", nil},
-		{"401 without a key", fail(401, "", ""), fault.Missing, false, "wants an API key", nil},
+		{"404", fail(404, "NotFoundError", "The model `small` does not exist."), fault.Missing, false, "no such model or path", chat.ErrClient},
+		{"401 without a key", fail(401, "", ""), fault.Missing, false, "wants an API key", chat.ErrClient},
 		{"a redirect", chattest.Reply{Status: 307, Header: map[string]string{"Location": "http://192.0.2.1/steal"}}, fault.Refused, false, "not followed", nil},
 		{"400", fail(400, "invalid_request_error", "top_q is unknown"), fault.Invalid, false, "refuses the request (400: top_q is unknown)", nil},
 		{"204", chattest.Reply{Status: 204}, fault.Protocol, false, "says nothing", nil},
@@ -104,10 +105,43 @@ func TestFaults(t *testing.T) {
 			require.NotEmpty(t, fault.As(err).Hint)
 			require.Less(t, len(err.Error()), 600)
 			require.Len(t, server.Calls(), map[bool]int{false: 1, true: 3}[c.again])
-			for _, sentinel := range []error{chat.ErrContext, chat.ErrFilter, chat.ErrBudget} {
+			for _, sentinel := range []error{chat.ErrContext, chat.ErrFilter, chat.ErrBudget, chat.ErrClient} {
 				require.Equal(t, c.is == sentinel, errors.Is(err, sentinel))
 			}
 		})
+	}
+}
+
+// Promise: a server that has answered well is the one that was meant. An odd
+// answer of it costs one request, which may be asked again; the same as its
+// first answer ends the use of the model.
+func TestOddAnswersOfAKnownServer(t *testing.T) {
+	for name, odd := range map[string]chattest.Reply{
+		"a page":       {Body: "<html>maintenance"},
+		"events":       {Body: "data: {}\n\n"},
+		"a list":       {Body: "[]"},
+		"two choices":  body(`{},{}`),
+		"no message":   body(`{"finish_reason":"stop"}`),
+		"bad usage":    {Body: `{"usage":{"prompt_tokens":-3}}`},
+		"an odd token": probs(`{"content":[{"id":-1,"logprob":-1}]}`),
+		"400":          chattest.Fail(400, "invalid_request_error", "cannot parse"),
+		"204":          {Status: 204},
+	} {
+		server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+			if c.Number == 1 {
+				return odd
+			}
+			return probs(`{"content":[{"id":1,"logprob":-1}]}`)
+		})
+		client, q := quick(t, server.URL), ask("x")
+		q.LogProbs = true
+		for range 3 {
+			_, err := client.Complete(t.Context(), q)
+			require.NoError(t, err, name)
+		}
+		require.Len(t, server.Calls(), 4, name)
+		_, err := quick(t, chattest.New(t, 0, always(odd)).URL).Complete(t.Context(), q)
+		require.False(t, fault.Retryable(err), name)
 	}
 }
 
@@ -162,6 +196,32 @@ func TestRetryAfterTooLong(t *testing.T) {
 		require.True(t, fault.Retryable(err))
 		require.Len(t, server.Calls(), 1)
 	}
+}
+
+// Promise: what a server asks for with Retry-After holds for every request: one
+// of an episode that begins again waits for the rest of it, and one whose
+// deadline comes sooner fails without being sent.
+func TestRetryAfterHoldsForLaterRequests(t *testing.T) {
+	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+		if c.Number == 0 {
+			return chattest.Reply{Status: 429, Header: map[string]string{"Retry-After": "2"}}
+		}
+		return chattest.Say("at last")
+	})
+	c := quick(t, server.URL, func(k *chat.Config) { k.Backoff, k.MaxBackoff = 100*time.Millisecond, 100*time.Millisecond })
+	start := time.Now()
+	_, err := c.Complete(t.Context(), ask("x"))
+	require.ErrorContains(t, err, "asks to wait for")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = c.Complete(ctx, ask("x"))
+	require.True(t, fault.Retryable(err))
+	require.Len(t, server.Calls(), 1)
+	r, err := c.Complete(t.Context(), ask("x"))
+	require.NoError(t, err)
+	require.Equal(t, "at last", r.Text)
+	require.GreaterOrEqual(t, time.Since(start), 2*time.Second)
+	require.Len(t, server.Calls(), 2)
 }
 
 // Promise: a server that is slower than the deadline, or speaks for ever, is

@@ -32,13 +32,19 @@ func (b Budget) price(prompt, completion int64) float64 {
 	return (float64(prompt)*b.InputPrice + float64(completion)*b.OutputPrice) / 1e6
 }
 
-// meter counts. Cost is computed from the counts, so it does not depend on the
-// order of answers.
+// meter counts what was used and what the requests under way may still use.
+// Cost is computed from the counts, so it does not depend on the order of
+// answers.
 type meter struct {
-	budget Budget
-	mu     sync.Mutex
-	totals Totals
+	budget  Budget
+	mu      sync.Mutex
+	totals  Totals
+	held    Usage         // of all requests under way, at most
+	largest int           // completion so far
+	settled chan struct{} // closed when a request under way has ended
 }
+
+func newMeter(b Budget) *meter { return &meter{budget: b, settled: make(chan struct{})} }
 
 func (m *meter) read() Totals {
 	m.mu.Lock()
@@ -58,28 +64,114 @@ func (m *meter) answered() { m.change(func(t *Totals) { t.Answers++ }) }
 func (m *meter) replayed() { m.change(func(t *Totals) { t.Replayed++ }) }
 func (m *meter) retried()  { m.change(func(t *Totals) { t.Retries++ }) }
 
-func (m *meter) used(u Usage) {
-	m.change(func(t *Totals) {
-		t.Tokens.Prompt += int64(u.Prompt)
-		t.Tokens.Cached += int64(u.Cached)
-		t.Tokens.Completion += int64(u.Completion)
-	})
+// settle counts what a request under way used, and gives back what was held
+// for it.
+func (m *meter) settle(held, used Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held.Prompt -= held.Prompt
+	m.held.Completion -= held.Completion
+	m.totals.Tokens.Prompt += int64(used.Prompt)
+	m.totals.Tokens.Cached += int64(used.Cached)
+	m.totals.Tokens.Completion += int64(used.Completion)
+	m.largest = max(m.largest, used.Completion)
+	close(m.settled)
+	m.settled = make(chan struct{})
 }
 
-// spent says that the budget is, if it is.
-func (c *Client) spent() *fault.Error {
+func (m *meter) longest() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.largest
+}
+
+// hold keeps room in the budget for a request that may use as much as need
+// says. A request whose answer has no bound (guess) gets what is left when no
+// other is under way. Without room hold returns a channel that is closed when a
+// request under way has ended; a nil channel means that there will be no room.
+func (m *meter) hold(need Usage, guess bool) (ok bool, wait <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	idle, used := m.held == Usage{}, m.totals.Tokens
+	switch fits := !m.budget.exceeded(used, m.held.plus(need)); {
+	case m.budget.spent(used):
+		return false, nil
+	case fits, guess && idle:
+		m.held = m.held.plus(need)
+		return true, nil
+	case idle:
+		return false, nil
+	}
+	return false, m.settled
+}
+
+func (u Usage) plus(more Usage) Usage {
+	return Usage{Prompt: u.Prompt + more.Prompt, Completion: u.Completion + more.Completion}
+}
+
+// spent reports whether nothing is left.
+func (b Budget) spent(t Tokens) bool {
+	return b.Tokens > 0 && t.Prompt+t.Completion >= b.Tokens || b.Cost > 0 && b.price(t.Prompt, t.Completion) >= b.Cost
+}
+
+// exceeded reports whether tokens, with those that are held, are more than
+// there is room for.
+func (b Budget) exceeded(t Tokens, held Usage) bool {
+	prompt, completion := t.Prompt+int64(held.Prompt), t.Completion+int64(held.Completion)
+	return b.Tokens > 0 && prompt+completion > b.Tokens || b.Cost > 0 && b.price(prompt, completion) > b.Cost
+}
+
+// bounded reports whether there is a budget.
+func (b Budget) bounded() bool { return b.Tokens > 0 || b.Cost > 0 }
+
+// afford waits until the budget has room for a request that may use as much as
+// need says, and holds it. The error says that there is none.
+func (c *Client) afford(ctx context.Context, need Usage, guess bool) *fault.Error {
+	for {
+		ok, wait := c.meter.hold(need, guess)
+		if ok {
+			return nil
+		}
+		if wait == nil {
+			return c.spent(need)
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return c.ended(ctx, "waiting for room in the budget")
+		}
+	}
+}
+
+// spent says that the budget has no room for a request.
+func (c *Client) spent(need Usage) *fault.Error {
 	t, b := c.meter.read(), c.config.Budget
+	tokens := t.Tokens.Prompt + t.Tokens.Completion
 	var f *fault.Error
-	switch tokens := t.Tokens.Prompt + t.Tokens.Completion; {
+	switch most := need.Prompt + need.Completion; {
 	case b.Tokens > 0 && tokens >= b.Tokens:
 		f = c.fault(fault.Exhausted, "raise budget.tokens", "%d of %d tokens are used", tokens, b.Tokens)
 	case b.Cost > 0 && t.Cost >= b.Cost:
 		f = c.fault(fault.Exhausted, "raise budget.cost", "%.4g of %.4g are spent", t.Cost, b.Cost)
+	case b.Tokens > 0 && tokens+int64(most) > b.Tokens:
+		f = c.fault(fault.Exhausted, "raise budget.tokens, or lower max_tokens", "%d of %d tokens are used, and one more request may take %d", tokens, b.Tokens, most)
 	default:
-		return nil
+		f = c.fault(fault.Exhausted, "raise budget.cost, or lower max_tokens", "%.4g of %.4g are spent, and one more request may cost %.4g", t.Cost, b.Cost, b.price(int64(need.Prompt), int64(need.Completion)))
 	}
 	f.Err = ErrBudget
 	return f
+}
+
+// need is how much a request may use: an estimate of its prompt, and the
+// longest answer that it allows. Without such a bound, that is the longest
+// answer so far, or what models usually stay below.
+func (c *Client) need(q *Request, body []byte) Usage {
+	const usual = 4096
+	u := Usage{Prompt: len(body) / bytesPerToken, Completion: q.MaxTokens}
+	if u.Completion == 0 && c.config.Budget.bounded() {
+		u.Completion = max(c.meter.longest(), usual)
+	}
+	return u
 }
 
 // pace holds requests and tokens to their rates. Nil limiters do not limit.

@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,49 @@ func TestBudget(t *testing.T) {
 	require.ErrorContains(t, err, "the budget cannot be kept")
 	_, err = quick(t, mute.URL).Complete(t.Context(), ask("x"))
 	require.NoError(t, err)
+}
+
+// Promise: a budget bounds what all requests take together: those under way at
+// one time, those that are asked again, and answers that cannot be read. A
+// request that may take more than is left is not sent.
+func TestBudgetBounds(t *testing.T) {
+	const budget = 100
+	unreadable := chattest.Reply{Body: `{"choices":[`}
+	for name, c := range map[string]struct {
+		reply    chattest.Reply
+		longest  int
+		answered int
+	}{
+		"bounded answers":   {two, 5, 4}, // 12 tokens each; one more may take 22 + 5
+		"unbounded answers": {two, 0, 9}, // 9 × 12 are more than 100, the last one was begun below it
+		"unreadable":        {unreadable, 5, 0},
+	} {
+		server := chattest.New(t, 0, always(c.reply))
+		client := quick(t, server.URL, func(k *chat.Config) { k.Budget.Tokens = budget })
+		q := ask("x")
+		q.MaxTokens = c.longest
+		var wg sync.WaitGroup
+		for range 60 {
+			wg.Go(func() { _, _ = client.Complete(t.Context(), q) })
+		}
+		wg.Wait()
+		_, err := client.Complete(t.Context(), q)
+		require.ErrorIs(t, err, chat.ErrBudget, name)
+		totals := client.Totals()
+		require.GreaterOrEqual(t, totals.Answers, c.answered, name)
+		most := int64(budget)
+		if c.longest == 0 {
+			most += 11
+		}
+		require.LessOrEqual(t, totals.Tokens.Prompt+totals.Tokens.Completion, most, name)
+		require.LessOrEqual(t, len(server.Calls()), 10, name)
+	}
+	client := quick(t, chattest.New(t, 0, always(two)).URL, func(k *chat.Config) { k.Budget.Tokens = budget })
+	q := ask("x")
+	q.MaxTokens = 512
+	_, err := client.Complete(t.Context(), q)
+	require.ErrorContains(t, err, "0 of 100 tokens are used, and one more request may take")
+	require.Contains(t, fault.As(err).Hint, "lower max_tokens")
 }
 
 // Promise: tokens of answers that are refused after they were made are counted.

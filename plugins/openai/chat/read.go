@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -87,32 +88,43 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 	var syntax *json.SyntaxError
 	var other *json.UnmarshalTypeError
 	text := strings.TrimSpace(string(body))
+	const nonsense = "the model computes nonsense: look at its weights and at the server's precision"
 	switch {
+	case text == "":
+		return c.again(fault.Protocol, "look at the server's log", "the answer is empty")
 	case strings.HasPrefix(text, "<"):
-		return c.fault(fault.Protocol, shape, "the answer is a page, not JSON: %s", plain(text, 80))
+		return c.odd(shape, "the answer is a page, not JSON: %s", plain(text, 80))
 	case strings.HasPrefix(text, "data:"):
-		return c.fault(fault.Protocol, shape, "the answer is a stream of events, which was not asked for")
+		return c.odd(shape, "the answer is a stream of events, which was not asked for")
+	case errors.As(err, &other) && outOfRange(other):
+		return c.again(fault.Protocol, nonsense, "a number of the answer is out of range: %s, at %s", plain(other.Value, 40), plain(other.Field, 80))
 	case errors.As(err, &other) && other.Field != "":
-		return c.fault(fault.Protocol, shape, "the answer has a %s where %s belongs, at %s", other.Value, other.Type, plain(other.Field, 80))
+		return c.odd(shape, "the answer has a %s where %s belongs, at %s", other.Value, other.Type, plain(other.Field, 80))
 	case errors.As(err, &syntax) && notANumber.Match(body[max(0, min(int(syntax.Offset)-1, len(body))):]):
-		return c.again(fault.Protocol, "the model computes nonsense: look at its weights and at the server's precision", "a number of the answer is not finite")
-	case errors.As(err, &syntax) && text != "":
+		return c.again(fault.Protocol, nonsense, "a number of the answer is not finite")
+	case errors.As(err, &syntax):
 		return c.again(fault.Protocol, "look at the server's log", "the answer is not whole JSON (%v at byte %d of %d)", err, syntax.Offset, len(body))
 	}
-	return c.fault(fault.Protocol, shape, "the answer is not a chat completion: %s", plain(text, 80))
+	return c.odd(shape, "the answer is not a chat completion: %s", plain(text, 80))
+}
+
+// outOfRange reports whether JSON holds a number that no float64 can be, such
+// as -1e400, where a number belongs.
+func outOfRange(wrong *json.UnmarshalTypeError) bool {
+	return strings.HasPrefix(wrong.Value, "number ") && wrong.Type.Kind() == reflect.Float64
 }
 
 // usage reads what an answer took, which is paid for whatever it is.
 func (c *Client) usage(r *Response, w *completion) *fault.Error {
 	if w.Usage == nil {
-		if b := c.config.Budget; b.Tokens > 0 || b.Cost > 0 {
-			return c.fault(fault.Protocol, "remove the budget, or use a server that counts", "the answer does not say how many tokens it took, so the budget cannot be kept")
+		if c.config.Budget.bounded() {
+			return c.odd("remove the budget, or use a server that counts", "the answer does not say how many tokens it took, so the budget cannot be kept")
 		}
 		return nil
 	}
 	u := Usage{w.Usage.Prompt, w.Usage.Details.Cached, w.Usage.Completion}
 	if u.Prompt < 0 || u.Completion < 0 || u.Cached < 0 || u.Cached > u.Prompt || u.Prompt > 1<<40 || u.Completion > 1<<40 {
-		return c.fault(fault.Protocol, "look at the server's log", "the answer took %d, %d of them cached, and %d tokens, which cannot be", u.Prompt, u.Cached, u.Completion)
+		return c.odd("look at the server's log", "the answer took %d, %d of them cached, and %d tokens, which cannot be", u.Prompt, u.Cached, u.Completion)
 	}
 	r.Usage, r.Cost = u, c.config.Budget.price(int64(u.Prompt), int64(u.Completion))
 	return nil
@@ -121,7 +133,10 @@ func (c *Client) usage(r *Response, w *completion) *fault.Error {
 // choice reads the message.
 func (c *Client) choice(r *Response, w *completion) *fault.Error {
 	bad := func(format string, args ...any) *fault.Error {
-		return c.fault(fault.Protocol, "is url the base of an OpenAI-compatible API? It usually ends in /v1", format, args...)
+		return c.odd("is url the base of an OpenAI-compatible API? It usually ends in /v1", format, args...)
+	}
+	if len(w.Choices) == 0 {
+		return c.again(fault.Protocol, "look at the server's log", "the answer has no choices")
 	}
 	if len(w.Choices) != 1 {
 		return bad("the answer has %d choices; 1 was asked for", len(w.Choices))

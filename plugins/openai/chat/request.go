@@ -104,9 +104,11 @@ func (c *Client) check(q *Request) *fault.Error {
 	return nil
 }
 
-// estimate is about how many tokens a request may use: four bytes a token is
-// usual for English, and the whole answer.
-func (q *Request) estimate(body []byte) int { return len(body)/4 + q.MaxTokens }
+// bytesPerToken is how many bytes of English a token usually has.
+const bytesPerToken = 4
+
+// estimate is about how many tokens a request may use, with the whole answer.
+func (q *Request) estimate(body []byte) int { return len(body)/bytesPerToken + q.MaxTokens }
 
 func responseFormat(schema json.RawMessage) any {
 	type named struct {

@@ -13,22 +13,23 @@ import (
 )
 
 // ask sends a request until it is answered, or fails for good, or has been
-// retried often enough.
+// retried often enough. Every attempt must fit into the budget.
 func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *answer, *fault.Error) {
-	if f := c.spent(); f != nil {
-		return nil, nil, f
-	}
 	var r *Response
 	a, f := c.persist(ctx, q.estimate(body), func() (*answer, *fault.Error) {
+		need := c.need(q, body)
+		if f := c.afford(ctx, need, q.MaxTokens == 0); f != nil {
+			return nil, f
+		}
 		a, f := c.exchange(ctx, "/chat/completions", body)
-		if f != nil {
-			return a, f
+		if f == nil {
+			r, f = c.read(a, q)
+		} else {
+			r = nil
 		}
-		r, f = c.read(a, q)
-		if r != nil {
-			c.meter.used(r.Usage)
-			c.rate.settle(r.Usage, q.estimate(body))
-		}
+		used := c.used(need, a, r, f)
+		c.meter.settle(need, used)
+		c.rate.settle(used, q.estimate(body))
 		return a, f
 	})
 	if f != nil {
@@ -38,11 +39,31 @@ func (c *Client) ask(ctx context.Context, q *Request, body []byte) (*Response, *
 	return r, a, nil
 }
 
+// used is what an attempt took: what the answer says, or an estimate where a
+// model may have worked and nobody says how much. A request that was refused
+// took nothing.
+func (c *Client) used(need Usage, a *answer, r *Response, f *fault.Error) Usage {
+	switch {
+	case r != nil && r.Usage != Usage{}:
+		return r.Usage
+	case a != nil && a.status != http.StatusOK, a == nil && f.Kind != fault.Timeout && f.Kind != fault.Protocol:
+		return Usage{}
+	case a == nil:
+		return need // it timed out or broke off: the answer may have been whole
+	case f == nil:
+		return Usage{} // a server that does not count, and no budget
+	}
+	return Usage{Prompt: need.Prompt, Completion: len(a.body) / bytesPerToken}
+}
+
 // persist calls try, when it is its turn and within a slot, until it succeeds,
 // fails for good, or has failed once more than there are retries. A try takes
 // about so many tokens.
 func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *fault.Error)) (*answer, *fault.Error) {
 	for attempt := 0; ; attempt++ {
+		if f := c.admitted(ctx); f != nil {
+			return nil, f
+		}
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
@@ -54,6 +75,11 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 		}
 		a, f := try()
 		<-c.slots
+		asked := time.Duration(0)
+		if f != nil && a != nil {
+			asked = after(a.retryAfter, time.Now())
+			c.gate.close(time.Now().Add(asked))
+		}
 		if f == nil || !f.Retry || ctx.Err() != nil {
 			return a, f
 		}
@@ -62,10 +88,6 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 				f.What += fmt.Sprintf(", at attempt %d too", attempt+1)
 			}
 			return a, f
-		}
-		asked := time.Duration(0)
-		if a != nil {
-			asked = after(a.retryAfter, time.Now())
 		}
 		if asked > c.config.MaxBackoff {
 			f.What += fmt.Sprintf(", and asks to wait for %v", asked.Round(time.Second))

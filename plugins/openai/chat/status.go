@@ -86,15 +86,15 @@ func (c *Client) refusal(a *answer) *fault.Error {
 		f.Err = ErrFilter
 		return f
 	case (s == http.StatusUnauthorized || s == http.StatusForbidden) && c.key == "":
-		return said(c.fault, fault.Missing, "the server wants an API key", "put the key into an environment variable and name that with key_env")
+		return said(c.refused, fault.Missing, "the server wants an API key", "put the key into an environment variable and name that with key_env")
 	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return said(c.fault, fault.Invalid, "the server does not accept the API key", "correct the environment variable "+c.config.KeyEnv+", and see what the key is allowed to do")
+		return said(c.refused, fault.Invalid, "the server does not accept the API key", "correct the environment variable "+c.config.KeyEnv+", and see what the key is allowed to do")
 	case s == http.StatusNotFound:
-		return said(c.fault, fault.Missing, "the server has no such model or path", "correct model, or url: it usually ends in /v1")
+		return said(c.refused, fault.Missing, "the server has no such model or path", "correct model, or url: it usually ends in /v1")
 	case s == http.StatusRequestTimeout:
 		return said(c.again, fault.Timeout, "the server waited too long", "look at the server's log")
 	case s == http.StatusTooManyRequests && empty.MatchString(all):
-		return said(c.fault, fault.Exhausted, "the account has nothing left", "see the plan and bills of the account")
+		return said(c.refused, fault.Exhausted, "the account has nothing left", "see the plan and bills of the account")
 	case s == http.StatusTooManyRequests:
 		return said(c.again, fault.Exhausted, "the server has had too many requests", "set requests_per_minute or tokens_per_minute, or lower max_concurrent")
 	case s == http.StatusServiceUnavailable && loading.MatchString(all):
@@ -106,7 +106,7 @@ func (c *Client) refusal(a *answer) *fault.Error {
 	case s >= 300 && s < 400:
 		return said(c.fault, fault.Refused, "the server sends the request elsewhere, which is not followed", "set url to the address of the API itself")
 	case s >= 400:
-		return said(c.fault, fault.Invalid, "the server refuses the request", "correct what it names; extra, schema and tools differ between servers")
+		return said(c.once, fault.Invalid, "the server refuses the request", "correct what it names; extra, schema and tools differ between servers")
 	}
-	return said(c.fault, fault.Protocol, "the server answers with a status that says nothing", "is url the base of an OpenAI-compatible API? It usually ends in /v1")
+	return said(c.once, fault.Protocol, "the server answers with a status that says nothing", "is url the base of an OpenAI-compatible API? It usually ends in /v1")
 }

@@ -32,7 +32,7 @@ func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 		return f
 	}
 	if c.config.TokenIDs && (ids == nil || r.Prompt == nil) {
-		return c.fault(fault.Protocol, "set token_ids: false, or use a server that knows return_token_ids: vLLM 0.10.2 or newer, or a SGLang that has it", "token ids were asked for, and the answer has none")
+		return c.odd("set token_ids: false, or use a server that knows return_token_ids: vLLM 0.10.2 or newer, or a SGLang that has it", "token ids were asked for, and the answer has none")
 	}
 	if !q.LogProbs {
 		return nil
@@ -42,10 +42,10 @@ func (c *Client) tokens(r *Response, w *completion, q *Request) *fault.Error {
 		probs = choice.LogProbs.Content
 	}
 	if len(probs) == 0 && (len(ids) > 0 || r.Usage.Completion > 0 || r.Text != "") {
-		return c.fault(fault.Protocol, "is there a setting of the server that turns log-probabilities on? Some turn them off beside tools or reasoning", "log-probabilities were asked for, and the answer has none")
+		return c.odd("is there a setting of the server that turns log-probabilities on? Some turn them off beside tools or reasoning", "log-probabilities were asked for, and the answer has none")
 	}
 	if ids != nil && len(ids) != len(probs) {
-		return c.fault(fault.Protocol, "update the server", "the answer has %d token ids and %d log-probabilities", len(ids), len(probs))
+		return c.odd("update the server", "the answer has %d token ids and %d log-probabilities", len(ids), len(probs))
 	}
 	return c.join(r, ids, probs)
 }
@@ -62,7 +62,7 @@ func (c *Client) join(r *Response, ids []int32, probs []tokenProb) *fault.Error 
 		case *p.LogProb > rounding:
 			return c.again(fault.Protocol, "the model computes nonsense: look at its weights and at the server's precision", "the log-probability of token %d of the answer is %g, which is above 0", i, *p.LogProb)
 		case p.ID != nil && *p.ID < 0:
-			return c.fault(fault.Protocol, "update the server", "token %d of the answer has the id %d", i, *p.ID)
+			return c.odd("update the server", "token %d of the answer has the id %d", i, *p.ID)
 		}
 		r.LogProbs[i] = min(*p.LogProb, 0)
 		tokens[i].LogProb = r.LogProbs[i]
@@ -85,7 +85,7 @@ func (c *Client) join(r *Response, ids []int32, probs []tokenProb) *fault.Error 
 func (c *Client) ids(ids []int32, of string) *fault.Error {
 	for i, id := range ids {
 		if id < 0 {
-			return c.fault(fault.Protocol, "update the server", "token %d of the %s has the id %d", i, of, id)
+			return c.odd("update the server", "token %d of the %s has the id %d", i, of, id)
 		}
 	}
 	return nil

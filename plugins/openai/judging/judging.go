@@ -69,6 +69,8 @@ type Options struct {
 type Judge struct {
 	*judge.Judge
 	client *chat.Client
+	kept   bool // answers are kept in a folder
+	log    *slog.Logger
 }
 
 // Open returns the judge of c. It asks nobody yet.
@@ -97,7 +99,30 @@ func Open(c Config, o Options) (*Judge, error) {
 	j, err := judge.New(c.Config, &model{client, anything}, judge.Options{
 		Identity: string(identity), InFlight: c.Server.MaxConcurrent, Reversed: o.Reversed, Log: o.Log,
 	})
-	return &Judge{j, client}, err
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Judge{j, client, c.Cache != "", o.Log}, err
+}
+
+// Ready asks the server for the model: whether it is there, accepts the key and
+// has the model. A judge that keeps its answers in a folder may do without its
+// server, so one that is only out of reach is then no error.
+func (j *Judge) Ready(ctx context.Context) error {
+	_, err := j.client.Served(ctx)
+	if j.kept && fault.Retryable(err) && ctx.Err() == nil {
+		j.log.Warn("the judge's server is out of reach; its kept answers are used", "err", err)
+		return nil
+	}
+	return err
+}
+
+// Totals returns what the judge was asked so far, and what that cost: tokens of
+// every request, with those of answers that were refused or asked for again.
+func (j *Judge) Totals() judge.Totals {
+	t, used := j.Judge.Totals(), j.client.Totals()
+	t.Usage = judge.Usage{PromptTokens: used.Tokens.Prompt, CompletionTokens: used.Tokens.Completion, Cost: used.Cost}
+	return t
 }
 
 // each lists the errors that err joins.
@@ -114,12 +139,14 @@ func (j *Judge) Close() error {
 	return nil
 }
 
-// ofQuestion marks the errors that are about a question, and not about the
-// judge that is away: who writes a question must not get rid of a bad score by
-// one that no judge takes.
-func ofQuestion(err error) error {
+// told marks the errors that are about a question, and those after which no
+// question is answered. Any other means that the judge is away. Who writes a
+// question must not get rid of a bad score by one that no judge takes.
+func told(err error) error {
 	var why error
 	switch {
+	case errors.Is(err, chat.ErrBudget), errors.Is(err, chat.ErrClient):
+		why = judge.ErrClosed
 	case errors.Is(err, chat.ErrContext):
 		why = judge.ErrTooLong
 	case errors.Is(err, chat.ErrFilter):
@@ -146,7 +173,7 @@ func (m *model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error)
 		Messages: q.Messages, Schema: q.Schema, Temperature: &q.Temperature, MaxTokens: q.MaxTokens, Seed: &q.Seed,
 	})
 	if err != nil {
-		return judge.Answer{}, ofQuestion(err)
+		return judge.Answer{}, told(err)
 	}
 	a := judge.Answer{
 		Text: cmp.Or(r.Text, r.Refusal), Cut: r.Finish == chat.FinishLength, Model: r.Model,

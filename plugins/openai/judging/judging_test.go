@@ -106,6 +106,56 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Promise: a judge whose key is refused, whose model does not exist or whose
+// budget is spent ends the pass with that error: no later evaluation is tried
+// and none of them becomes a score.
+func TestAClosedJudgeEndsThePass(t *testing.T) {
+	for name, c := range map[string]struct {
+		reply  chattest.Reply
+		budget int64
+		most   int // requests
+		says   string
+	}{
+		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "wants an API key"},
+		"model":  {chattest.Fail(404, "NotFoundError", "gone"), 0, 1, "no such model"},
+		"budget": {chattest.Answer{Text: `{"1":{"score":1}}`, Prompt: 80, Tokens: []rl.Token{{}}}.Reply(), 500, 6, "tokens are used"},
+	} {
+		server := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return c.reply })
+		j := open(t, server.URL, func(k *judging.Config) {
+			k.Mode, k.MaxTokens, k.Server.Budget.Tokens, k.Server.MaxConcurrent = judge.Independent, 50, c.budget, 1
+		})
+		all := titles("Bees", "Dance", "Hive", "Honey", "Wax", "Wings", "Queen", "Comb", "Swarm", "Pollen", "Sting", "Drone")
+		_, err := reward.NewPool([]reward.Weighted{{Scorer: j, Weight: 1}}, 1).EvaluateAll(t.Context(), all, nil)
+		require.ErrorIs(t, err, judge.ErrClosed, name)
+		require.Equal(t, fault.Model, fault.As(err).Boundary)
+		require.ErrorContains(t, err, c.says)
+		require.LessOrEqual(t, len(server.Calls()), c.most)
+		require.LessOrEqual(t, j.Totals().PromptTokens+j.Totals().CompletionTokens, max(c.budget, 1))
+	}
+}
+
+// Promise: whether a judge's server is there, accepts the key and has the model
+// is known before anything is judged. A server that is out of reach is no error
+// for a judge that has kept its answers.
+func TestReady(t *testing.T) {
+	refusing := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Fail(401, "invalid_api_key", "no") })
+	err := open(t, refusing.URL, nil).Ready(t.Context())
+	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Missing))
+	err = open(t, "http://127.0.0.1:1/v1", nil).Ready(t.Context())
+	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Crashed))
+	require.NoError(t, open(t, "http://127.0.0.1:1/v1", func(c *judging.Config) { c.Cache = t.TempDir() }).Ready(t.Context()))
+}
+
+// Promise: the tokens of an answer that cannot be used are in the total.
+func TestTokensOfUnusableAnswersAreCounted(t *testing.T) {
+	server := chattest.New(t, 0, func(chattest.Call) chattest.Reply {
+		return chattest.Answer{Text: "I like it.", Prompt: 10, Tokens: []rl.Token{{}, {}}}.Reply()
+	})
+	j := open(t, server.URL, nil)
+	require.Equal(t, reward.ABIViolation, j.Evaluate(t.Context(), titles("Bees")[0]).Outcome)
+	require.Equal(t, judge.Usage{PromptTokens: 20, CompletionTokens: 4}, j.Totals().Usage)
+}
+
 // Promise: a missing key and a wrong server are problems with their keys.
 func TestProblemsHaveTheirKeys(t *testing.T) {
 	c := judging.DefaultConfig()

@@ -35,6 +35,7 @@ type Engine struct {
 // New returns an engine. A cache that cannot be opened is gone without; the
 // error, cache.ErrUntrusted, is that others could have written to it.
 func New(o Options) (*Engine, error) {
+	liftCeiling()
 	e := &Engine{options: o, watch: newWatchdog()}
 	e.options.Imports = append(append([]Import{}, systemImports()...), o.Imports...)
 	if o.CacheDir != "" && !o.Interpreter {

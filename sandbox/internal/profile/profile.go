@@ -92,6 +92,7 @@ type Description struct {
 	About       map[string]string // its manifest
 	Group       bool              // it compares the members of a group
 	GroundTruth reward.Use        // as its signature says
+	Entry       *reward.Entry     // the function that scores
 	Refused     []reward.Refusal  // what it was refused while it was loaded
 }
 

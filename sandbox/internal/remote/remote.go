@@ -93,7 +93,7 @@ func message(s source.Source) wire.Module {
 	if s.Script == nil {
 		return wire.Module{Name: s.Name, Wasm: slices.Clone(s.Wasm)}
 	}
-	m := wire.Module{Name: s.Name, Language: s.Script.Language.Extension(), Entry: s.Script.Entry, Function: s.Script.Function, With: s.Script.With}
+	m := wire.Module{Name: s.Name, Language: s.Script.Language.Extension(), Entry: s.Script.Entry, Function: s.Script.Function, With: s.Script.With, Batch: s.Script.Batch}
 	for _, name := range slices.Sorted(maps.Keys(s.Script.Files)) {
 		m.Files = append(m.Files, wire.File{Name: name, Data: s.Script.Files[name]})
 	}
@@ -120,7 +120,8 @@ type loaded struct {
 	Group    bool         `json:"group"`
 	Manifest abi.Manifest `json:"manifest"`
 	// GroundTruth is of reward.Info.
-	GroundTruth reward.Use `json:"ground_truth"`
+	GroundTruth reward.Use    `json:"ground_truth"`
+	Entry       *reward.Entry `json:"entry"`
 	// Refused is of reward.Info.
 	Refused []reward.Refusal `json:"refused,omitempty"`
 	// Fresh says that every evaluation has a new instance.
@@ -158,6 +159,7 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 	}
 	m.manifest, m.fresh = said.Manifest, said.Fresh
 	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
+	m.info.Entry = profile.Believed(said.Entry)
 	m.info.Refused = reward.Told(said.Refused, text.Escape)
 	if s.Script != nil {
 		m.info.Function, m.info.With = s.Script.Function, s.Script.With

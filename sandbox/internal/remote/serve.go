@@ -173,7 +173,8 @@ func (s *server) load(q question) error {
 	s.modules[m.Number] = module
 	info := module.Info()
 	return s.answerJSON(wire.Loaded, q.Seq, loaded{
-		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Fresh: module.Fresh(), Refused: info.Refused,
+		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Entry: info.Entry, Fresh: module.Fresh(),
+		Refused: info.Refused,
 	})
 }
 
@@ -187,7 +188,7 @@ func (s *server) source(m wire.Module) (source.Source, error) {
 		return source.Source{}, wire.ErrMessage
 	}
 	script := &source.Script{Language: l, Name: m.Name, Entry: m.Entry, Files: map[string][]byte{}}
-	script.Function, script.With = m.Function, slices.Clone(m.With)
+	script.Function, script.With, script.Batch = m.Function, slices.Clone(m.With), m.Batch
 	for _, f := range m.Files {
 		script.Files[f.Name] = slices.Clone(f.Data)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
@@ -20,6 +21,7 @@ import (
 type Choice struct {
 	Function string          // empty: the script's own choice
 	With     json.RawMessage // a JSON object, keys sorted; empty: none
+	Batch    string          // "group", or how many members come in one call; empty: the script's own choice
 }
 
 const (
@@ -32,11 +34,28 @@ func (c Choice) ofModule(path string) error {
 	switch {
 	case c.Function != "":
 		return Refusal(path, fmt.Sprintf("a module has one reward: the function %q cannot be chosen of it", c.Function), "name the module alone", nil)
+	case c.Batch != "":
+		return Refusal(path, "a module says by itself whether it compares the members of a group (batch)", "leave --batch out: it is for scripts", nil)
 	case len(c.With) > 0:
 		return Refusal(path, "a module takes no parameters (with)", "build them in, or write the reward as a script", nil)
 	}
 	return nil
 }
+
+// check refuses a batch that is no number of members.
+func (c Choice) check(path string) error {
+	n, err := strconv.Atoi(c.Batch)
+	if c.Batch == "" || c.Batch == Group || err == nil && n >= 1 && n <= reward.MaxBatch && strconv.Itoa(n) == c.Batch {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(path), What: fmt.Sprintf("batch is %q", clip(c.Batch)),
+		Hint: fmt.Sprintf("give group, or a number from 1 to %d", reward.MaxBatch),
+	}
+}
+
+// Group is the batch that holds the members of a group.
+const Group = "group"
 
 // canonical checks parameters and brings equal ones to equal bytes: their keys
 // are sorted.

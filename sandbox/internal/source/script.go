@@ -27,7 +27,7 @@ func (s *Script) Digest(languages Languages) string { return s.DigestUnder(langu
 // of another version can be checked without it.
 func (s *Script) DigestUnder(runner string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "merit script 5 %s %q %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With, runner)
+	fmt.Fprintf(h, "merit script 6 %s %q %q %q %q %q\n", s.Language.Extension(), s.Entry, s.Function, s.With, s.Batch, runner)
 	addFiles(h, s.Files)
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }

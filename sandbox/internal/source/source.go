@@ -33,7 +33,10 @@ type Sizes struct{ Module, Script int64 }
 // File reads the reward at path: a module, a script in one of the languages, or
 // a folder with a script called reward. Only a script can be chosen from.
 func File(path string, choice Choice, languages Languages, most Sizes) (Source, error) {
-	var err error
+	err := choice.check(path)
+	if err != nil {
+		return Source{}, err
+	}
 	if choice.With, err = canonical(path, choice.With); err != nil {
 		return Source{}, err
 	}

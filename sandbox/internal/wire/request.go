@@ -11,6 +11,7 @@ type Module struct {
 	Language, Entry string // of a script, else empty
 	Function        string // that was chosen of a script, or empty
 	With            []byte // its parameters as JSON, or empty
+	Batch           string // how many members come in one call, or empty
 	Files           []File
 }
 
@@ -23,7 +24,7 @@ type File struct {
 // AppendModule appends the payload of Load.
 func AppendModule(b []byte, m Module) []byte {
 	b = appendText(appendText(appendU32(b, m.Number), m.Name), m.Wasm)
-	b = appendText(appendText(appendText(appendText(b, m.Language), m.Entry), m.Function), m.With)
+	b = appendText(appendText(appendText(appendText(appendText(b, m.Language), m.Entry), m.Function), m.With), m.Batch)
 	b = appendU32(b, len(m.Files))
 	for _, f := range m.Files {
 		b = appendText(appendText(b, f.Name), f.Data)
@@ -34,7 +35,7 @@ func AppendModule(b []byte, m Module) []byte {
 // ParseModule reads the payload of Load; what it returns shares its memory.
 func ParseModule(payload []byte) (Module, error) {
 	r := reader{rest: payload}
-	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes(), Language: r.text(), Entry: r.text(), Function: r.text(), With: r.bytes()}
+	m := Module{Number: int(r.u32()), Name: r.text(), Wasm: r.bytes(), Language: r.text(), Entry: r.text(), Function: r.text(), With: r.bytes(), Batch: r.text()}
 	for range r.count(8) {
 		m.Files = append(m.Files, File{Name: r.text(), Data: r.bytes()})
 	}

@@ -19,6 +19,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
 
@@ -115,6 +116,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
+	listener := web.Protect(server, s.listener, maxConnections)
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -123,7 +125,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		defer stop()
 		ended <- server.Shutdown(last)
 	}()
-	err := s.certs.Serve(server, s.listener)
+	err := s.certs.Serve(server, listener)
 	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("pages: %w", err)
 	}

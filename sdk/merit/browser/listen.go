@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"syscall"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/merit-rl/merit/core/fault"
 )
 
@@ -46,7 +44,7 @@ func loopback(host string) bool {
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
-		return netutil.LimitListener(l, maxConnections), nil
+		return l, nil
 	}
 	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: address, What: "pages cannot be served there", Err: err, Hint: "choose another address with --listen"}
 	switch {

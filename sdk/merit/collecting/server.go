@@ -19,6 +19,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/collect"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
@@ -74,14 +75,17 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 		Handler: s.collector.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
-	s.grpc = s.collector.Server()
+	s.web = web.Protect(s.http, s.web, connections)
+	if s.grpc = s.collector.Server(); s.rpc != nil {
+		s.rpc = netutil.LimitListener(s.rpc, connections)
+	}
 	return s, nil
 }
 
 func listen(key, address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err == nil {
-		return netutil.LimitListener(l, connections), nil
+		return l, nil
 	}
 	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: "the collector cannot listen on " + address, Err: err, Hint: "choose another address with " + key}
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -15,13 +15,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/env/share"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/plugins/host"
 	"github.com/merit-rl/merit/plugins/openenv/shape"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -88,7 +87,7 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	if err != nil {
 		return nil, errors.Join(cfg.Places.Explain("environment", err), l.Close())
 	}
-	s.spec, s.listener = s.pool.Spec(), netutil.LimitListener(l, s.pool.Capacity()+spare)
+	s.spec, s.listener = s.pool.Spec(), l
 	var texts, calls error
 	s.parser, texts = action.New(cfg.Rollout.Action, s.spec.Actions, s.spec.Tools)
 	s.caller, calls = action.New(action.Config{Parse: action.ToolCalls, Take: action.Only}, nil, s.spec.Tools)
@@ -102,6 +101,7 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, IdleTimeout: time.Minute,
 		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
 	}
+	s.listener = web.Protect(s.http, s.listener, s.pool.Capacity()+spare)
 	return s, nil
 }
 

@@ -16,8 +16,12 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit/learning"
 )
+
+// connections is how many there are at one time.
+const connections = 1024
 
 // Config says where the server listens.
 type Config struct {
@@ -62,6 +66,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 		reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 	s.http = http.Server{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	s.listener = web.Protect(&s.http, s.listener, connections)
 	return s, nil
 }
 

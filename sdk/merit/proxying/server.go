@@ -15,10 +15,14 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/trace/proxy"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
 	"github.com/merit-rl/merit/sdk/merit/traces"
 )
+
+// connections is how many there are at one time.
+const connections = 1024
 
 // Options are what surrounds a proxy.
 type Options struct {
@@ -78,6 +82,7 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 		Handler: guard(mux, r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
 		BaseContext: func(net.Listener) context.Context { return life }, TLSConfig: s.certs.Config(),
 	}
+	s.listener = web.Protect(s.http, s.listener, connections)
 	return s, nil
 }
 

@@ -152,6 +152,9 @@ func (k *Checker) Ready(ctx context.Context) error {
 		_, err := k.judge.load(ctx, k.runtime)
 		problems = append(problems, err)
 	}
+	if k.asked != nil {
+		problems = append(problems, k.asked.Ready(ctx))
+	}
 	return errors.Join(problems...)
 }
 

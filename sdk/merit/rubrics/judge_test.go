@@ -26,6 +26,10 @@ func server(t *testing.T, answer func(n int) (status int, text string)) (url str
 	var mu sync.Mutex
 	var bodies []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet { // a server that keeps no list of models
+			http.NotFound(w, r)
+			return
+		}
 		var body struct {
 			Messages []rl.Message `json:"messages"`
 		}

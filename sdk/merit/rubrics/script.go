@@ -134,7 +134,7 @@ func (s *script) evaluate(ctx context.Context, runtime *sandbox.Runtime, truth m
 
 // verdict is what e says: a score only if it is one of a rule's.
 func verdict(e reward.Evaluation) rubric.Verdict {
-	v := rubric.Verdict{Outcome: e.Outcome, Reason: e.Reason, Fuel: e.Fuel}
+	v := rubric.Verdict{Outcome: e.Outcome, Reason: e.Reason, Fuel: e.Fuel, Fatal: e.Fatal}
 	if e.Result.Reason != "" {
 		v.Reason = e.Result.Reason
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/shape"
 	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -170,5 +171,6 @@ func (s *Server) assemble(ctx context.Context) error {
 		Handler: logged(s.log, s.serve.Handler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
 	}
+	s.listener = web.Protect(s.http, s.listener, s.config.Connections)
 	return nil
 }

@@ -9,22 +9,19 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// listen opens an address for at most as many connections at one time.
-func listen(address string, connections int) (l net.Listener, err error) {
+// listen opens an address.
+func listen(address string) (net.Listener, error) {
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
-		l, err = listenUnix(socket)
-	} else if l, err = net.Listen("tcp", address); err != nil {
-		err = notListening(address, err)
+		return listenUnix(socket)
 	}
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, notListening(address, err)
 	}
-	return netutil.LimitListener(l, connections), nil
+	return l, nil
 }
 
 // listenUnix makes a socket that only this user may open. One that a killed

@@ -104,7 +104,9 @@ type manifest struct {
 }
 
 // Manifest implements library.Reward.
-func (o *opened) Manifest() any { return manifest{o.Module.Manifest(), o.Info().Group, o.Info().Refused} }
+func (o *opened) Manifest() any {
+	return manifest{o.Module.Manifest(), o.Info().Group, o.Info().Refused}
+}
 
 // Close implements library.Reward.
 func (o *opened) Close(ctx context.Context) {

@@ -81,7 +81,7 @@ func (s *Server) open(ctx context.Context, o Options) (err error) {
 	if err := s.openTenants(); err != nil {
 		return err
 	}
-	if s.listener, err = listen(s.config.Listen, s.config.Connections); err != nil {
+	if s.listener, err = listen(s.config.Listen); err != nil {
 		return err
 	}
 	s.later(func() { s.listener.Close() })

@@ -9,10 +9,14 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // patience is how long a scrape may take to ask, and to be answered.
 const patience = 10 * time.Second
+
+// connections is how many there are at one time.
+const connections = 64
 
 // Server answers scrapes and probes at an address.
 type Server struct {
@@ -35,6 +39,7 @@ func Serve(addr string, h http.Handler, log *slog.Logger) (*Server, error) {
 		}
 	}
 	s := &Server{&http.Server{Handler: h, ReadTimeout: patience, WriteTimeout: patience, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}, l.Addr()}
+	l = web.Protect(s.http, l, connections)
 	go func() {
 		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("metrics are served no more; the work goes on", "cause", err)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +38,13 @@ type Report struct {
 	// Findings is every place in which the run is not what was computed: of each
 	// trajectory the first one.
 	Findings []Finding `json:"findings"`
+	// Unsealed says why the run keeps no digests of its files, if it does not:
+	// then only what is computed again, and files with sums of their own, were
+	// checked.
+	Unsealed string `json:"unsealed,omitempty"`
+	// Stopped says why not all of the run could be computed again, if a change
+	// that was found is in the way.
+	Stopped string `json:"stopped,omitempty"`
 }
 
 // Agrees reports whether nothing differs.
@@ -95,31 +103,64 @@ func (f Finding) String() string {
 // program are asked again where it brings them. An error says that the run could
 // not be verified; what differs is in the report.
 func Run(ctx context.Context, dir string, o Options, opts ...merit.Option) (*Report, error) {
-	manifest, err := run.ReadManifest(dir)
+	v := &verification{dir: dir, o: o, report: &Report{Run: dir, Findings: []Finding{}}, checked: map[string]bool{}}
+	late, err := v.sealed()
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := merit.LoadRun(dir)
-	if err != nil && !(cfg != nil && len(o.Rewards) > 0 && onlyModules(err)) {
-		return nil, err
+	if err := v.again(ctx, opts); err != nil {
+		if len(late) == 0 && v.report.Agrees() {
+			return nil, err
+		}
+		v.report.Stopped = err.Error() // by what was changed
 	}
-	metrics, err := run.ReadMetrics(dir)
+	v.conclude(late)
+	return v.report, nil
+}
+
+// conclude adds the files whose sums differ and of which nothing else was found,
+// and lists those that agree.
+func (v *verification) conclude(late []Finding) {
+	for _, f := range late {
+		if !slices.ContainsFunc(v.report.Findings, func(other Finding) bool { return other.File == f.File }) {
+			v.report.Findings = append(v.report.Findings, f)
+		}
+	}
+	for i := range v.report.Files {
+		delete(v.checked, v.report.Files[i].Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.checked)) {
+		if !v.checked[name] {
+			continue
+		}
+		v.report.Files = append(v.report.Files, File{Name: name, Checked: "sha256"})
+	}
+}
+
+// again computes what the run has kept again.
+func (v *verification) again(ctx context.Context, opts []merit.Option) error {
+	manifest, err := run.ReadManifest(v.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v := &verification{dir: dir, o: o, cfg: cfg, metrics: metrics, report: &Report{Run: dir, Findings: []Finding{}}}
+	cfg, err := merit.LoadRun(v.dir)
+	if err != nil && !(cfg != nil && len(v.o.Rewards) > 0 && onlyModules(err)) {
+		return err
+	}
+	metrics, err := run.ReadMetrics(v.dir)
+	if err != nil {
+		return err
+	}
+	v.cfg, v.metrics = cfg, metrics
 	rewards, err := v.rewards(ctx, manifest, opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = v.files(ctx)
+	err = errors.Join(v.files(ctx), v.headline(manifest))
 	if rewards != nil {
 		err = errors.Join(err, rewards.Close())
 	}
-	if err != nil {
-		return nil, err
-	}
-	return v.report, nil
+	return err
 }
 
 // onlyModules reports whether nothing is wrong with a configuration but that
@@ -141,7 +182,8 @@ type verification struct {
 	recipe  proof.Recipe // without what differs from file to file
 	report  *Report
 
-	finished bool // it has a summary
+	finished bool            // it has a summary
+	checked  map[string]bool // files with the digest of the manifest
 }
 
 func (v *verification) find(file string, d proof.Difference) {

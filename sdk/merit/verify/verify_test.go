@@ -22,6 +22,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/measure"
 	"github.com/merit-rl/merit/sdk/merit/verify"
@@ -130,7 +131,8 @@ func TestARunAgrees(t *testing.T) {
 			require.Positive(t, train.Advantages)
 			require.Equal(t, train.Trajectories, train.Rescored)
 			require.Equal(t, "sha256", train.Checked)
-			require.Len(t, r.Files, 5)
+			require.Len(t, r.Files, 13, "all files of the run")
+			require.Empty(t, r.Unsealed)
 			require.Equal(t, 4, r.Files[1].Rescored)
 		})
 	}
@@ -155,10 +157,150 @@ func TestRewardsThatAreNotTheRuns(t *testing.T) {
 	require.ErrorContains(t, r.Err(), "digest of reward arrived: stored sha256:a, computed sha256:b")
 }
 
+// earlier makes of a run one of a version that kept no digests of files.
+func earlier(t *testing.T, dir string) string {
+	require.NoError(t, os.Remove(filepath.Join(dir, run.DigestsFile)))
+	rewrite(t, filepath.Join(dir, run.ManifestFile), func(m map[string]any) {
+		delete(m, "files")
+		delete(m, "digest")
+	})
+	return dir
+}
+
+// rewrite changes an object of JSON in a file.
+func rewrite(t *testing.T, path string, change func(map[string]any)) {
+	var m map[string]any
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &m))
+	change(m)
+	data, err = json.Marshal(m)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, data, 0o644))
+}
+
+// Promise: one byte that is changed, added or lost in any file of a run that has
+// ended is found, and so is a file that is gone or was put there; the first
+// finding names the file, and of a text the line.
+func TestOneByteOfAnyFile(t *testing.T) {
+	dir := trained(t)
+	require.Empty(t, check(t, dir).Findings)
+	files, err := run.Files(dir)
+	require.NoError(t, err)
+	for _, name := range append(files, run.LockFile) {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		changes := map[string][]byte{"a byte more": append(slices.Clone(text), 'x'), "no file": nil}
+		for i, at := range []int{0, len(text) - 1, len(text) / 2} {
+			if len(text) > 0 {
+				flipped := slices.Clone(text)
+				flipped[max(at, 0)] ^= 1
+				changes[fmt.Sprint("byte ", i)] = flipped
+				changes["a byte less"] = text[:len(text)-1]
+			}
+		}
+		for what, now := range changes {
+			t.Run(name+": "+what, func(t *testing.T) {
+				changed := t.TempDir()
+				require.NoError(t, os.CopyFS(changed, os.DirFS(dir)))
+				path := filepath.Join(changed, name)
+				if require.NoError(t, os.Remove(path)); now != nil {
+					require.NoError(t, os.WriteFile(path, now, 0o644))
+				}
+				r := check(t, changed)
+				require.NotEmpty(t, r.Findings)
+				require.ErrorIs(t, r.Err(), fault.Of(fault.Data, fault.Differs))
+				require.Equal(t, name, r.Findings[0].File, r.Findings)
+				if what == "byte 2" && slices.Contains([]string{run.ConfigFile, run.MetricsFile, run.StartsFile, run.SummaryFile, run.ReportFile}, name) {
+					line := 1 + bytes.Count(text[:len(text)/2], []byte("\n"))
+					require.Equal(t, fmt.Sprint("line ", line), r.Findings[0].Field)
+				}
+			})
+		}
+	}
+	extra := filepath.Join(dir, run.Trajectories, "test-better.jsonl.zst")
+	require.NoError(t, os.WriteFile(extra, nil, 0o644))
+	require.ErrorContains(t, check(t, dir).Err(), extra+": file: stored a file, computed nothing")
+}
+
+// Promise: the figures of a summary are computed again from the episodes and
+// checkpoints that a run has kept, also where it keeps no digests, and the
+// report says that it keeps none.
+func TestFiguresOfASummary(t *testing.T) {
+	dir := earlier(t, trained(t))
+	r := check(t, dir)
+	require.Empty(t, r.Findings)
+	require.Contains(t, r.Unsealed, "the version of merit that made the run kept none")
+	for field, value := range map[string]any{
+		"baseline.success": 0.93, "trained.return": 7.5, "trained.success_interval": []any{0.9, 1.0}, "trained.episodes": 5, "trained.length": 2.25,
+		"p_value": 0.001, "p_value_test": "none", "best_iteration": 1, "env_steps": 7, "episodes": 7, "iterations": 9, "starts.distinct": 9,
+		"starts.in_training": 0, "outcomes.scored": 3, "rewards": nil, "baseline.metrics": nil,
+	} {
+		t.Run(field, func(t *testing.T) {
+			changed := t.TempDir()
+			require.NoError(t, os.CopyFS(changed, os.DirFS(dir)))
+			rewrite(t, filepath.Join(changed, run.SummaryFile), func(s map[string]any) {
+				if part, name, ok := strings.Cut(field, "."); ok {
+					s[part].(map[string]any)[name] = value
+				} else {
+					s[field] = value
+				}
+			})
+			err := check(t, changed).Err()
+			require.ErrorContains(t, err, filepath.Join(changed, run.SummaryFile)+": "+field)
+		})
+	}
+	for _, c := range []struct{ file, before, now string }{{run.ConfigFile, "seed: 1\nenv", "seed: 2\nenv"}, {run.ManifestFile, `"seed":1`, `"seed":2`}} {
+		changed := t.TempDir()
+		require.NoError(t, os.CopyFS(changed, os.DirFS(dir)))
+		replace(c.before, c.now)(t, filepath.Join(changed, c.file))
+		require.ErrorContains(t, check(t, changed).Err(), c.file+": seed: stored 2, computed 1 by checkpoints/last")
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, run.StartsFile)))
+	require.ErrorContains(t, check(t, dir).Err(), "summary.json: starts.in_training: stored")
+}
+
+// stopper stops a run when its first iteration is finished.
+type stopper struct {
+	train.Quiet
+	stop func()
+}
+
+func (s stopper) Iterated(run.Iteration, int) { s.stop() }
+
+// Promise: a run that goes on has no digests until it ends again, and the report
+// says so; then it has those of all its files.
+func TestARunThatGoesOn(t *testing.T) {
+	dir := trained(t)
+	cfg, err := merit.LoadRun(dir)
+	require.NoError(t, err)
+	cfg.Train.Iterations = 3
+	open := func(context.Context, string, int) (env.Env, error) { return &corridor{}, nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s, err := merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(arrived{"sha256:a"}, 1), merit.WithProgress(stopper{stop: cancel}))
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Train(ctx, merit.TrainOptions{Dir: dir, Resume: true})
+	require.Error(t, err)
+	r := check(t, dir)
+	require.Empty(t, r.Findings)
+	require.Contains(t, r.Unsealed, "when the run ends")
+
+	s, err = merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(arrived{"sha256:a"}, 1))
+	require.NoError(t, err)
+	defer s.Close()
+	_, err = s.Train(t.Context(), merit.TrainOptions{Dir: dir, Resume: true})
+	require.NoError(t, err)
+	r = check(t, dir)
+	require.Empty(t, r.Findings)
+	require.Empty(t, r.Unsealed)
+}
+
 // Promise: whatever is changed in what a run holds is found, and the first
 // finding names file, trajectory, step, field and both values.
 func TestOneChange(t *testing.T) {
-	dir := trained(t)
+	dir := earlier(t, trained(t))
 	train := filepath.Join(run.Trajectories, run.TrainTrajectories)
 	for _, c := range []struct {
 		name, file string

@@ -10,7 +10,7 @@ import unittest
 
 from servers import ANSWER, WithFolder
 
-from merit_rl import Halt, InvalidInput, MeritError, NotFound, Reward, Unscored, advantages, verl
+from merit_rl import Halt, InvalidInput, MeritError, NotFound, Reward, Rewards, Unscored, advantages, verl
 
 MIXED = """
 from merit_reward import EvaluateResult, MetricResult
@@ -56,14 +56,14 @@ class TRL(WithFolder):
                 )
         self.assertEqual(got, [0.0, 4.0, None, None, None])
         self.assertEqual({type(x) for x in got[:2]}, {float})
-        outcomes = {f"merit/{o}": 1 for o in ("out_of_fuel", "guest_error", "invalid")}
-        self.assertEqual(said, {"merit/unscored": 3, **outcomes, "score/length": 1.5})
+        outcomes = {f"merit/score/{o}": 1 for o in ("out_of_fuel", "guest_error", "invalid")}
+        self.assertEqual(said, {"merit/score/unscored": 3, **outcomes, "score/length": 1.5})
         # Each outcome is said once, with the reason of the first.
         self.assertEqual(len(logs.output), 3)
         self.assertIn("1 of 5 completions have no score, as completion 3: guest_error: ", logs.output[1])
         self.assertIn("no answer in it", logs.output[1])
         reward(completions=["a"], log_metric=lambda name, value: said.update({name: value}))
-        self.assertEqual((said["merit/out_of_fuel"], said["merit/unscored"]), (0, 0), "so that means are means")
+        self.assertEqual((said["merit/score/out_of_fuel"], said["merit/score/unscored"]), (0, 0), "so means are means")
 
     # Promise: whether a reward compares is what the server says of the function that is used.
     def test_compares(self):
@@ -105,25 +105,168 @@ class TRL(WithFolder):
         again = pickle.loads(pickle.dumps(reward.aio))
         self.assertEqual(asyncio.run(again(completions=["abc"])), [3.0])
 
-    # Promise: the members of a group are compared, in whatever order their rows come.
-    def test_groups(self):
-        reward = Reward(self.script("""
-from merit_reward import reward_function
-
-@reward_function(mode="batch")
-def best(rollouts_messages, **kwargs):
-    sizes = [len(m[-1].content) for m in rollouts_messages]
-    return [float(s == max(sizes)) for s in sizes]
-"""))  # fmt: skip
-        got = reward(prompts=["p", "q", "p", "q", "p"], completions=["a", "bb", "aa", "b", "aaa"])
-        self.assertEqual(got, [0.0, 1.0, 0.0, 0.0, 1.0])
-        self.assertEqual(reward(completions=["a", "b"], group=[1, 2]), [1.0, 1.0])
+    # Promise: a score that float32 cannot hold does not become infinity in a trainer: there is none, and the log says so.
+    def test_beyond_float32(self):
+        reward = Reward(self.script("def score(completions, x, **k):\n    return x\n") + ":score")
+        given, said = [1e308, -1e39, 3.4e38, 1e-45, -0.0], {}
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            got = reward(completions=["a"] * 5, x=given, log_metric=lambda name, value: said.update({name: value}))
+        self.assertEqual(got, [None, None, 3.4e38, 1e-45, 0.0])
+        self.assertIn("2 of 5 completions have no score, as completion 0: beyond_float32: ", logs.output[0])
+        self.assertEqual(said["merit/score/unscored"], 2)
+        with self.assertRaisesRegex(Halt, r"score 1e\+308|where 1e\+308 is infinite"):
+            verl.compute_score("d", "a", "4", extra_info={}, reward=self.script("def score(**k):\n    return 1e308\n", "large.py"))
 
     # Promise: no completions have no scores.
     def test_none(self):
         self.assertEqual(Reward(ANSWER)(prompts=[], completions=[]), [])
         with self.assertRaisesRegex(InvalidInput, "completions are missing"):
             Reward(ANSWER)(["q"])
+
+
+BEST = """
+from merit_reward import reward_function
+
+@reward_function(mode="batch")
+def best(rollouts_messages, **kwargs):
+    sizes = [len(m[-1].content) for m in rollouts_messages]
+    return [float(s == max(sizes)) for s in sizes]
+"""
+
+
+class Trainer:
+    """What TRL's trainers show to those whom they call: log_metric is a method of theirs."""
+
+    def __init__(self, *reward_funcs, num_generations=4, num_generations_eval=2, training=True):
+        self.reward_funcs, self.said = list(reward_funcs), {}
+        self.num_generations, self.num_generations_eval = num_generations, num_generations_eval
+        self.model = type("Model", (), {"training": training})
+
+    def log_metric(self, name, value):
+        self.said[name] = value
+
+    def call(self, reward, **columns):
+        return reward(log_metric=self.log_metric, trainer_state=object(), **columns)
+
+
+class Groups(WithFolder):
+    # Promise: a group is what the trainer says, by position, not what has one prompt: in training and in evaluation.
+    def test_of_the_trainer(self):
+        reward, answers = Reward(self.script(BEST)), ["a", "bb", "c", "d", "ee", "f", "ggg", "h"]
+        same = dict(prompts=["q"] * 8, completions=answers, ground_truth=["1"] * 8, group=["x"] * 8)
+        self.assertEqual(Trainer(reward).call(reward, **same), [0, 1, 0, 0, 0, 0, 1, 0])
+        self.assertEqual(Trainer(reward, training=False).call(reward, **same), [0, 1, 1, 1, 1, 0, 1, 0])
+        other = dict(prompts=list("pqrstuvw"), completions=answers)
+        self.assertEqual(Trainer(reward).call(reward, **other), [0, 1, 0, 0, 0, 0, 1, 0])
+        self.assertEqual(Reward(self.script(BEST), group_size=4)(**other), [0, 1, 0, 0, 0, 0, 1, 0])
+
+    # Promise: where nobody says which completions are one group, a trainer is refused with what to set; parts of a
+    # group are refused too.
+    def test_refused(self):
+        reward, same = Reward(self.script(BEST)), dict(prompts=["q"] * 6, completions=["a"] * 6)
+        with self.assertRaisesRegex(InvalidInput, r"does not say which completions are one group\n.*group_size=N"):
+            reward(trainer_state=object(), **same)
+        with self.assertRaisesRegex(InvalidInput, "6 completions are not whole groups of 4"):
+            Trainer(reward).call(reward, **same)
+        self.assertEqual(reward(trainer_state=object(), group=[1] * 6, **same), [1.0] * 6)
+        with self.assertRaisesRegex(InvalidInput, "group_size: 0 is no whole number above 0"):
+            Reward(ANSWER, group_size=0)
+
+    # Promise: who calls a reward without a trainer has the members of a group compared, in whatever order rows come;
+    # equal prompts with different ground truths are not one group; and the log says that groups were guessed.
+    def test_by_question(self):
+        reward = Reward(self.script(BEST))
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            got = reward(prompts=["p", "q", "p", "q", "p"], completions=["a", "bb", "aa", "b", "aaa"])
+            truths = reward(prompts=["p"] * 4, completions=["a", "bb", "ccc", "dd"], ground_truth=["1", "1", "2", "2"])
+        self.assertEqual((got, truths), ([0.0, 1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]))
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("completions with the same prompt and ground truth are taken for one", logs.output[0])
+        self.assertEqual(reward(completions=["a", "b"], group=[1, 2]), [1.0, 1.0])
+
+
+def halves(completions, **_):
+    return [0.5] * len(completions)
+
+
+def short(completions, **_):
+    return [None if len(c) > 3 else float("nan") if len(c) > 2 else 1.0 for c in completions]
+
+
+class Several(WithFolder):
+    # Promise: of several rewards a completion has the weighted sum, or, where one fails, no score; each shows by name.
+    def test_sum(self):
+        rewards = Rewards({"length": self.script(MIXED) + ":score", "half": halves, "short": short}, [1, 2, 0.25])
+        trainer, extra = Trainer(rewards), {}
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            got = rewards(
+                prompts=["q"] * 5,
+                completions=["", "ab", "abc", "raise", "a"],
+                log_metric=trainer.log_metric,
+                log_extra=lambda name, values: extra.update({name: values}),
+            )
+        self.assertEqual(got, [1.25, 3.25, None, None, 2.25])
+        self.assertEqual(extra["length"], [0, 2, 3, None, 1])
+        self.assertEqual(extra["short"], [1, 1, None, None, 1])
+        means = {name: trainer.said[f"rewards/{name}/mean"] for name in ("length", "half", "short")}
+        self.assertEqual(means, {"length": 1.5, "half": 0.5, "short": 1.0})
+        self.assertEqual((trainer.said["rewards/half/std"], trainer.said["merit/total/unscored"]), (0, 2))
+        self.assertEqual(trainer.said["merit/score/unscored"], 1, "a reward goes on to say what it says")
+        self.assertIn("total: 2 of 5 completions have no score from short", "".join(logs.output))
+        self.assertNotIn("counts a missing score as 0", "".join(logs.output))
+        again = pickle.loads(pickle.dumps(rewards))
+        self.assertEqual(again(prompts=["q"], completions=["ab"]), [3.25])
+
+    # Promise: asynchronous rewards are awaited beside each other, and waited for where nothing awaits.
+    def test_asynchronous(self):
+        async def later(completions, **_):
+            await asyncio.sleep(0)
+            return [None if c == "" else 1.0 for c in completions]
+
+        rewards = Rewards([later, Reward(self.script(MIXED) + ":score"), halves])
+        self.assertTrue(inspect.iscoroutinefunction(rewards.aio.__call__))
+        call = dict(prompts=["q"] * 2, completions=["", "ab"])
+        self.assertEqual(rewards(**call), [None, 3.5])
+        self.assertEqual(asyncio.run(rewards.aio(**call)), [None, 3.5])
+
+        async def within():
+            return rewards(**call)
+
+        self.assertEqual(asyncio.run(within()), [None, 3.5])
+
+    # Promise: what cannot be added is refused when it is given, or named when it is returned.
+    def test_refused(self):
+        for wrong, weights, what in (
+            ([halves, halves], None, "halves: two rewards have this name"),
+            ([halves], [1, 2], "there are 2 weights for 1 rewards"),
+            ({"a": halves}, {"b": 1}, "weights are given for b, and the rewards are a"),
+            ([halves], [float("nan")], "halves: the weight is nan"),
+            ({"total": halves}, None, "total: a reward has the name of the sum"),
+            ([], None, "no list of rewards"),
+            ([3], None, "3 is no reward function"),
+        ):
+            with self.assertRaisesRegex(InvalidInput, what):
+                Rewards(wrong, weights)
+        with self.assertRaisesRegex(InvalidInput, "halves: it returned 1 scores for 2 completions"):
+            Rewards({"halves": lambda **_: [1.0]})(completions=["a", "b"])
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            large = Rewards({"large": lambda **_: [3e38]}, [2.0])
+            self.assertEqual(large(completions=["a"]), [None])
+        self.assertIn("1 of 1 completions have a weighted sum that float32 cannot hold", logs.output[0])
+
+    # Promise: a reward that a trainer adds to others says once that the trainer counts its failures as 0, and what to do.
+    def test_beside_others(self):
+        for reward in (Reward(ANSWER), Rewards([Reward(ANSWER)]), Reward(ANSWER).aio):
+            trainer, call = Trainer(reward, halves), dict(completions=["A: 4"], ground_truth=["4"])
+            with self.assertLogs("merit_rl", "WARNING") as logs:
+                for _ in range(2):
+                    got = trainer.call(reward, **call)
+                    asyncio.run(got) if inspect.isawaitable(got) else None
+            self.assertEqual(len(logs.output), 1)
+            self.assertRegex(logs.output[0], r"adds its scores to those of halves, and counts a missing score as 0.*Rewards")
+        alone = Reward(ANSWER)
+        with self.assertNoLogs("merit_rl", "WARNING"):
+            Trainer(alone).call(alone, **call)
 
 
 class Uploads(WithFolder):

@@ -9,6 +9,7 @@ snapshot then, and calls ``serve`` through the table for every evaluation.
 from __future__ import annotations
 
 import gc
+import io
 import posix
 import sys
 from marshal import dumps, loads
@@ -17,29 +18,21 @@ from . import _shelf, absent, refusals, runner, shims
 from .models import Message, tool_calls
 
 
-class _Log:
-    """Standard output and error: text that goes to the log of the evaluation."""
-
-    encoding = "utf-8"
-    errors = "replace"
-    closed = False
-
-    def write(self, text: str) -> int:
-        posix.write(2, text.encode("utf-8", "replace"))
-        return len(text)
-
-    def writelines(self, lines) -> None:  # type: ignore[no-untyped-def]
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        pass
-
+class _File(io.FileIO):
     def isatty(self) -> bool:
         return False
 
-    def fileno(self) -> int:
-        return 2
+
+def _log():  # type: ignore[no-untyped-def]
+    """Standard output or error: a text file whose text goes to the log of the evaluation at once."""
+    return io.TextIOWrapper(_File(2, "w", closefd=False), encoding="utf-8", errors="backslashreplace", write_through=True)
+
+
+def _begin() -> None:
+    """Readies the interpreter for a reward or a program."""
+    sys.stdout = sys.__stdout__ = _log()  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _log()  # type: ignore[misc]
+    absent.install()
 
 
 BUFFER = bytearray(1 << 18)  # the host writes requests into it
@@ -113,33 +106,37 @@ def _whole(reward: runner.Reward):  # type: ignore[no-untyped-def]
     return (_answer(lambda: reward.results([runner.rollout(m) for m in _request()])),)
 
 
-def boot(path: str, function: str, parameters: str) -> None:
+def boot(path: str, function: str, parameters: str, batch: str) -> None:
     """Loads the reward and tells the host what it is, or why it cannot be loaded.
 
     Its folder comes onto the path only now, and its module is called reward
     whatever its file is called: a file named re.py must not stand in for re.
     """
     global _serve  # they must live as long as the interpreter
-    sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
+    _begin()
     refusals.begin(runner.BUILT)
-    absent.install(watch=True)
+    absent.watch()
     absent.quicken_imports()
     shims.install()
     try:
         folder, _, file = path.rpartition("/")
+        posix.chdir(folder)
+        runner.ALONE[:] = [file] if posix.listdir(folder) == [file] else []
         if file == "reward.py":  # a folder with what it imports, or a file alone
             sys.path.insert(0, folder)
         module = runner.load(path, "reward")
         given = loads(_contents(parameters)) if parameters else None
-        reward = runner.find(module, function, given)
+        reward = runner.find(module, function, given, runner.batch_of(batch))
         whole = reward.group or reward.whole
         arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
+        if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
+            _serve = tuple(map(_flushed, _serve))
         about = runner.prepare(module)
         runner.explain(_raised())  # loads what tracebacks need
         refused = [r for r in refusals.settle() if r[0] not in refusals.without]
         addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, refused)
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry(), refused)
     except BaseException as e:
         hello = (runner.explain(e), *_NOTHING)
     _leave(hello)
@@ -148,8 +145,7 @@ def boot(path: str, function: str, parameters: str) -> None:
 def boot_program() -> None:
     """Loads what answers requests in a program, which a reward opens beside itself."""
     global _serve
-    sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
-    absent.install()
+    _begin()
     from . import _program
 
     def serve() -> None:
@@ -167,7 +163,7 @@ def boot_program() -> None:
     _leave(("", [id(()), id(BUFFER), id(ANSWER), 0, 0, id(serve)], *_NOTHING[1:]))
 
 
-_NOTHING = ([], False, False, False, [], {}, {}, [])  # of what the host is told of a reward
+_NOTHING = ([], False, False, False, [], {}, {}, {}, [])  # of what the host is told of a reward
 
 
 def _leave(hello) -> None:  # type: ignore[no-untyped-def]
@@ -176,6 +172,20 @@ def _leave(hello) -> None:  # type: ignore[no-untyped-def]
     gc.freeze()
     posix.write(1, dumps(hello, 2))
     posix._exit(0)
+
+
+def _flushed(serve):  # type: ignore[no-untyped-def]
+    """The function for a reward that prints through files of its own, which may hold back what it says last."""
+
+    def flushed() -> None:
+        serve()
+        for file in (sys.stdout, sys.stderr):
+            try:
+                file.flush()
+            except BaseException:
+                ...  # the log lacks it, and the answer stands
+
+    return flushed
 
 
 def _contents(path: str) -> bytes:

@@ -369,7 +369,7 @@ def _listing(real, name: str):  # type: ignore[no-untyped-def]
     return lambda path=".": watched(path)
 
 
-def _watch_files() -> None:
+def watch() -> None:
     """Counts what the reward opens and is not there, and variables of an environment that nobody has set."""
     import builtins
     import io
@@ -394,7 +394,7 @@ def _watch_files() -> None:
     os.__getattr__ = _os  # type: ignore[attr-defined]
 
 
-def install(watch: bool = False) -> None:
+def install() -> None:
     """Puts the stand-ins in place. What they replace must not have been imported yet."""
     import _signal
     import _thread
@@ -419,8 +419,6 @@ def install(watch: bool = False) -> None:
     _signal.setitimer = setitimer  # type: ignore[attr-defined]
     _signal.getitimer = lambda which: (0.0, 0.0)  # type: ignore[attr-defined]
     _signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF = 0, 1, 2  # type: ignore[attr-defined]
-    if watch:
-        _watch_files()
 
 
 def quicken_imports() -> None:

@@ -1,60 +1,75 @@
-"""Which function of a module is its reward, and what can be said of it without calling it."""
+"""What can be said of a function without calling it."""
 
 from __future__ import annotations
 
-from . import shapes
+from . import _shapes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-NAMES = ("reward", "evaluate", "score", "compute_score")
 # what every trajectory gives by itself
 OFFERED = frozenset(
     ("messages", "ground_truth", "rollout", "metadata", "rollouts_messages", "rollouts", "ground_truths", "ground_truth_for_eval")
 )
-
-
-def pick(module: "Any", function: str = "") -> "Callable[..., Any]":
-    """The function that was chosen by name; else the one that is decorated, has a usual name, or is alone in having a shape."""
-    return _chosen(module, function) if function else _usual(module)
+TRUTH = 4  # the ground truth fills the parameter where no column does
+UNKNOWN, READ, IGNORED = range(3)
+# what only a trainer gives
+TRAINERS = frozenset("completion_ids trainer_state environments reward_router_address reward_model_tokenizer tokenizer parser args".split())
 
 
 class Function:
-    """What can be read of a function without calling it."""
+    """What can be read of a function, an object that can be called or a method without calling it."""
 
     def __init__(self, func: "Callable[..., Any]") -> None:
         self.func = func
         self.mode = getattr(func, "_reward_function_mode", None)
-        inner, bound = func, set()
-        while True:
-            if hasattr(inner, "__wrapped__"):
-                inner = inner.__wrapped__
-            elif isinstance(getattr(inner, "keywords", None), dict) and hasattr(inner, "func"):  # functools.partial
-                bound.update(inner.keywords)
-                inner = inner.func
-            else:
-                break
-        if not hasattr(inner, "__code__"):
-            inner = type(inner).__call__
-        if not hasattr(inner, "__code__"):
-            raise LookupError(f"{_title(func)} is no function of Python: its parameters are not known")
-        self.inner = inner
-        code = inner.__code__
+        self.inner, bound, placed = _unwrapped(func)
+        code = self.inner.__code__
         self.positional = frozenset(code.co_varnames[: code.co_posonlyargcount])
         order = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        self.names = frozenset(order) - bound
+        self.names = frozenset(order[placed:]) - bound
         self.open = bool(code.co_flags & 0x08)  # **kwargs
         self.is_async = bool(code.co_flags & 0x80)
-        optional = set(order[code.co_argcount - len(inner.__defaults__ or ()) : code.co_argcount]) | set(inner.__kwdefaults__ or ())
-        self.required = self.names - optional
-        hint = str(getattr(inner, "__annotations__", {}).get("ground_truth", ""))
+        places = order[: code.co_argcount]
+        defaults = self.inner.__defaults__ or ()
+        self.defaults: "dict[str, Any]" = {**dict(zip(places[len(places) - len(defaults) :], defaults)), **(self.inner.__kwdefaults__ or {})}
+        self.required = self.names - self.defaults.keys()
+        hint = str(getattr(self.inner, "__annotations__", {}).get("ground_truth", ""))
         self.truth_is_messages = "Message]" in hint and "str" not in hint.replace("Dict[str", "").replace("dict[str", "")
-        self.shape = shapes.of(self.names, inner)
+        row = _shapes.of(self.names, self.inner)
+        self.known = row  # None: a function of columns
+        self.shape = None if row is _shapes.MERIT else row
+
+    @property
+    def strong(self) -> bool:
+        """Whether the parameters are those of a whole reward."""
+        return bool(self.known and self.known.strong(self.names, self.open))
+
+    def asks(self, given: "dict[str, Any]") -> "dict[str, int]":
+        """The parameters that only the data can fill: 2 if one has no default, 1 if its default is nothing, 0 if it is a setting; TRUTH beside it."""
+        offered, truths = (self.shape.fills | TRAINERS, self.shape.truths) if self.shape else (OFFERED, frozenset())
+        return {n: self._need(n) + (TRUTH if n in truths else 0) for n in sorted(self.names - offered - given.keys() - {"ground_truth"})}
+
+    def _need(self, name: str) -> int:
+        if name in self.required:
+            return 2
+        default = self.defaults[name]
+        return int(default is None or isinstance(default, (str, list, dict, tuple)) and not default)
+
+    @property
+    def reads_truth(self) -> int:
+        """Whether the function looks at the ground truth: READ, IGNORED, or UNKNOWN."""
+        row = self.shape
+        if "ground_truth" in self.names or row and self.names & row.truths & row.fills:
+            return READ
+        if row and row.truths:
+            return IGNORED  # asks has what a column may fill
+        return UNKNOWN if self.open or not self.names.isdisjoint(("rollout", "rollouts")) or row and not row.columns else IGNORED
 
     def bind(self, given: "dict[str, Any]") -> "frozenset[str]":
         """The names that are left when whoever runs the reward has given some."""
-        offered = shapes.SHAPES[self.shape].given if self.shape else OFFERED
+        offered = self.shape.given if self.shape else OFFERED
         for name in given:
             if name in offered:
                 raise LookupError(f"with gives {name!r}, which every trajectory gives: leave it out")
@@ -62,68 +77,44 @@ class Function:
                 raise LookupError(f"with gives {name!r}, which the reward takes by its place only")
             if name not in self.names and not self.open:
                 raise LookupError(
-                    f"with gives {name!r}, which the reward {_title(self.func)} does not take; {_nearest(name, sorted(self.names - offered))}"
+                    f"with gives {name!r}, which the reward {title(self.func)} does not take; {nearest(name, sorted(self.names - offered))}"
                 )
         return self.names - given.keys()
 
 
-def _title(func: "Any") -> str:
+def _unwrapped(func: "Any") -> "tuple[Any, set[str], int]":
+    """The function of Python beneath wrappers, partials, objects and methods; what partials give it by name, and by place."""
+    inner, bound, placed = func, set(), 0
+    while True:
+        if hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
+        elif isinstance(getattr(inner, "keywords", None), dict) and hasattr(inner, "func"):  # functools.partial
+            bound.update(inner.keywords)
+            placed += len(inner.args)
+            inner = inner.func
+        elif hasattr(inner, "__func__"):  # a method
+            placed += 1
+            inner = inner.__func__
+        elif hasattr(inner, "__code__"):
+            return inner, bound, placed
+        elif hasattr(type(inner).__call__, "__code__") or hasattr(type(inner).__call__, "__wrapped__"):
+            placed += 1
+            inner = type(inner).__call__
+        else:
+            raise LookupError(f"{title(func)} is not a Python function: its parameters are not known")
+
+
+def title(func: "Any") -> str:
+    """What a function is called."""
+    while not hasattr(func, "__name__") and hasattr(func, "func"):
+        func = func.func
     return str(getattr(func, "__name__", type(func).__name__))
 
 
-def _nearest(name: str, names: "list[str]") -> str:
+def nearest(name: str, names: "list[str]") -> str:
     """Says what a name that is not there may have been meant for."""
     from difflib import get_close_matches
 
     if near := get_close_matches(name, names, 1):
         return f"did you mean {near[0]!r}?"
     return f"there is {', '.join(names)}" if names else "there is none"
-
-
-def _chosen(module: "Any", function: str) -> "Callable[..., Any]":
-    func = getattr(module, function, None)
-    if callable(func) and not isinstance(func, type):
-        return func
-    if func is not None:
-        raise LookupError(f"{function} is {'a class' if callable(func) else repr(func)[:80]}, not a function")
-    raise LookupError(f"the module has no function {function}; {_nearest(function, [*_functions(module)])}")
-
-
-def _functions(module: "Any") -> "dict[str, Callable[..., Any]]":
-    """The public functions that the module defines, and those it imports that are marked as rewards."""
-    return {
-        n: f
-        for n, f in vars(module).items()
-        if n[0] != "_"
-        and callable(f)
-        and not isinstance(f, type)
-        and not hasattr(f, "_merit_warm_up")
-        and (getattr(f, "__module__", None) == module.__name__ or hasattr(f, "_reward_function_mode"))
-    }
-
-
-def _usual(module: "Any") -> "Callable[..., Any]":
-    functions = _functions(module)
-    own = {n: f for n, f in functions.items() if hasattr(f, "_reward_function_mode") and f.__module__ == module.__name__}
-    usual = [getattr(module, n) for n in NAMES if callable(getattr(module, n, None)) and (not own or n in own)]
-    if len(own) == 1:
-        return next(iter(own.values()))
-    if usual:
-        return usual[0]
-    able = own or {n: f for n, f in functions.items() if _scores(f)}
-    if len(able) == 1:
-        return next(iter(able.values()))
-    if able:
-        several = ", ".join(able)
-        raise LookupError(f"the module has several rewards: {several}; choose one, as in reward.py:{next(iter(able))}, or name it 'reward'")
-    names = f"; or choose one of {', '.join(functions)}, as in reward.py:{next(iter(functions))}" if functions else ""
-    raise LookupError(f"the module has no reward: decorate a function with @reward_function, or name it 'reward'{names}")
-
-
-def _scores(func: "Any") -> bool:
-    """Whether the parameters of a function are those of a reward."""
-    try:
-        f = Function(func)
-    except LookupError:
-        return False
-    return bool(f.shape or f.mode or not f.names.isdisjoint(shapes.MERIT))

@@ -9,15 +9,18 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import functions, refusals, shapes
+from . import choosing, functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
-from .models import EvaluateResult, Message, Record, Rollout
+from .models import EvaluateResult, Message, MetricResult, Record, Rollout, StepOutput, check_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-OURS = ("invalid", "without")  # of __merit__: read here
+OURS = ("invalid", "batch", "without")  # of __merit__: read here
+NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
+ALONE: "list[str]" = []  # in the sandbox: the file of a reward that has no others
+MAX_BATCH = 1024
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
 BUILT = traceback.format_list.__code__.co_filename.removesuffix("traceback.py")  # where the standard library was when it was compiled
@@ -30,33 +33,54 @@ class Reward:
     calls it by: those of the function, or of the shape that stands before it.
     """
 
-    def __init__(self, func: "Callable[..., Any]", module: str = "", given: "dict[str, Any] | None" = None, counts: bool = False) -> None:
-        self.module = module
+    def __init__(
+        self, func: "Callable[..., Any]", name: str = "", given: "dict[str, Any] | None" = None, counts: bool = False, batch: "Any" = None
+    ) -> None:
         self.given = given or {}
         f = functions.Function(func)
+        self.name, self.shape_name = name or functions.title(func), f.known.name if f.known else "columns by name"
         self.accepts, self.open = f.names, f.open
         if given:
             self.accepts = f.bind(given)
             from functools import partial
 
             func = partial(func, **given)
+        self.asks, self.reads_truth = f.asks(self.given), f.reads_truth
         if f.is_async:
-            func = _synchronous(func)
+            func = synchronous(func)
         if f.truth_is_messages:
             func = _with_messages(func)
         if shapes.shipped(f.inner):
             func = shapes.unswallowed(func)
         self.shape = None
         if f.shape:
-            if why := shapes.missing(f.shape, f.required - self.given.keys()):
+            if why := shapes.missing(f.shape.name, f.required - self.given.keys()):
                 raise LookupError(why)
-            self.shape = shapes.SHAPES[f.shape](func, self.accepts, self.open)
+            self.shape = f.shape.shape(func, self.accepts, self.open)
             func, self.accepts, self.open = self.shape.one, self.shape.wants, self.shape.open
         self.counts = counts
         self.func = _counted(func) if counts else func
         self.whole = not self.accepts.isdisjoint(("rollout", "rollouts"))  # wants more than messages
         mode = f.mode
-        self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts"))
+        self.group = mode == "batch" or mode is None and not self.accepts.isdisjoint(("rollouts_messages", "rollouts")) or bool(self.shape and self.shape.groups)
+        self.batch = self._batch(batch)
+
+    def entry(self) -> "dict[str, Any]":
+        """What whoever runs the reward is told of its function."""
+        return {"function": self.name, "shape": self.shape_name, "batch": self.batch, "asks": self.asks, "truth": self.reads_truth}
+
+    def _batch(self, batch: "Any") -> int:
+        """How many members come in one call: 0 for one, or for the members of a group."""
+        if batch is None:
+            return 0
+        if not self.group and not (self.shape and self.shape.lists):
+            raise LookupError(f"batch is {batch!r}, but {self.name} ({self.shape_name}) is called with one member: only what takes lists gets several")
+        self.group = True
+        if batch == "group":
+            return 0
+        if not isinstance(batch, int) or isinstance(batch, bool) or not 1 <= batch <= MAX_BATCH:
+            raise ValueError(f"batch is {batch!r}; it is 'group' or how many members one call gets, at most {MAX_BATCH}")
+        return batch
 
     def results(self, members: "list[Rollout]") -> "list[Any]":
         """One plain result for each member."""
@@ -141,15 +165,18 @@ def _count(result: "Any") -> "Any":
     return result
 
 
-def _synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
+def synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
     """An async reward as a function: as with asyncio.run, no task outlives its call."""
+    if not functions.Function(func).is_async:
+        return func
     import asyncio
 
     loop = asyncio.new_event_loop()
 
     def call(**arguments: "Any") -> "Any":
         try:
-            return loop.run_until_complete(func(**arguments))
+            result = func(**arguments)
+            return loop.run_until_complete(result) if hasattr(result, "__await__") else result
         finally:
             if left := asyncio.all_tasks(loop):
                 for task in left:
@@ -175,7 +202,7 @@ def prepare(module: "Any") -> "dict[str, str]":
     if not own and said.get("warm_up") == "own":
         raise LookupError("__merit__ says warm_up: 'own', but no function is marked with @warm_up")
     for func in own.values():
-        (_synchronous(func) if _is_async(func) else func)()
+        (synchronous(func) if _is_async(func) else func)()
     return said
 
 
@@ -183,18 +210,29 @@ def _is_async(func: "Any") -> bool:
     return bool(getattr(getattr(func, "__code__", None), "co_flags", 0) & 0x80)
 
 
-def find(module: "Any", function: str = "", given: "dict[str, Any] | None" = None) -> Reward:
-    """The reward of a module: the function that was chosen; else the one that is decorated, has a usual name, or is alone.
+def find(module: "Any", function: str = "", given: "dict[str, Any] | None" = None, batch: "Any" = None) -> Reward:
+    """The reward of a module: the function that was chosen, else the module's own choice.
 
-    ``given`` are parameters from whoever runs the reward.
+    ``given`` are parameters from whoever runs the reward, and so is ``batch``,
+    which the module's ``__merit__`` says otherwise.
     """
-    return Reward(functions.pick(module, function), module.__name__, given, _invalid(module) == "score")
+    name, func = choosing.pick(module, function)
+    return Reward(func, name, given, _invalid(module) == "score", _said(module, "batch") if batch is None else batch)
+
+
+def batch_of(said: str) -> "Any":
+    """The batch that a command line names: None if it names none."""
+    return int(said) if said.isdecimal() else said or None
+
+
+def _said(module: "Any", key: str) -> "Any":
+    about = getattr(module, "__merit__", None)
+    return about.get(key) if isinstance(about, dict) else None
 
 
 def _invalid(module: "Any") -> str:
     """What a score with ``is_score_valid=False`` means: the author's choice."""
-    about = getattr(module, "__merit__", None)
-    choice = about.get("invalid", "unscored") if isinstance(about, dict) else "unscored"
+    choice = _said(module, "invalid") or "unscored"
     if choice not in ("unscored", "score"):
         raise ValueError(f"__merit__ says invalid: {choice!r}; it is 'unscored' or 'score'")
     return str(choice)
@@ -230,6 +268,8 @@ def plain(result: "Any") -> "Any":
         return _known(result)
     if isinstance(result, (int, float)):
         return float(result)
+    if isinstance(result, dict):
+        check_names("the result", result, NAMES)
     raise TypeError(
         f"the reward returned {type(result).__name__} {str(result)[:200]!r}; "
         "return an EvaluateResult, a dict with a score, or a number"
@@ -240,6 +280,8 @@ def _known(fields: "Any") -> "dict[str, Any]":
     """The fields that Merit reads, with metrics and steps as dicts."""
     out = {k: fields[k] for k in ("score", "is_score_valid", "reason", "error") if k in fields}
     metrics, steps = fields.get("metrics"), fields.get("step_outputs")
+    if len(out) + (metrics is not None) + (steps is not None) < len(fields):  # whoever takes the result says which of these are misspelt
+        out.update({k: None for k in fields if k.__class__ is str and k not in out})
     if metrics:
         out["metrics"] = _metrics(metrics)
     if steps:
@@ -248,6 +290,8 @@ def _known(fields: "Any") -> "dict[str, Any]":
 
 
 def _metrics(metrics: "Any") -> "dict[str, Any]":
+    for m in metrics.values():
+        check_names("a metric", getattr(m, "__dict__", m) if not isinstance(m, (int, float)) else {}, METRIC)
     return {
         k: {f: m[f] for f in ("score", "is_score_valid", "reason") if f in m}
         for k, m in ((k, getattr(m, "__dict__", m)) for k, m in metrics.items())
@@ -257,6 +301,7 @@ def _metrics(metrics: "Any") -> "dict[str, Any]":
 
 def _step(step: "Any") -> "dict[str, Any]":
     step = getattr(step, "__dict__", step)
+    check_names("a step output", step, STEP)
     out = {k: step[k] for k in ("step_index", "base_reward", "reason") if k in step}
     if step.get("metrics"):
         out["metrics"] = _metrics(step["metrics"])
@@ -298,7 +343,9 @@ def explain(error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> None:
-    """Adds to the error of an import why the package cannot be there."""
+    """Adds to the error of an import why the package cannot be there, and to that of a file why it is not."""
+    if ALONE and isinstance(error, FileNotFoundError) and not str(error.filename).startswith("/proc"):
+        error.strerror = f"{error.strerror} (only {ALONE[0]} was given: to bring the files beside it, name its folder)"
     if isinstance(error, ModuleNotFoundError) and error.msg == f"No module named {error.name!r}":
         if why := FOREIGN.get(str(error.name).partition(".")[0]):
             error.msg += f": it {why}"

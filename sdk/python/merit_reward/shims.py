@@ -25,6 +25,8 @@ def install() -> None:
         for sub, ours in SUBMODULES.items():
             sys.modules[f"merit.{sub}"] = sys.modules[f"merit_reward.{ours}"]
         sys.meta_path.insert(0, _Code)  # type: ignore[arg-type]
+    if _Trainers not in sys.meta_path:
+        sys.meta_path.append(_Trainers)  # type: ignore[arg-type]
     names = [name for name in PEERS if name not in sys.modules]
     for name in names:
         _module(name, merit_reward).__path__ = []
@@ -70,6 +72,18 @@ class _Code:
     @staticmethod
     def exec_module(_module) -> None:  # type: ignore[no-untyped-def]
         pass
+
+
+class _Trainers:
+    """Finds what rewards import of trainers, where these are not installed."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]
+        if name.partition(".")[0] not in ("swift", "slime", "rllm", "verifiers"):
+            return None
+        from .peers import Finder
+
+        return Finder.find_spec(name, path, target)
 
 
 class _Shipped:

@@ -10,6 +10,7 @@ a private one, which starts by itself and ends with the program, or one that
 ``server`` or MERIT_SERVER names. Only the standard library is needed.
 """
 
+from ._rewards import Rewards
 from .advantage import advantages
 from .errors import (
     Busy,
@@ -37,6 +38,7 @@ __all__ = [
     "NotFound",
     "Result",
     "Reward",
+    "Rewards",
     "StepOutput",
     "TooLarge",
     "Unavailable",

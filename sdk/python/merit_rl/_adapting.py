@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from merit_rl.errors import Halt, InvalidInput, Unscored
-from merit_rl.results import Result
+from merit_rl.results import Result, fits_float32
 
 #: What stands for a score that is not there, where a trainer takes numbers only:
 #: a number that the operator chose, or ``"raise"``.
@@ -33,12 +33,19 @@ def checked(on_unscored: OnUnscored) -> OnUnscored:
 
 def number(result: Result, on_unscored: OnUnscored) -> float:
     """The score of a result, or what stands for it; :class:`Unscored` where nothing does."""
-    if result.score is not None:
-        return result.score
+    if scored(result):
+        return float(result.score or 0.0)
     if on_unscored == "raise":
         said = f": {result.reason}" if result.reason else ""
+        if result.score is not None:
+            said = f", but trainers hold scores in float32, where {result.score:g} is infinite"
         raise Unscored(f"the reward ended {result.outcome}{said}", where=result.id, hint=HINT)
     return float(on_unscored)
+
+
+def scored(result: Result) -> bool:
+    """Whether a result has a score that a trainer can hold."""
+    return result.score is not None and fits_float32(result.score)
 
 
 def singly(reward: Any, rows: List[Dict[str, Any]], trainer: str) -> List[Result]:

@@ -30,7 +30,10 @@ def find() -> str:
             return os.path.abspath(path)
     path = shutil.which(name)
     if path is None:
-        hint = f'pip install merit-rl brings it; or set {VARIABLE} to its path, or give server="https://…"'
+        hint = (
+            f"install Merit's wheel (pip install merit_rl-*.whl), which brings it; or set {VARIABLE} to its path, "
+            'or give server="https://…"'
+        )
         raise Unavailable("the program merit is not installed here", hint=hint)
     return os.path.abspath(path)
 

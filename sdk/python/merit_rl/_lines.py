@@ -112,8 +112,8 @@ class Columns:
         self, prompts: Optional[Sequence[Any]], completions: Sequence[Any], columns: Mapping[str, Any], truth: str
     ) -> None:
         self.prompts, self.completions, self._truth = prompts, completions, truth
-        self._columns = {k: _values(v) for k, v in columns.items() if k not in NOT_COLUMNS}
-        given: List[Tuple[str, Any]] = [*self._columns.items()]
+        self.columns = {k: _values(v) for k, v in columns.items() if k not in NOT_COLUMNS}
+        given: List[Tuple[str, Any]] = [*self.columns.items()]
         if prompts is not None:
             given.append(("prompts", prompts))
         for name, values in given:
@@ -130,7 +130,7 @@ class Columns:
         prompt = None if self.prompts is None else self.prompts[i]
         row: "dict[str, Any]" = {"id": f"completion-{i}", "messages": conversation(prompt, self.completions[i])}
         metadata: "dict[str, Any]" = {}
-        for name, values in self._columns.items():
+        for name, values in self.columns.items():
             value = values[i]
             if name == self._truth:
                 row["ground_truth"] = value
@@ -144,27 +144,17 @@ class Columns:
             row["metadata"] = metadata
         return row
 
-    def groups(self) -> List[str]:
-        """The group of each row: the column group, else rows of one prompt are of one group; none without prompts."""
-        if "group" in self._columns:
-            return [str(v) for v in self._columns["group"]]
-        names: List[str] = []
-        known: "dict[str, str]" = {}
-        for i, prompt in enumerate(self.prompts or ()):
-            if i and prompt == self.prompts[i - 1]:  # type: ignore[index]
-                names.append(names[-1])
-                continue
-            key = prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, default=repr)
-            names.append(known.setdefault(key, f"prompt-{len(known)}"))
-        return names
+    def line(self, encoder: Encoder, i: int, group: str, first: int = 0) -> Line:
+        """What is sent of row i, before which there are ``first`` rows of other processes."""
+        row = self.row(i)
+        row["id"], row["group"] = f"completion-{first + i}", group
+        return encoder.line(row), group
 
-
-def in_sequence(groups: Sequence[str]) -> List[int]:
-    """The rows, with members of a group one after another."""
-    first: "dict[str, int]" = {}
-    for i, group in enumerate(groups):
-        first.setdefault(group, i)
-    return sorted(range(len(groups)), key=lambda i: first[groups[i]])
+    def question(self, i: int) -> str:
+        """What row i was asked, and what is right there: one text for the same prompt and ground truth."""
+        truth = self.columns[self._truth][i] if self._truth in self.columns else None
+        prompt = None if self.prompts is None else self.prompts[i]
+        return json.dumps([prompt, truth], sort_keys=True, default=repr)
 
 
 def _values(column: Any) -> Any:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Sequence, TypeVar
 
 from merit_rl._adapting import messages
-from merit_rl._lines import in_sequence
+from merit_rl._groups import in_sequence
 from merit_rl.results import Result
 
 Row = TypeVar("Row")

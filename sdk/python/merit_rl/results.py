@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
@@ -81,3 +82,12 @@ def result(said: Mapping[str, Any]) -> Result:
         said.get("fuel") or 0,
         said.get("reward_notes") or {},
     )
+
+
+def fits_float32(score: float) -> bool:
+    """Whether a finite score is still finite in float32, which is how trainers hold it."""
+    try:
+        struct.pack("<f", score)
+    except OverflowError:
+        return False
+    return True

@@ -6,15 +6,17 @@ import asyncio
 import inspect
 import json
 import os
-import threading
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _server
+from ._calling import Caller, in_all, rank
 from ._client import Client
-from ._lines import Columns, Encoder, Line, in_sequence, log
+from ._groups import Groups, in_sequence
+from ._lines import Columns, Encoder, Line, log
 from ._source import Source, read
-from .errors import InvalidInput, Unscored
-from .results import SCORED, Result, result
+from ._tally import LogMetric, Said, Tally
+from .errors import InvalidInput
+from .results import Result, result
 
 Trajectory = Union[Mapping[str, Any], Sequence[Mapping[str, Any]]]
 
@@ -25,6 +27,13 @@ def client(server: str, key: str, timeout: float, patience: float) -> Client:
     """The client of a server, one for all of its users in this process."""
     which = server, key, timeout, patience
     return _clients.get(which) or _clients.setdefault(which, Client(*which))
+
+#: What a reward says that shares a trainer with others. TRL adds with nansum.
+BESIDE = (
+    "%s: the trainer adds its scores to those of %s, and counts a missing score as 0. A completion that this reward "
+    "fails to score is then trained on the other scores alone. To leave such a completion out, give the trainer one "
+    "function: reward_funcs=merit_rl.Rewards([...], weights=[...])"
+)
 
 
 class Reward:
@@ -42,6 +51,9 @@ class Reward:
     ``parameters`` are what the configuration calls ``with``. ``fuel`` and
     ``memory_mib`` bound one evaluation; the server's defaults bound it otherwise.
     ``ground_truth`` is the column that the reward gets as its ground truth.
+    ``group_size`` is how many completions in a row answer one prompt; only a reward
+    that compares them needs it, and only where the trainer does not say it itself:
+    TRL's trainers do.
     ``on_unscored="raise"`` raises ``Unscored`` where there would be a ``None``.
     ``name`` is what trainers show. ``timeout`` is how many seconds the server may
     say nothing, ``patience`` how many it may have no room for a request.
@@ -63,6 +75,7 @@ class Reward:
         fuel: Optional[int] = None,
         memory_mib: Optional[int] = None,
         ground_truth: str = "ground_truth",
+        group_size: Optional[int] = None,
         on_unscored: str = "none",
         name: Optional[str] = None,
         timeout: float = 600.0,
@@ -75,11 +88,11 @@ class Reward:
         self._key = os.environ.get("MERIT_API_KEY", "") if key is None else key
         self._timeout, self._patience = timeout, patience
         self._query = _query(self._source.function, parameters, fuel, memory_mib)
+        self._group_size = 0 if group_size is None else whole("group_size", group_size)
         self._truth, self._raise = ground_truth, on_unscored == "raise"
         self.__name__ = name or self._source.name
-        self._outcomes: Dict[str, int] = {}  # of all calls; what it holds was said
+        self._said = Said()
         self._compares: Optional[bool] = None
-        self._lock = threading.Lock()
         client(self._server, self._key, timeout, patience)  # says what is wrong with the address
         if not self._server:
             _server.reserve()
@@ -90,14 +103,11 @@ class Reward:
         return f"Reward({self._source.text + function!r}{where})"
 
     def __getstate__(self) -> Dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k != "_lock"}
-        state["private"] = "" if self._server else os.environ.get(_server.FOLDER, "")
-        return state
+        return {**self.__dict__, "private": "" if self._server else os.environ.get(_server.FOLDER, "")}
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
         private = state.pop("private")
         self.__dict__.update(state)
-        self._lock = threading.Lock()
         if private:
             _server.adopt(private)
 
@@ -119,38 +129,14 @@ class Reward:
         reaches the reward by name. ``log_metric(name, value)`` gets the means of
         the reward's metrics and how many had which outcome.
         """
-        if completions is None:
-            raise InvalidInput("completions are missing", hint="call it as reward(prompts=[…], completions=[…])")
-        table = Columns(prompts, completions, columns, self._truth)
-        groups = table.groups()
-        order = in_sequence(groups) if groups else list(range(len(completions)))
-
-        def lines() -> Iterator[Line]:
-            encoder = Encoder()
-            for i in order:
-                row = table.row(i)
-                group = row["group"] = groups[i] if groups else ""
-                yield encoder.line(row), group
-
-        scores: List[Optional[float]] = [None] * len(order)
-        tally = _Tally()
-        positions = iter(order)
-        if order:
-            for said in self._client.evaluate(self._source, self._query, lines(), lambda n: f"completion {order[n]}"):
-                for one in said:
-                    i = next(positions)
-                    tally.add(i, one)
-                    if one["outcome"] == SCORED:
-                        scores[i] = float(one["score"])
-        self._report(tally, len(order), columns.get("log_metric"))
-        return scores
+        return self._scores(prompts, completions, columns)
 
     async def acall(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
     ) -> List[Optional[float]]:
         """The same for asynchronous callers: a thread waits, the event loop does not."""
         return await asyncio.get_running_loop().run_in_executor(
-            None, lambda: self(prompts=prompts, completions=completions, **columns)
+            None, lambda: self._scores(prompts, completions, columns, in_thread=True)
         )
 
     @property
@@ -197,48 +183,69 @@ class Reward:
             self._compares = self._client.compares(self._source, self._query)
         return self._compares
 
-    def _report(self, tally: "_Tally", n: int, log_metric: "Optional[Callable[[str, float], None]]") -> None:
-        with self._lock:
-            new = [o for o in tally.outcomes if o not in self._outcomes and o != SCORED]
-            for outcome, count in tally.outcomes.items():
-                self._outcomes[outcome] = self._outcomes.get(outcome, 0) + count
-            seen = [o for o in self._outcomes if o != SCORED]
-        unscored = n - tally.outcomes.get(SCORED, 0)
+    def _scores(
+        self,
+        prompts: Optional[Sequence[Any]],
+        completions: Optional[Sequence[Any]],
+        columns: Mapping[str, Any],
+        in_thread: bool = False,
+    ) -> List[Optional[float]]:
+        if completions is None:
+            raise InvalidInput("completions are missing", hint="call it as reward(prompts=[…], completions=[…])")
+        caller, table = Caller(columns), Columns(prompts, completions, columns, self._truth)
+        n = len(completions)
+        scores: List[Optional[float]] = [None] * n
+        tally = Tally(self.__name__, n)
+        for i, said in self._results(table, Groups(table, caller, self._group_size), in_thread) if n else ():
+            scores[i] = tally.add(i, said)
+        self._report(tally, columns.get("log_metric"), caller.others(self))
+        return scores
+
+    def _results(self, table: Columns, groups: Groups, in_thread: bool) -> Iterator[Tuple[int, Mapping[str, Any]]]:
+        """What the server says of each row, in any order."""
+        if self.compares:
+            groups.check(self.__name__, self._said)
+        if self.compares and groups.straddle:
+            if in_thread:
+                hint = "give the trainer the Reward itself, without .aio"
+                raise InvalidInput("groups reach over several processes", where=self.__name__, hint=hint)
+            return self._results_across(table, groups)
+        names = groups.names() if self.compares or groups.size or groups.given else []
+        order = in_sequence(names) if names else list(range(len(table.completions)))
+        encoder = Encoder()
+        lines = (table.line(encoder, i, names[i] if names else "") for i in order)
+        return zip(order, self._evaluated(lines, lambda n: f"completion {order[n]}"))
+
+    def _results_across(self, table: Columns, groups: Groups) -> Iterator[Tuple[int, Mapping[str, Any]]]:
+        """Groups have members in several processes: the process with a group's first member has it evaluated."""
+        n, me = len(table.completions), rank()
+        names, encoder = groups.names(first=me * n), Encoder()
+        everyone = in_all(lambda: [table.line(encoder, i, names[i], first=me * n) for i in range(n)])
+        lines = [line for given in everyone for line in given]
+        if any(len(given) != n for given in everyone) or len(lines) % groups.size:
+            what = f"{len(everyone)} processes have {len(lines)} completions, which are not whole groups of {groups.size}"
+            raise InvalidInput(what, where=self.__name__, hint="give every process as many completions as the others")
+        mine = [i for i in range(len(lines)) if (i - i % groups.size) // n == me]
+        answers = in_all(
+            lambda: list(zip(mine, self._evaluated((lines[i] for i in mine), lambda k: f"completion {mine[k]}")))
+        )
+        return ((i - me * n, said) for given in answers for i, said in given if i // n == me)
+
+    def _evaluated(self, lines: Iterable[Line], name: Callable[[int], str]) -> Iterator[Mapping[str, Any]]:
+        for said in self._client.evaluate(self._source, self._query, lines, name):
+            yield from said
+
+    def _report(self, tally: Tally, log_metric: Optional[LogMetric], others: List[str]) -> None:
+        new, seen = self._said.outcomes(tally)
         if log_metric:
-            log_metric("merit/unscored", unscored)
-            for outcome in seen:  # 0 too, so that means are means
-                log_metric(f"merit/{outcome}", tally.outcomes.get(outcome, 0))
-            for name, (total, count) in tally.metrics.items():
-                log_metric(f"{self.__name__}/{name}", total / count)
-        if unscored and self._raise:
-            raise Unscored(
-                f"{unscored} of {n} completions have no score",
-                where=self.__name__,
-                problems=[{"what": w} for w in tally.first.values()],
-                hint='a failed reward is never 0: correct the reward, or use on_unscored="none"',
-            )
+            tally.log(log_metric, seen)
+        if tally.unscored and self._raise:
+            raise tally.error()
+        if others and self._said.once("others"):
+            log.warning(BESIDE, self.__name__, ", ".join(others))
         for outcome in new:
             text = "%s: %d of %d completions have no score, as %s; said once for each outcome"
-            log.warning(text, self.__name__, tally.outcomes[outcome], n, tally.first[outcome])
-
-
-class _Tally:
-    """What the results of a batch have in common."""
-
-    def __init__(self) -> None:
-        self.outcomes: Dict[str, int] = {}
-        self.first: Dict[str, str] = {}
-        self.metrics: Dict[str, Tuple[float, int]] = {}
-
-    def add(self, i: int, said: Mapping[str, Any]) -> None:
-        outcome = said["outcome"]
-        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
-        if outcome != SCORED and outcome not in self.first:
-            self.first[outcome] = f"completion {i}: {outcome}: {said.get('reason') or 'no reason given'}"
-        for name, m in (said.get("metrics") or {}).items():
-            if m.get("is_score_valid"):
-                total, count = self.metrics.get(name, (0.0, 0))
-                self.metrics[name] = total + m["score"], count + 1
+            log.warning(text, self.__name__, tally.outcomes[outcome], tally.n, tally.first[outcome])
 
 
 class AsyncReward:
@@ -276,7 +283,12 @@ def _query(
     for name, value in (("fuel", fuel), ("memory_mib", memory_mib)):
         if value is None:
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InvalidInput(f"{value!r} is no whole number above 0", where=name)
-        query[name] = str(value)
+        query[name] = str(whole(name, value))
     return query
+
+
+def whole(name: str, value: Any) -> int:
+    """The value of an option that has to be a whole number above 0."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInput(f"{value!r} is no whole number above 0", where=name)
+    return value

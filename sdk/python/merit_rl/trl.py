@@ -1,7 +1,7 @@
 """GiGPO's credit, and its relatives', in TRL's GRPOTrainer.
 
 A :class:`merit_rl.Reward` needs nothing of this file: it is one of the
-``reward_funcs``. TRL's own advantage is one number for a whole completion. For
+``reward_funcs``. Several are one :class:`merit_rl.Rewards`. TRL's own advantage is one number for a whole completion. For
 rollouts of several turns put :class:`StepCredit` before the trainer::
 
     class Trainer(StepCredit, GRPOTrainer):
@@ -15,9 +15,16 @@ laid over its tokens. TRL's loss takes advantages of that shape from subclasses
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Dict, List, Mapping, Optional
+from functools import cached_property
+from typing import Any, ClassVar, Dict, List, Mapping, Optional, Set
 
+from merit_rl._lines import log
 from merit_rl._steps import Steps
+
+FAILED = (
+    "%s: it gives no score to %d of %d completions. These have no score at all, whatever other rewards say, and advantage "
+    "0; said once for each reward. A reward that does not concern a completion must return a number for it, such as 0.0"
+)
 
 
 class StepCredit:
@@ -29,16 +36,35 @@ class StepCredit:
     completion a text for each turn. ``step_rewards``, likewise a list for each
     completion, are rewards of the turns; without them the last has the score.
 
-    A completion that no reward scored counts in no baseline and has advantage 0,
-    as in TRL itself.
+    A completion that one of several rewards failed to score (``None``, NaN) has no
+    score: it counts in no baseline and has advantage 0. TRL itself would add the
+    other scores and count the failure as 0.
     """
 
     credit: ClassVar[Mapping[str, Any]] = {"estimator": "gigpo"}  # what merit_rl.advantages takes
+    failed_rewards_leave_no_score: ClassVar[bool] = True  # what rewards ask that share a trainer
+
+    @cached_property
+    def _merit_said(self) -> Set[int]:
+        return set()
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
-        self._merit_rewards = rewards  # of all processes: completions × functions, NaN without a score
-        return rewards
+        # Of all processes: completions × functions. TRL logs what it gets here, and takes a row of NaN for no score.
+        self._merit_rewards = rewards.masked_fill(self._failed(rewards).unsqueeze(1), math.nan)
+        return self._merit_rewards
+
+    def _failed(self, rewards: Any) -> Any:
+        """Which completions some reward failed to score."""
+        functions = self.reward_funcs  # type: ignore[attr-defined]
+        own = [i for i, f in enumerate(functions) if not _of_environments(f)]
+        missing = ~rewards.isfinite()
+        for i in own:
+            count = int(missing[:, i].sum())
+            if count and len(functions) > 1 and i not in self._merit_said:
+                self._merit_said.add(i)
+                log.warning(FAILED, self.reward_func_names[i], count, len(rewards))  # type: ignore[attr-defined]
+        return missing[:, own].any(dim=1) | missing.all(dim=1)
 
     def _generate_and_score_completions(self, inputs: List[Dict[str, Any]]) -> Dict[str, Any]:
         output: Dict[str, Any] = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
@@ -69,10 +95,15 @@ class StepCredit:
         return advantages
 
     def _scores(self) -> List[Optional[float]]:
-        """The weighted sum of each completion's rewards, ``None`` where none scored it."""
+        """The weighted sum of each completion's rewards, ``None`` where one of them failed."""
         weights = self.reward_weights.tolist()  # type: ignore[attr-defined]
         scores: List[Optional[float]] = []
         for row in self._merit_rewards.tolist():
             there = [w * r for w, r in zip(weights, row) if not math.isnan(r)]
             scores.append(sum(there) if there else None)
         return scores
+
+
+def _of_environments(function: Any) -> bool:
+    """Whether TRL made this function of an environment's ``get_reward``: it gives None for all other environments."""
+    return getattr(function, "__name__", "") == "get_reward" and function.__module__.startswith("trl.")

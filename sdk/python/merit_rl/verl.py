@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Dict, List, Optional, Sequence
 
-from merit_rl._adapting import OnUnscored, checked, halting, number, opened, same_length, singly, trajectory
+from merit_rl._adapting import OnUnscored, checked, halting, number, opened, same_length, scored, singly, trajectory
 
 __all__ = ["compute_score", "compute_score_async", "compute_score_batch"]
 
@@ -75,7 +75,7 @@ def compute_score_batch(
         results = singly(opened(reward, options), rows, "verl")
         scores = [number(r, chosen) for r in results]
     # The same keys for every answer: verl makes columns of them.
-    return [{"score": s, "acc": s, "unscored": float(r.score is None)} for s, r in zip(scores, results)]
+    return [{"score": s, "acc": s, "unscored": float(not scored(r))} for s, r in zip(scores, results)]
 
 
 def _row(

@@ -87,3 +87,41 @@ def test_states_are_what_the_environment_said(example, model, tokenizer, tmp_pat
     module.build(model, tokenizer, data, without, **{**settings(tmp_path), "per_device_train_batch_size": 4}).train()
     for row, sign in zip(seen[0], (1, -1, -1, 1)):
         assert row[8].item() == pytest.approx(sign * (0.5 + 0.5), abs=1e-5)
+
+
+def test_a_failed_reward_beside_others(example, model, tokenizer, tmp_path, caplog):
+    """Promise: of several rewards a completion has no score that one of them failed to give; the baseline is the
+    others', its advantage is 0, TRL's log leaves it out, and the reward that failed is named."""
+    module = example("trl_gigpo")
+    kept = []
+
+    class Kept(module.Trainer):
+        def _generate_and_score_completions(self, inputs):
+            output = super()._generate_and_score_completions(inputs)
+            kept.append(output["advantages"].clone())
+            return output
+
+    def fails(completions, **_):
+        return [1.0, 3.0, None, float("nan")] * (len(completions) // 4)
+
+    def constant(completions, **_):
+        return [2.0] * len(completions)
+
+    module.Trainer = Kept
+    data = Dataset.from_list([{"prompt": "1 + 1 = ", "ground_truth": "2"}])
+    func = rollout(tokenizer, ["2", "2", "2", "2"])
+    trainer = module.build(
+        model, tokenizer, data, func, **{**settings(tmp_path), "per_device_train_batch_size": 4, "max_steps": 1}
+    )
+    trainer.reward_funcs += [fails, constant]
+    trainer.reward_func_names += ["fails", "constant"]
+    trainer.reward_processing_classes += [None, None]
+    trainer.reward_weights = torch.tensor([1.0, 0.5, 1.0])
+    trainer.train()
+    # Scores 1 + .5·1 + 2 and 1 + .5·3 + 2 of the first two; the others have none.
+    assert kept[0][0, 0].item() == pytest.approx(-0.5 * 1.95, abs=1e-5)
+    assert kept[0][1, 0].item() == pytest.approx(0.5 * 1.95, abs=1e-5)
+    assert torch.all(kept[0][2:] == 0)
+    assert [log["reward"] for log in trainer.state.log_history if "reward" in log] == [4.0]
+    said = [r.getMessage() for r in caplog.records if r.name == "merit_rl"]
+    assert len(said) == 1 and said[0].startswith("fails: it gives no score to 2 of 4 completions")

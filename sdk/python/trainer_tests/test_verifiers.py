@@ -48,3 +48,14 @@ def test_no_score_is_an_error_of_the_task():
     with pytest.raises(TaskError, match="no ground truth"):
         asyncio.run(task.score(trace))
     assert trace.rewards == {"merit": None}
+
+
+def test_no_score_beside_another_reward(tmp_path):
+    """Promise: where one of a task's rewards has no score, verifiers keeps the score of none."""
+    (tmp_path / "mine.py").write_text("async def constant(task, trace) -> float:\n    return 1.0\n")
+    task, trace = played(None)
+    rewards = {**task.config.rewards, "constant": {"fn": f"{tmp_path}/mine.py:constant", "weight": 1.0}}
+    task = SumTask(task.data, vf.TaskConfig(rewards=rewards))
+    with pytest.raises(TaskError, match="no ground truth"):
+        asyncio.run(task.score(trace))
+    assert trace.rewards == {"merit": None, "constant": None}

@@ -42,6 +42,7 @@ Estimators:
 	c := &o.cfg
 	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
 	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz, as a table if in .parquet, .csv or .tsv; - is stdout")
+	console.Output(cmd, "out")
 	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
 	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
 	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")

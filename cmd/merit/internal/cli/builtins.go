@@ -28,6 +28,7 @@ import (
 // verbs lists every verb of the command: the one place where they meet.
 func verbs(h *console.Host) []*cobra.Command {
 	return append([]*cobra.Command{
+		runs.NewQuickstartCmd(h),
 		runs.NewTrainCmd(h),
 		newEvalCmd(h),
 		newAdvantagesCmd(h),

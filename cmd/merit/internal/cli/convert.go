@@ -36,6 +36,7 @@ read again. In CSV a value that is no text stands as its JSON.`,
 	f := cmd.Flags()
 	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
+	console.OutputArg(cmd, 1)
 	return cmd
 }
 

@@ -57,7 +57,8 @@ Python as keyword arguments).
 ground_truth, id and so on, and prompt and completion, texts or lists of
 messages, of which it makes the messages.
 
-The results appear whole or not at all. A pass that is stopped keeps what is
+The results appear whole or not at all, and replace a file that is there only
+with --force. A pass that is stopped keeps what is
 finished in a file beside them (.part), and --resume goes on from there.
 
 With --fleet workers score (merit worker), in shards of 64 trajectories or of
@@ -82,6 +83,7 @@ do not change the exit code.`,
 	console.Files(cmd, "config", "yaml", "yml")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
 	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted")
+	console.Output(cmd, "out")
 	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
 	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")

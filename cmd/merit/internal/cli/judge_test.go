@@ -20,7 +20,7 @@ import (
 // sentence, also as JSON.
 func TestJudgeCheck(t *testing.T) {
 	shown := regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)
-	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
+	server := chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message
 		c.Field(t, "messages", &messages)
 		var entries []string
@@ -28,7 +28,7 @@ func TestJudgeCheck(t *testing.T) {
 			entries = append(entries, fmt.Sprintf(`"%s":{"score":0.%s}`, m[1], m[2]))
 		}
 		return chattest.Answer{Text: "{" + strings.Join(entries, ",") + "}", Prompt: 100}.Reply()
-	})
+	}))
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "judge.yaml"), filepath.Join(dir, "labelled.jsonl")
 	require.NoError(t, os.WriteFile(config, []byte("rewards: [{judge: {server: {url: '"+server.URL+"', model: small}}}]\n"), 0o644))

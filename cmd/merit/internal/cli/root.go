@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -57,11 +58,13 @@ plug-in environments, assigns credit with GiGPO and trains policies.
 
 Results go to stdout, progress and messages to stderr. Every error ends with
 what to do next and an exit code: see merit help exit-codes.`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Args:              console.UnknownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkGlobals(h, cmd) },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          console.UnknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(checkGlobals(h, cmd), console.CheckOutputs(h, cmd, args))
+		},
 	}
 	cmd.Version = versionLine(merit.ReadVersion())
 	cmd.SetVersionTemplate("{{.Version}}\n")

@@ -53,6 +53,16 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// AtMost allows one argument for each name, and fewer.
+func AtMost(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > len(names) {
+			return Usage(cmd, "", "%s takes at most %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+		}
+		return nil
+	}
+}
+
 // Required complains about every flag of names that was not given.
 func Required(cmd *cobra.Command, names ...string) error {
 	var problems []error

@@ -52,6 +52,7 @@ writes each agent's conversation with its share, for learners.`,
 	f.StringVar(&o.episodes, "episodes", "", "write the agents' conversations to this file, with their shares")
 	f.StringVar(&o.store, "store", "", "keep traces in this store: a file, or postgres://… (default: keep none)")
 	f.IntVar(&o.parallel, "parallel", 1, "how many tasks are decided at one time; it changes no decision")
+	console.Output(cmd, "out", "episodes")
 	console.Files(cmd, "config", "yaml", "yml")
 	cmd.AddCommand(newSchemaCmd(h))
 	return cmd
@@ -127,7 +128,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 
 // write puts decisions and conversations into their files, whole or not at all.
 func (o *options) write(decisions []councils.Decision) error {
-	if err := each(o.out, func(w *jsonl.Writer) error {
+	if err := o.each(o.out, func(w *jsonl.Writer) error {
 		for _, d := range decisions {
 			if err := w.Encode(d); err != nil {
 				return err
@@ -137,7 +138,7 @@ func (o *options) write(decisions []councils.Decision) error {
 	}); err != nil {
 		return err
 	}
-	return each(o.episodes, func(w *jsonl.Writer) error {
+	return o.each(o.episodes, func(w *jsonl.Writer) error {
 		for _, d := range decisions {
 			for _, t := range d.Agents {
 				if err := w.Encode(t); err != nil {
@@ -150,11 +151,11 @@ func (o *options) write(decisions []councils.Decision) error {
 }
 
 // each writes a file; no path is none.
-func each(path string, rows func(*jsonl.Writer) error) error {
+func (o *options) each(path string, rows func(*jsonl.Writer) error) error {
 	if path == "" {
 		return nil
 	}
-	w, err := jsonl.Create(path, nil)
+	w, err := jsonl.Create(path, o.host.Stdout)
 	if err != nil {
 		return err
 	}

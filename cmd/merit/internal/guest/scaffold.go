@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -32,10 +31,7 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 	if !validName.MatchString(name) {
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: folder, What: "is no name for a reward", Hint: "use lower-case letters, digits, - and _, beginning with a letter"}
 	}
-	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}
-	}
-	w := &scaffold{folder: folder, facts: facts{Name: name, Script: l.Script, Test: strings.Join(l.Test, " ")}}
+	w := &scaffold{files: map[string][]byte{}, facts: facts{Name: name, Script: l.Script, Test: strings.Join(l.Test, " ")}}
 	parts := []string{"all", l.Template}
 	if l.Script == "" {
 		parts = append(parts, "module")
@@ -50,13 +46,12 @@ func (l Language) Scaffold(folder string) ([]string, error) {
 			return nil, err
 		}
 	}
-	return w.files, nil
+	return NewFolder(folder, w.files)
 }
 
 type scaffold struct {
-	folder string
-	facts  facts
-	files  []string
+	facts facts
+	files map[string][]byte
 }
 
 // facts are what templates may ask for.
@@ -84,7 +79,8 @@ func (w *scaffold) template(root string) error {
 			}
 			to, text = plain, b.Bytes()
 		}
-		return w.write(to, text)
+		w.files[to] = text
+		return nil
 	})
 }
 
@@ -102,18 +98,7 @@ func (w *scaffold) sdk(c Copy) error {
 		if name == "" {
 			name = path.Base(p)
 		}
-		return w.write(path.Join(c.To, name), text)
+		w.files[path.Join(c.To, name)] = text
+		return nil
 	})
-}
-
-func (w *scaffold) write(name string, text []byte) error {
-	file := filepath.Join(w.folder, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return storage(err)
-	}
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		return storage(err)
-	}
-	w.files = append(w.files, file)
-	return nil
 }

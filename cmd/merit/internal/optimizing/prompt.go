@@ -48,6 +48,7 @@ result.json and report.html.`,
 	f.StringVarP(&o.config, "config", "c", "", "configuration file")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.StringVar(&o.out, "out", "", "the folder of the search (default runs/<name of the file>)")
+	console.OutputFolder(cmd, "out", "prompt.txt", "result.json", "report.html")
 	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/modfile"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/plugins/host/disk"
 )
@@ -67,9 +68,6 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	if !disk.ValidName(name) {
 		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is no name for a plug-in", name)
 	}
-	if there, err := os.ReadDir(folder); err == nil && len(there) > 0 {
-		return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}
-	}
 	files := map[string][]byte{}
 	if err := o.fill(files, name, o.lang+"-"+o.kind); err != nil {
 		return err
@@ -79,7 +77,7 @@ func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := write(folder, files); err != nil {
+	if _, err := guest.NewFolder(folder, files); err != nil {
 		return err
 	}
 	return o.next(folder, len(files))
@@ -166,20 +164,6 @@ func (o *newOptions) sources() (folder string, text []byte, err error) {
 		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.source + " does not hold the module " + module, Hint: "give the folder with Merit's go.mod"}
 	}
 	return "", nil, nil
-}
-
-func write(folder string, files map[string][]byte) error {
-	for name, text := range files {
-		file := filepath.Join(folder, filepath.FromSlash(name))
-		err := os.MkdirAll(filepath.Dir(file), 0o755)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o644)
-		}
-		if err != nil {
-			return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: file, What: "cannot be written", Err: err, Hint: "check the folder, its permissions and the space on the disk"}
-		}
-	}
-	return nil
 }
 
 // next says what to do with a new plug-in.

@@ -26,7 +26,8 @@ file, a Python file, or a folder whose plugin.yaml says what starts it.
 
 A configuration names it by its path (with a slash) or by its name, which is
 looked up in the folders of $MERIT_PLUGINS, in plugins beside the merit binary, in
-bin/plugins, among those installed, and with the engines that are installed.
+share/merit/plugins of its installation, in bin/plugins, among those installed, and
+with the engines that are installed.
 
 Both merit plugin and merit plugins are this command.`,
 		Args: console.UnknownCommand,

@@ -34,6 +34,7 @@ registry/repository@sha256:…, which always means the same bytes.`,
 	o.add(cmd)
 	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to make (default: named after the repository)")
 	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace what is there")
+	console.Output(cmd, "out")
 	return cmd
 }
 

@@ -30,16 +30,22 @@ func NewVerifyCmd(h *console.Host) *cobra.Command {
 		Long: `Verify asks the rewards that a run recorded, by their digests, about every
 trajectory that the run has kept, estimates the advantages of the groups that it
 has kept whole (save.groups), and compares the results with what is stored, to
-the last bit. It checks the checksums of checkpoints and trajectories too.
+the last bit. It computes the figures of the test in summary.json again from the
+episodes that the run has kept, and holds every file of the run to the digest that
+manifest.json has of it.
 
-The exit code is 12 if anything differs; the first place is named: file,
-trajectory, step, field, and both values.
+The exit code is 12 if anything differs; the first place is named: the file, and the
+line, or trajectory, step and field, with both values. A run that has not ended, or
+was made by an earlier version, keeps no digests of its files; verify then says so.
+
+Digests find damage and careless changes. Whoever changes a file can also write
+new digests: keep the digest that manifest.json ends with elsewhere to rule that out.
 
 A judge's answers, a scorer of a program, and outcomes that the machine decided
 (timeout) are not repeated: their results are taken as they are stored, and the
 advantages are computed from them. That an environment and a policy would play
-the same again is not looked at, nor are the figures that summary.json and
-metrics.jsonl tell of episodes.`,
+the same again is not looked at, and what was not kept is not computed again: the
+figures of greedy tests and of episodes in metrics.jsonl have digests only.`,
 		Example: "  merit verify runs/first\n  merit verify runs/first --reward old/reward.wasm",
 		Args:    console.Exactly("RUN"),
 		RunE:    o.run,
@@ -87,9 +93,33 @@ func (o *verifyOptions) print(r *verify.Report) error {
 		t.Add(cells...)
 		scores, advantages = scores+f.Rescored, advantages+f.Advantages
 	}
-	if err := t.Write(o.host.Stdout); err != nil || !r.Agrees() {
+	if err := t.Write(o.host.Stdout); err != nil {
 		return err
+	}
+	if r.Unsealed != "" {
+		fmt.Fprintf(o.host.Stdout, "not checked by digests: the files without a checksum above, and those that are not listed: %s\n", r.Unsealed)
+	}
+	if r.Stopped != "" {
+		fmt.Fprintf(o.host.Stdout, "not all could be computed again: %s\n", ui.Clean(r.Stopped))
+	}
+	if !r.Agrees() {
+		return o.findings(r)
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were computed again\n", scores, advantages)
 	return err
+}
+
+// findings lists what differs, up to a page of it.
+func (o *verifyOptions) findings(r *verify.Report) error {
+	const most = 20
+	for i, f := range r.Findings {
+		if i == most {
+			_, err := fmt.Fprintf(o.host.Stdout, "%d more: --json lists all\n", len(r.Findings)-most)
+			return err
+		}
+		if _, err := fmt.Fprintf(o.host.Stdout, "differs  %s: %s\n", f.File, ui.Clean(f.String())); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -37,7 +37,8 @@ to build: it is loaded once, so that mistakes show.`,
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
-	cmd.Flags().StringVar(&o.out, "out", "", "the module to write (default: reward.wasm in the folder)")
+	cmd.Flags().StringVar(&o.out, "out", "", "the module to write (default: reward.wasm in the folder, which each build replaces; of other files only a module)")
+	console.OutputOver(cmd, "out", "\x00asm")
 	return cmd
 }
 

@@ -74,6 +74,7 @@ that are recorded (merit traces score).`,
 	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
 	f.StringVar(&o.traces, "traces", "", "measure the traces that this query chooses; all is every trace")
 	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
+	console.Output(cmd, "out")
 	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }
@@ -81,6 +82,9 @@ that are recorded (merit traces score).`,
 func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 	if !slices.Contains(train.Splits(), o.play.Split) {
 		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
+	}
+	if o.out == "-" {
+		return console.Usage(cmd, "use --json, which prints the measurement", "--out names a file")
 	}
 	if o.out != "" {
 		if _, err := os.Stat(filepath.Dir(o.out)); err != nil {

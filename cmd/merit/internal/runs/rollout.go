@@ -55,6 +55,7 @@ the trajectories are the same, byte for byte.`,
 	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
 	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
 	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout")
+	console.Output(cmd, "out")
 	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }

@@ -33,16 +33,16 @@ import (
 )
 
 type trainOptions struct {
-	host      *console.Host
-	source    source
-	out       string
-	resume    bool
-	overwrite bool
-	traces    string      // query
-	store     string      // its address
-	kept      store.Store // the store, once it is open
-	watch     telemetry.Options
-	fleet     crew.Options
+	host   *console.Host
+	source source
+	out    string
+	resume bool
+	force  bool
+	traces string      // query
+	store  string      // its address
+	kept   store.Store // the store, once it is open
+	watch  telemetry.Options
+	fleet  crew.Options
 }
 
 // NewTrainCmd is the verb train.
@@ -61,7 +61,7 @@ trajectories, checkpoints, summary.json and report.html. A run that was stopped
 at any moment goes on with --resume and ends with the same bytes as one that was
 not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
 starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
-fields. manifest.json and report.html say when and where, and differ.
+fields. manifest.json, report.html and digests.json say when and where, and differ.
 
 With --traces nothing is played: what agents did already is learnt from, call by
 call, with the rewards that were recorded or, if the configuration names some,
@@ -82,7 +82,8 @@ the bytes are the same. What a run did with a fleet goes on without one too.`,
 	f.StringVar(&o.traces, "traces", "", "learn from the traces that this query chooses: the same as --set traces.query=; all is every trace")
 	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
 	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")
-	f.BoolVar(&o.overwrite, "overwrite", false, "replace the run in --out")
+	f.BoolVar(&o.force, "force", false, "replace the run in --out")
+	console.OutputFolder(cmd, "out", run.Patterns()...)
 	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
 	f.StringVar(&o.watch.Metrics, "metrics", "", "show the run to Prometheus at this HOST:PORT, under /metrics; :PORT is this machine alone")
 	return cmd
@@ -92,8 +93,8 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.resume && o.out == "":
 		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
-	case o.resume && o.overwrite:
-		return console.Usage(cmd, "omit one of them", "--resume and --overwrite contradict each other")
+	case o.resume && o.force:
+		return console.Usage(cmd, "omit one of them", "--resume and --force contradict each other")
 	case o.out == "":
 		o.out = merit.DefaultDir(o.host.Now())
 	}
@@ -123,7 +124,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, s.Manifest().Traces)
 		}
 	}
-	options := merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.overwrite, Check: rubricstudy.Before(s, o.checked)}
+	options := merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.force, Check: rubricstudy.Before(s, o.checked)}
 	player, err := o.fleet.Player(ctx, o.host, s)
 	if err != nil {
 		return err

@@ -52,6 +52,8 @@ folder of the same name, from what is finished.`,
 	f.StringVar(&o.report, "report", "", "train nothing and write this page (.md) from what is finished")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration of every run: key.path=value (repeatable)")
 	f.IntVar(&o.parallel, "parallel", 1, "how many runs are trained at one time; it never changes a result")
+	console.Output(cmd, "report")
+	console.OutputFolder(cmd, "out", "study.json", "study.html")
 	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }

@@ -63,6 +63,7 @@ func newExportCmd(p *place) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
 	f.StringVar(&out, "out", "", "a file, compressed if it ends in .zst or .gz, of trajectories Parquet if in .parquet; - is stdout; a folder for a tree")
+	console.Output(cmd, "out")
 	console.Values(cmd, "format", traces.Formats()...)
 	return cmd
 }

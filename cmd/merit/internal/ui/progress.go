@@ -19,8 +19,8 @@ type Progress struct {
 	label string
 	unit  string
 	total int64
-	start time.Time
 	last  time.Time
+	pace  pace
 }
 
 // Interval is the least time between two plain progress lines.
@@ -38,8 +38,8 @@ type Screen struct {
 func NewProgress(screen Screen, label, unit string, total int64) *Progress {
 	out, terminal := screen.Out, screen.Terminal
 	p := &Progress{out: out, now: screen.Now, size: screen.Size, label: label, unit: unit, total: total}
-	p.start = p.now()
-	p.last = p.start
+	p.last = p.now()
+	p.pace.reached(0, p.last)
 	if out != nil && terminal {
 		p.bar = progressbar.NewOptions64(total,
 			progressbar.OptionSetWriter(out),
@@ -76,6 +76,7 @@ func (p *Progress) Set(done int64, note string) {
 		return
 	}
 	now := p.now()
+	p.pace.reached(done, now)
 	if now.Sub(p.last) < Interval {
 		return
 	}
@@ -117,15 +118,16 @@ func (p *Progress) Close() {
 }
 
 func (p *Progress) line(done int64, now time.Time, note string) {
-	rate := float64(done) / max(now.Sub(p.start).Seconds(), 1e-9)
 	text := fmt.Sprintf("%s  %d", p.label, done)
 	if p.total > 0 {
 		text = fmt.Sprintf("%s  %d/%d", p.label, done, p.total)
 	}
-	text += fmt.Sprintf(" %s  %.0f/s", p.unit, rate)
-	if p.total > 0 && rate > 0 {
-		left := time.Duration(float64(p.total-done) / rate * float64(time.Second)).Round(time.Second)
-		text += fmt.Sprintf("  %s left", left)
+	text += " " + p.unit
+	if each, ok := p.pace.each(); ok {
+		text += "  " + rateText(each)
+		if p.total > 0 {
+			text += fmt.Sprintf("  %s left", p.pace.left(p.total, now).Round(time.Second))
+		}
 	}
 	if note != "" {
 		text += "  " + note

@@ -95,6 +95,28 @@ func (s *Server) Calls() []Call {
 	return append([]Call(nil), s.calls...)
 }
 
+// Asked returns the requests for answers so far: all but those for the list of
+// models.
+func (s *Server) Asked() (questions []Call) {
+	for _, c := range s.Calls() {
+		if c.Method != http.MethodGet {
+			questions = append(questions, c)
+		}
+	}
+	return questions
+}
+
+// Judged is a script for a server of the model small, whose list of models is
+// always there: answer gets only the requests for answers.
+func Judged(answer func(Call) Reply) func(Call) Reply {
+	return func(c Call) Reply {
+		if c.Method == http.MethodGet {
+			return Models("small")
+		}
+		return answer(c)
+	}
+}
+
 // Most returns how many requests were under way at one time, those that waited
 // for a slot among them.
 func (s *Server) Most() int {

@@ -19,6 +19,7 @@ const (
 	OpCallIndirect Opcode = 0x11
 	OpDrop         Opcode = 0x1a
 	OpSelect       Opcode = 0x1b
+	OpSelectTyped  Opcode = 0x1c
 	OpLocalGet     Opcode = 0x20
 	OpLocalSet     Opcode = 0x21
 	OpLocalTee     Opcode = 0x22
@@ -49,6 +50,8 @@ const (
 	OpI32LeU       Opcode = 0x4d
 	OpI64LtS       Opcode = 0x53
 	OpI64GtU       Opcode = 0x56
+	OpF32Ge        Opcode = 0x60
+	OpF64Ge        Opcode = 0x66
 	OpI32Add       Opcode = 0x6a
 	OpI32Sub       Opcode = 0x6b
 	OpI32And       Opcode = 0x71
@@ -78,6 +81,9 @@ const (
 	OpTableSize  Opcode = 0xfc10
 	OpTableFill  Opcode = 0xfc11
 	OpV128Const  Opcode = 0xfd0c
+	OpF32x4Eq    Opcode = 0xfd41
+	OpF64x2Eq    Opcode = 0xfd47
+	OpBitselect  Opcode = 0xfd52
 )
 
 // Immediate says what follows an opcode.

@@ -65,7 +65,7 @@ func moduleName(file string) string {
 	return "merit/" + file
 }
 
-const mainCode = "import { boot } from \"" + moduleSandbox + "\";\nimport * as reward from %q;\nboot(reward, %s, %s);\n"
+const mainCode = "import { boot } from \"" + moduleSandbox + "\";\nimport * as reward from %q;\nboot(reward, %s, %s, %q, %d);\n"
 
 const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 

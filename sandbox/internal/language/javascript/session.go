@@ -28,7 +28,7 @@ func (javascript) Group() bool  { return false } // until the reward has said so
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	s := &session{
-		guest: newGuest(i, l.OutputKiB<<10+l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20),
+		guest: newGuest(i, l.OutputKiB<<10+logAsJSON*l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20), log: l.LogKiB << 10,
 	}
 	i.Host = &s.host
 	return s
@@ -39,7 +39,11 @@ type session struct {
 	script    *source.Script
 	collector *result.Collector
 	encode    profile.Encoder
+	log       int // characters that the script keeps of what it logs
 }
+
+// logAsJSON is how many bytes a character of the log has in an answer at most.
+const logAsJSON = 6
 
 // guest is QuickJS in an instance, with a function that answers requests.
 type guest struct {
@@ -64,6 +68,7 @@ type memo struct {
 
 type hello struct {
 	Group bool              `json:"group"`
+	Entry reward.Entry      `json:"entry"`
 	About map[string]string `json:"about"`
 	// Refused is what the module asked for while it was loaded and did not get.
 	Refused []reward.Refusal `json:"refused"`
@@ -90,7 +95,7 @@ func (s *session) Start() *engine.Stop {
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
-		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with))
+		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch, s.log))
 		s.Turn = s.property(merit, "turn")
 		hello := s.text(s.property(merit, "hello"))
 		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
@@ -152,7 +157,9 @@ func (s *session) compile() {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.Hello.About, Group: s.Hello.Group, Refused: reward.Told(s.Hello.Refused, text.Escape)}
+	return profile.Description{
+		About: s.Hello.About, Group: s.Hello.Group, Entry: profile.Believed(&s.Hello.Entry), Refused: reward.Told(s.Hello.Refused, text.Escape),
+	}
 }
 
 // Memo implements profile.Guest.

@@ -27,6 +27,8 @@ type hello struct {
 	taken     map[string]bool // whoever runs the reward has given these
 	about     map[string]string
 	shelf     marshal.Value
+	entry     reward.Entry
+	truth     reward.Use       // whether the function looks at the ground truth
 	refused   []reward.Refusal // while it was loaded
 }
 
@@ -34,7 +36,7 @@ var errHello = errors.New("the interpreter did not start as it should")
 
 func readHello(data []byte) (h hello, ok bool) {
 	v, err := marshal.Decode(data)
-	if err != nil || !shaped(&v, marshal.Text, marshal.List, marshal.Bool, marshal.Bool, marshal.Bool, marshal.List, marshal.Dict, marshal.Dict, marshal.List) {
+	if err != nil || !shaped(&v, marshal.Text, marshal.List, marshal.Bool, marshal.Bool, marshal.Bool, marshal.List, marshal.Dict, marshal.Dict, marshal.Dict, marshal.List) {
 		return h, false
 	}
 	if h.failed = string(v.Items[0].Text); h.failed != "" {
@@ -57,8 +59,22 @@ func readHello(data []byte) (h hello, ok bool) {
 		h.about[string(about[0].Text)] = string(about[1].Text)
 	}
 	h.shelf = v.Items[7]
-	h.refused = refusals(v.Items[8].Items)
+	h.entry, h.truth = readEntry(&v.Items[8]), reward.Use(min(max(v.Items[8].Get("truth").Int, 0), int64(reward.UseIgnored)))
+	h.refused = refusals(v.Items[9].Items)
 	return h, true
+}
+
+// orTruth is TRUTH of merit_reward.functions.
+const orTruth = 4
+
+// readEntry reads what the function that scores is called with. It comes from
+// the guest: profile.Believed bounds it.
+func readEntry(v *marshal.Value) reward.Entry {
+	e := reward.Entry{Function: string(v.Get("function").Text), Shape: string(v.Get("shape").Text), Batch: int(v.Get("batch").Int)}
+	for asks := v.Get("asks").Items; len(asks) > 1; asks = asks[2:] {
+		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
+	}
+	return e
 }
 
 // refusals reads what the guest says that it was refused.

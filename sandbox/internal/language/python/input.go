@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 )
@@ -32,18 +31,6 @@ const promptSize = "__prompt__"
 
 // wants reports whether the function can be called with this name.
 func (h *hello) wants(name string) bool { return h.accepts[name] || h.open && !h.taken[name] }
-
-// groundTruth says whether the function looks at the ground truth: a parameter
-// of that name does, and without one only **kwargs or whole rollouts can.
-func (h *hello) groundTruth() reward.Use {
-	switch {
-	case h.accepts["ground_truth"]:
-		return reward.UseRead
-	case h.open || h.whole:
-		return reward.UseUnknown
-	}
-	return reward.UseIgnored
-}
 
 // arguments are messages, ground_truth, metadata and every entry of the
 // metadata, as far as the function takes them.

@@ -49,7 +49,7 @@ func (Language) Open(s *source.Script) (profile.Profile, engine.Process) {
 		_ = e.JSON(s.With) // it has been read before
 		files[withFile], with = e.Bytes(), "/"+withFile
 	}
-	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with)
+	boot := fmt.Sprintf(bootCode, "/"+path.Join(rewardFolder, s.Entry), s.Function, with, s.Batch)
 	return python{taken(s.With)}, process(boot, files)
 }
 
@@ -72,7 +72,7 @@ const (
 	rewardFolder = "reward"
 	withFile     = ownFolder + "/with" // the parameters, as a dict of marshal
 	pathCode     = "import sys; sys.path.insert(0, '/" + ownFolder + "')\nfrom merit_reward import _sandbox; _sandbox."
-	bootCode     = pathCode + "boot(%q, %q, %q)"
+	bootCode     = pathCode + "boot(%q, %q, %q, %q)"
 	programCode  = pathCode + "boot_program()"
 )
 

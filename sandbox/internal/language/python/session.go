@@ -33,7 +33,9 @@ type session struct {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.groundTruth(), Refused: s.hello.refused}
+	return profile.Description{
+		About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.truth, Entry: profile.Believed(&s.hello.entry), Refused: s.hello.refused,
+	}
 }
 
 func (s *session) Lasting() bool { return true }

@@ -148,4 +148,4 @@ def _find() -> str:
         found = shutil.which(path) if path else None
         if found:
             return found
-    raise Difference(f"the program merit is not installed: pip install merit-rl brings it, or {VARIABLE} names it")
+    raise Difference(f"the program merit is not installed: install Merit's wheel, which brings it, or set {VARIABLE} to its path")

@@ -1,0 +1,199 @@
+package run
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// DigestsFile holds a short digest of every line of the run's texts, as
+// LineDigests, so that a change can be found by its line.
+const DigestsFile = "digests.json"
+
+// Sum is what the manifest of a finished run keeps of each of its files.
+type Sum struct {
+	Bytes  int64  `json:"bytes"`
+	Digest string `json:"digest"` // sha256:…
+}
+
+// LineDigests are those of texts, by file: the first lineDigest hexadecimal
+// digits of the SHA-256 of each line, one after the other.
+type LineDigests map[string]string
+
+const lineDigest = 8
+
+// texts are the files that people read.
+var texts = []string{ConfigFile, MetricsFile, StartsFile, TracesFile, CheckFile, SummaryFile, ReportFile}
+
+// Seal ends a run: it writes digests.json, and into the manifest the digest of
+// every file of the run. A session that goes on with the run breaks the seal.
+func (d *Dir) Seal() error {
+	if err := d.begin(); err != nil {
+		return err
+	}
+	d.manifest.Files = nil
+	if err := d.writeDigests(); err != nil {
+		return err
+	}
+	files, err := Files(d.path)
+	if err != nil {
+		return err
+	}
+	sums := map[string]Sum{}
+	for _, name := range append(files, LockFile) {
+		if name == ManifestFile {
+			continue
+		}
+		if sums[name], err = SumOf(d.path, name); err != nil {
+			return err
+		}
+	}
+	d.manifest.Files = sums
+	return d.writeManifest()
+}
+
+func (d *Dir) writeDigests() error {
+	manifest, err := d.manifest.encode()
+	if err != nil {
+		return err
+	}
+	lines := LineDigests{ManifestFile: digestLines(manifest)}
+	for _, name := range texts {
+		text, err := readFile(d.file(name), maxMetrics)
+		if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		lines[name] = digestLines(text)
+	}
+	return d.writeJSON(DigestsFile, lines)
+}
+
+// SumOf computes that of a file in the run in dir.
+func SumOf(dir, name string) (Sum, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	f, err := os.Open(path)
+	if err != nil {
+		return Sum{}, storageError(path, "cannot be read", err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return Sum{}, storageError(path, "cannot be read", err)
+	}
+	return Sum{n, fmt.Sprintf("sha256:%x", h.Sum(nil))}, nil
+}
+
+// ReadLineDigests reads digests.json of the run in dir.
+func ReadLineDigests(dir string) (LineDigests, error) {
+	var l LineDigests
+	err := readJSON(filepath.Join(dir, DigestsFile), &l)
+	return l, err
+}
+
+// ChangedLine is a line that is not what was written. Number counts from 1.
+type ChangedLine struct {
+	Number int
+	Text   string // as it is now
+	Gone   bool   // there is no such line any more
+	Added  bool   // there was no such line
+}
+
+// Changed returns the first line of a text in the run in dir that l does not
+// have, or nil if l cannot tell. Of the manifest l knows the lines above its
+// digests.
+func (l LineDigests) Changed(dir, name string) *ChangedLine {
+	want, ok := l[name]
+	text, err := readFile(filepath.Join(dir, filepath.FromSlash(name)), maxMetrics)
+	if !ok || err != nil {
+		return nil
+	}
+	if name == ManifestFile {
+		want = want[:max(len(want)-2*lineDigest, 0)] // its own digest and its end
+	}
+	n := 0
+	for line := range bytes.Lines(text) {
+		if n == len(want)/lineDigest {
+			if name == ManifestFile {
+				return nil
+			}
+			return &ChangedLine{Number: n + 1, Text: string(line), Added: true}
+		}
+		if digestLine(line) != want[n*lineDigest:][:lineDigest] {
+			return &ChangedLine{Number: n + 1, Text: string(line)}
+		}
+		n++
+	}
+	if n < len(want)/lineDigest {
+		return &ChangedLine{Number: n + 1, Gone: true}
+	}
+	return nil
+}
+
+func digestLines(text []byte) string {
+	var b strings.Builder
+	for line := range bytes.Lines(text) {
+		b.WriteString(digestLine(line))
+	}
+	return b.String()
+}
+
+// digestLine leaves out the comma of JSON that depends on what follows.
+func digestLine(line []byte) string {
+	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte(","))
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:])[:lineDigest]
+}
+
+// The manifest's own digest is that of its bytes with zeros in its place.
+var (
+	ownDigest = regexp.MustCompile(`"digest": "sha256:([0-9a-f]{64})"\n}\n$`)
+	noDigest  = strings.Repeat("0", 2*sha256.Size)
+)
+
+// encode returns the bytes of manifest.json, with its own digest in the end.
+func (m Manifest) encode() ([]byte, error) {
+	m.Digest = "sha256:" + noDigest
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "cannot be encoded", Err: err, Hint: "please report it"}
+	}
+	text = append(text, '\n')
+	at := ownDigest.FindSubmatchIndex(text)
+	if at == nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "does not end with its digest", Hint: "please report it"}
+	}
+	sum := sha256.Sum256(text)
+	hex.Encode(text[at[2]:at[3]], sum[:])
+	return text, nil
+}
+
+// CheckManifest holds the bytes of the manifest in dir to the digest that they
+// end with. It returns both; stored is "" for a manifest without one, which an
+// earlier version wrote.
+func CheckManifest(dir string) (stored, computed string, err error) {
+	text, err := readFile(filepath.Join(dir, ManifestFile), maxJSON)
+	if err != nil {
+		return "", "", err
+	}
+	at := ownDigest.FindSubmatchIndex(text)
+	if at == nil {
+		return "", "", nil
+	}
+	stored = "sha256:" + string(text[at[2]:at[3]])
+	copy(text[at[2]:at[3]], noDigest)
+	return stored, fmt.Sprintf("sha256:%x", sha256.Sum256(text)), nil
+}

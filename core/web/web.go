@@ -1,0 +1,60 @@
+// Package web is what all of Merit's HTTP servers do about their connections, so
+// that a client that leaves, breaks off, idles or floods harms nobody else:
+//
+//   - A request that is complete is answered, also when the client has closed its
+//     own direction (shutdown(SHUT_WR), as nc -N does). The request's context ends
+//     only when the client is gone.
+//   - An answer that is not complete never looks complete: see Abort.
+//   - A connection without a request under way is closed when a new one needs its
+//     place, the longest idle first.
+//   - HTTP/2 frames that cost the server more than the client arrive at a bounded
+//     rate.
+//   - Wrong keys are limited by address: see Guesses.
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"golang.org/x/net/http2"
+)
+
+// Protect prepares s, whose Handler and TLSConfig are set, to serve l, and returns
+// the listener that s is to serve instead: it has at most as many connections
+// open at one time.
+func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
+	s.Handler = Present(s.Handler)
+	inner := s.ConnContext
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		ctx = context.WithValue(ctx, connKey{}, connected{wire: c, conn: bare(c), life: ctx})
+		if inner != nil {
+			ctx = inner(ctx, c)
+		}
+		return ctx
+	}
+	if s.TLSConfig != nil {
+		paceHTTP2(s)
+	}
+	return newDoor(l, connections)
+}
+
+// Abort ends a request so that its answer is not taken for complete: HTTP/1.1 is
+// cut off before the last chunk, HTTP/2 resets the stream. Nothing is logged. It
+// does not return.
+func Abort() { panic(http.ErrAbortHandler) }
+
+// paceHTTP2 has s read the frames of its HTTP/2 connections at a bounded rate.
+func paceHTTP2(s *http.Server) {
+	var h2 http2.Server
+	if err := http2.ConfigureServer(s, &h2); err != nil {
+		panic(err) // of cipher suites, which this house does not choose
+	}
+	s.TLSNextProto[http2.NextProtoTLS] = func(hs *http.Server, c *tlsConn, h http.Handler) {
+		ctx := context.Background()
+		if base, ok := h.(interface{ BaseContext() context.Context }); ok {
+			ctx = base.BaseContext()
+		}
+		h2.ServeConn(&pacedConn{tlsConn: c, pace: newPace()}, &http2.ServeConnOpts{Context: ctx, Handler: h, BaseConfig: hs})
+	}
+}

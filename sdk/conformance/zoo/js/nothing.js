@@ -1,0 +1,3 @@
+export default ({ messages }) => {
+  if (messages.length > 2) return 1;
+};

@@ -1,0 +1,1 @@
+export default ({ ground_truth }) => ground_truth.name.length;

@@ -1,0 +1,10 @@
+import json
+import zlib
+
+
+def digest(*seen):
+    return float(zlib.crc32(json.dumps(seen, sort_keys=True).encode()))
+
+
+def grade(sample, item):
+    return digest(sample["output_text"], {k: v for k, v in item.items() if v is not None})

@@ -1,0 +1,290 @@
+//go:build ways
+
+package zoo_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// row is one of a hundred: each conversation with each set of columns.
+type row struct {
+	json map[string]json.RawMessage
+	odd  bool // Merit has a form of its own for it, so natively it is another
+	csv  bool // a CSV can carry it: all is text, and none is empty
+}
+
+func (r row) id() string { return strings.Trim(string(r.json["id"]), `"`) }
+
+// marks are what the files of ways say about a row, and no part of it.
+func marks(fields map[string]json.RawMessage) (odd, csv bool) {
+	odd, csv = fields["odd"] != nil, fields["csv"] != nil
+	for _, name := range []string{"shows", "odd", "csv"} {
+		delete(fields, name)
+	}
+	return odd, csv
+}
+
+// hundred returns the rows, those with the same columns one after another.
+func hundred(t *testing.T) (all []row) {
+	conversations, columns := objects(t, "ways/conversations.jsonl"), objects(t, "ways/columns.jsonl")
+	for k, column := range columns {
+		_, csv := marks(column)
+		for c, conversation := range conversations {
+			fields := maps.Clone(conversation)
+			odd, _ := marks(fields)
+			maps.Copy(fields, column)
+			fields["id"], _ = json.Marshal(fmt.Sprintf("c%d-k%d", c, k))
+			all = append(all, row{fields, odd, csv && c == 0})
+		}
+	}
+	require.Len(t, all, 100)
+	return all
+}
+
+func objects(t *testing.T, path string) (list []map[string]json.RawMessage) {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range bytes.Lines(text) {
+		var o map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(line, &o), path)
+		list = append(list, o)
+	}
+	return list
+}
+
+// lines are rows as JSON Lines.
+func lines(t *testing.T, rows []row) []byte {
+	var b bytes.Buffer
+	for _, r := range rows {
+		text, err := json.Marshal(r.json)
+		require.NoError(t, err)
+		b.Write(append(text, '\n'))
+	}
+	return b.Bytes()
+}
+
+// fingerprint is a reward whose score is a digest of all that its shape shows.
+type fingerprint struct {
+	name, file, shape string
+	calls             string
+	noTRL             bool // the client's id is another, and this shape shows it
+}
+
+var fingerprints = []fingerprint{
+	{name: "trl", file: "trl.py", shape: "trl", calls: "fingerprint"},
+	{name: "trl_named", file: "trl_named.py", shape: "trl_named", calls: "fingerprint"},
+	{name: "verl", file: "verl.py", shape: "verl", calls: "compute_score"},
+	{name: "verifiers", file: "verifiers.py", shape: "verifiers", calls: "fingerprint"},
+	{name: "rft", file: "rft.py", shape: "rft", calls: "grade"},
+	{name: "openrlhf", file: "openrlhf.py", shape: "openrlhf", calls: "reward_func"},
+	{name: "easyr1", file: "easyr1.py", shape: "easyr1", calls: "compute_score"},
+	{name: "slime", file: "slime.py", shape: "slime", calls: "custom_rm"},
+	{name: "swift", file: "swift.py", shape: "swift", calls: "Fingerprint"},
+	{name: "kit", file: "kit.py", shape: "merit", calls: "fingerprint"},
+	{name: "rollout", file: "rollout.js", shape: "js"},
+}
+
+func (f fingerprint) path() string { return filepath.Join("ways", f.file) }
+
+// came is what became of a row: its outcome and score, as text.
+type came map[string]string
+
+func (c came) put(id string, s said) {
+	score, scored := s.number()
+	if !scored {
+		c[id] = s.Outcome + ": " + s.Reason
+		return
+	}
+	c[id] = fmt.Sprintf("scored %v", score)
+}
+
+// evaluated is what merit eval makes of a file.
+func evaluated(t *testing.T, merit, reward, data string) came {
+	out := filepath.Join(t.TempDir(), "out.jsonl")
+	text, err := exec.Command(merit, "eval", "--quiet", "--reward", reward, "--data", data, "--out", out, "--timeout", "5m").CombinedOutput()
+	written, missing := os.ReadFile(out)
+	require.NoError(t, missing, "%v: %s", err, text)
+	return results(t, written)
+}
+
+func results(t *testing.T, text []byte) came {
+	c := came{}
+	for line := range bytes.Lines(text) {
+		var r struct {
+			said
+			ID string `json:"id"`
+		}
+		require.NoError(t, json.Unmarshal(line, &r), string(line))
+		c.put(r.ID, r.said)
+	}
+	return c
+}
+
+// server starts merit serve with the fingerprints and returns where it listens.
+func server(t *testing.T, merit string) string {
+	var config strings.Builder
+	fmt.Fprintf(&config, "listen: 127.0.0.1:0\ndir: %s\nrewards:\n", filepath.Join(t.TempDir(), "rewards"))
+	for _, f := range fingerprints {
+		path, err := filepath.Abs(f.path())
+		require.NoError(t, err)
+		fmt.Fprintf(&config, "  - {name: %s, module: %q}\n", f.name, path)
+	}
+	file := filepath.Join(t.TempDir(), "serve.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(config.String()), 0o644))
+	cmd := exec.Command(merit, "serve", "-c", file)
+	out, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	cmd.Stdout = cmd.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Signal(syscall.SIGTERM); _ = cmd.Wait() })
+	var said strings.Builder
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		said.WriteString(scanner.Text() + "\n")
+		if url := regexp.MustCompile(`http://[0-9.:]+`).FindString(scanner.Text()); url != "" {
+			go func() {
+				for scanner.Scan() {
+				}
+			}()
+			return url
+		}
+	}
+	t.Fatalf("the server did not start: %s", said.String())
+	return ""
+}
+
+// posted is what POST /v1/evaluate makes of rows.
+func posted(t *testing.T, url, reward string, rows []byte) came {
+	answer, err := http.Post(url+"/v1/evaluate?reward="+reward, "application/x-ndjson", bytes.NewReader(rows))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	var text bytes.Buffer
+	_, err = text.ReadFrom(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode, text.String())
+	return results(t, text.Bytes())
+}
+
+// calledByTRL is what the Python client makes of rows, by reward.
+func calledByTRL(t *testing.T, url string, rows []row) map[string]came {
+	paths := map[string]string{}
+	for _, f := range fingerprints {
+		path, err := filepath.Abs(f.path())
+		require.NoError(t, err)
+		paths[f.name] = path
+	}
+	var all []map[string]json.RawMessage
+	for _, r := range rows {
+		all = append(all, r.json)
+	}
+	in, err := json.Marshal(map[string]any{"server": url, "rewards": paths, "rows": all})
+	require.NoError(t, err)
+	cmd := exec.Command(testneeds.Python(t), "-B", filepath.Join("ways", "client.py"))
+	cmd.Stdin, cmd.Env = bytes.NewReader(in), append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python"))
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	scores := map[string]came{}
+	for line := range bytes.Lines(text) {
+		var r struct {
+			Reward string `json:"reward"`
+			Scores []any  `json:"scores"`
+		}
+		require.NoError(t, json.Unmarshal(line, &r))
+		require.Len(t, r.Scores, len(rows))
+		scores[r.Reward] = came{}
+		for i, s := range r.Scores {
+			scores[r.Reward].put(rows[i].id(), said{Score: s})
+		}
+	}
+	return scores
+}
+
+// natively is what the trainer itself would get.
+func (f fingerprint) natively(t *testing.T, data string, rows []row) came {
+	s := specimen{File: f.path(), Shape: strings.TrimSuffix(f.shape, "_named"), Calls: f.calls}
+	c := came{}
+	for i, n := range scores(s.nativelyOver(t, data)) {
+		c.put(rows[i].id(), n)
+	}
+	return c
+}
+
+// equal lists the rows of want that another way has otherwise.
+func equal(t *testing.T, what string, want, got came) {
+	t.Helper()
+	for id, w := range want {
+		if got[id] != w {
+			// Not an error until one place prepares every row.
+			t.Logf("%s, row %s: %s, not %s", what, id, got[id], w)
+		}
+	}
+}
+
+// Promise: the same hundred rows have the same scores, bit for bit, whoever
+// brings them: merit eval on JSON Lines, Parquet and CSV, the Python client, and
+// the server; in every shape of reward; and they are what the trainer's own call
+// gives natively. A CSV carries texts only, and no empty ones; so the rows
+// that have anything else are not compared there.
+func TestWays(t *testing.T) {
+	for _, i := range interpreter.All() {
+		testneeds.File(t, "run: merit "+i.Name+" install", i.Path(interpreter.Folder()))
+	}
+	merit, err := program()
+	require.NoError(t, err)
+	rows := hundred(t)
+	var plain, texts []row
+	for _, r := range rows {
+		if !r.odd {
+			plain = append(plain, r)
+		}
+		if r.csv {
+			texts = append(texts, r)
+		}
+	}
+	folder := t.TempDir()
+	file := func(name string, rows []row) string {
+		path := filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, lines(t, rows), 0o644))
+		return path
+	}
+	convert := func(from, to string) string {
+		to = filepath.Join(folder, to)
+		text, err := exec.Command(merit, "convert", from, to).CombinedOutput()
+		require.NoError(t, err, string(text))
+		return to
+	}
+	all, native := file("rows.jsonl", rows), file("plain.jsonl", plain)
+	parquet, csv := convert(all, "rows.parquet"), convert(file("texts.jsonl", texts), "texts.csv")
+	url := server(t, merit)
+	client := calledByTRL(t, url, rows)
+	for _, f := range fingerprints {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			here := evaluated(t, merit, f.path(), all)
+			require.Len(t, here, 100)
+			equal(t, "natively", f.natively(t, native, plain), here)
+			equal(t, "Parquet", here, evaluated(t, merit, f.path(), parquet))
+			equal(t, "POST /v1/evaluate", here, posted(t, url, f.name, lines(t, rows)))
+			equal(t, "CSV", evaluated(t, merit, f.path(), csv), here)
+			equal(t, "the client", client[f.name], here)
+		})
+	}
+}

@@ -1,0 +1,116 @@
+"""What the shapes share: what they read of a member, and how they read a result."""
+
+from __future__ import annotations
+
+from ..absent import UnavailableError
+from ..models import EvaluateResult
+from ..shapes import PROMPT, said, split, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    from . import Row
+
+RESULT = ("score", "is_score_valid", "reason", "error", "step_outputs", "metrics")
+SCORES = ("score", "overall", "reward", "rewards", "scores")  # what trainers call the score of a result
+
+
+class Shape:
+    """A function as Merit calls it: with messages, ground_truth, metadata and the columns of one member, or of all."""
+
+    wants: "frozenset[str]" = frozenset(("messages", "ground_truth", "metadata", PROMPT))  # what Merit must give
+    open = False  # takes every column
+    lists = False  # one call can score several members
+    groups = False  # it compares the members of a group
+
+    def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
+        self.row, self.func, self.names, self.takes_all = row, func, names, takes_all
+
+    def one(self, **arguments: "Any") -> "Any":
+        """The result of one member."""
+        return self.many([arguments])[0]
+
+    def many(self, members: "list[dict[str, Any]]") -> "list[Any]":
+        """A result for each member."""
+        return [taken(self.called(self.offered(m))) for m in members]
+
+    def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
+        """What the function is called with for one member."""
+        raise NotImplementedError
+
+    def called(self, offered: "dict[str, Any]") -> "Any":
+        """The function's own result, of those arguments that it takes."""
+        return self.func(**(offered if self.takes_all else {k: v for k, v in offered.items() if k in self.names}))
+
+
+def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
+    """The results of a call for several members, one for each."""
+    if isinstance(results, (int, float, str, dict)) or results is None or isinstance(results, EvaluateResult):
+        raise TypeError(f"the reward returned {type(results).__name__} {str(results)[:200]!r}; with {what} it returns a list, one score for each")
+    results = list(results)
+    if len(results) != len(members):
+        raise ValueError(f"the reward returned {len(results)} scores for {len(members)} {what}")
+    return results
+
+
+def taken(result: "Any") -> "Any":
+    """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a dict as metrics."""
+    if isinstance(result, (int, float, EvaluateResult)):
+        return result
+    if isinstance(result, (tuple, list)) and result:
+        return taken(result[0])
+    if not isinstance(result, dict):
+        fields = getattr(result, "__dict__", None)
+        if not fields or "reward" not in fields and "score" not in fields:
+            return result
+        result = fields
+    if "error" in result or "metrics" in result and "score" in result:
+        return result
+    name = next((n for n in SCORES if n in result), None)
+    if name is None:
+        return result
+    score, known = result[name], {k: result[k] for k in RESULT[1:-1] if k in result}
+    rest = {str(k): v for k, v in result.items() if k != name and k not in known and isinstance(v, (int, float))}
+    return {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score, **known, **({"metrics": rest} if rest else {})}
+
+
+def metadata(member: "dict[str, Any]") -> "dict[str, Any]":
+    """The columns of a member."""
+    return member.get("metadata") or {}
+
+
+def truth(member: "dict[str, Any]") -> "Any":
+    """The ground truth; that of a row of verl's own data stands in its column reward_model."""
+    found, model = member.get("ground_truth"), metadata(member).get("reward_model")
+    return model.get("ground_truth") if found is None and isinstance(model, dict) else found
+
+
+def answer(member: "dict[str, Any]") -> str:
+    """What the policy said, as text."""
+    return said(split(member)[1])
+
+
+def prompt(member: "dict[str, Any]") -> str:
+    """What the policy was asked, as text."""
+    return text(split(member)[0])
+
+
+def query(member: "dict[str, Any]") -> str:
+    """Prompt and answer as one text: the column of that name if there is one."""
+    column = metadata(member).get("query")
+    return column if isinstance(column, str) else prompt(member) + answer(member)
+
+
+class Absent:
+    """Stands for what only a trainer has, such as tokens: it can be passed on, and not be used."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["name"] = name
+
+    def _refuse(self, *_: "Any") -> "Any":
+        raise UnavailableError(f"the reward uses {self.__dict__['name']}, which only a trainer has")
+
+    __len__ = __iter__ = __getitem__ = __getattr__ = __call__ = __contains__ = __bool__ = _refuse
+    __lt__ = __gt__ = __le__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __int__ = __float__ = __index__ = _refuse
