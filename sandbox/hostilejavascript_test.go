@@ -65,7 +65,7 @@ var hostileJavaScript = []hostileScript{
 	{"huge string", "return { score: 1, reason: 'x'.repeat(1 << 29) }", reward.OutOfMemory, ""},
 	{"string longer than can be", "return 'x'.repeat(2 ** 31)", reward.GuestError, "RangeError"},
 	{"huge array", "return new Array(2 ** 32 - 1).fill(0).length", reward.OutOfFuel, ""},
-	{"huge buffer", "return new ArrayBuffer(2 ** 31 - 1).byteLength", reward.GuestError, "out of memory"},
+	{"huge buffer", "return new ArrayBuffer(2 ** 31 - 1).byteLength", reward.OutOfMemory, "out of memory"},
 	{"huge bigint", "return Number(9n ** 999999999n)", reward.OutOfFuel, ""},
 	{"waits", "return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) === 'x'", reward.GuestError, ""},
 	{"compiles", "return new Function('return 0.25')() + eval('0')", reward.Scored, ""},
