@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 )
 
 // Stream scores trajectories while they come, such as those of a connection. A
@@ -167,7 +167,7 @@ func send[T any](ctx context.Context, to chan<- T, x T) bool {
 
 func (p *pipeline) decode(x *slot) {
 	if x.bad == nil {
-		x.t, x.bad = jsonl.Decode(x.text, x.number)
+		x.t, x.bad = row.DecodeRequest(x.text, x.number)
 	}
 	x.text = nil
 }

@@ -17,10 +17,10 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 	"github.com/merit-rl/merit/core/serve/library"
@@ -196,7 +196,7 @@ func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, err
 				_ = json.Compact(&line, text) // a part of a body that is JSON
 				text = line.Bytes()
 			}
-			all[i], wrong[i] = jsonl.Decode(text, i+1)
+			all[i], wrong[i] = row.DecodeRequest(text, i+1)
 		}
 		if f := fault.As(wrong[i]); f != nil {
 			f.Where = fmt.Sprintf("%s[%d]", where, i)
