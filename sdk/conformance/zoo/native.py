@@ -282,6 +282,7 @@ def stand_ins():
         "slime.utils.types": {"Sample": Sample},
         "swift.plugin": {"ORM": ORM, "orms": {}},
         "swift.rewards": {"ORM": ORM, "AsyncORM": ORM, "orms": {}},
+        "verifiers": {"Rubric": Bag, "SingleTurnEnv": Bag},
         "reward_kit": kit,
         "reward_kit.models": kit,
         "eval_protocol": kit,

@@ -1,5 +1,3 @@
-//go:build ways
-
 package zoo_test
 
 import (
