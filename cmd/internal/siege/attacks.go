@@ -54,7 +54,7 @@ var attacks = map[string]func(*enemy){
 	"many small requests": func(e *enemy) {
 		e.post("/v1/evaluate?reward=answer", "application/json", []byte(`[{"messages":[{"role":"assistant","content":"A: 4"}],"ground_truth":"4"}]`))
 	},
-	"wrong keys": func(e *enemy) { e.key = "merit_wrong"; e.post("/v1/rewards", "application/json", []byte("{}")) },
+	"wrong keys": func(e *enemy) { e.key = "merit_wrong"; e.post("/v1/evaluate", "application/json", []byte("{}")) },
 	"slow bodies": func(e *enemy) {
 		e.slow("POST /v1/evaluate?reward=answer HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+e.key+"\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n[", 150)
 	},

@@ -57,7 +57,7 @@ func measure(d time.Duration, names []string) error {
 		if err != nil {
 			return err
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(3 * time.Second) // connections are open, and what may come at once has come
 		under, err := c.neighbour(d)
 		said := attacker.end()
 		if err != nil {
