@@ -55,7 +55,8 @@ def reward(messages):
 	m, err := r.LoadFile(t.Context(), dir)
 	require.NoError(t, err)
 	e := m.Evaluate(t.Context(), small())
-	require.Equal(t, reward.GuestError, e.Outcome, "a lone surrogate is no UTF-8, and the reward's own stream is strict")
+	require.Equal(t, reward.GuestError, e.Outcome, "a lone surrogate is not UTF-8, and the reward's own stream is strict")
+	require.Contains(t, e.Reason, "UnicodeEncodeError")
 	require.Equal(t, "a\né\nbytes\nto error\nINFO:root:logged\n", e.Log)
 
 	m, err = loadScript(t, r, "late.py", "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)\ndef reward(messages):\n  print('held back')\n  return 1.0\n")
