@@ -111,10 +111,10 @@ func TestEntry(t *testing.T) {
 		want       reward.Entry
 	}{
 		{"a.py", "def f(completions, level, ground_truht=None, **kw): return [1]", reward.Entry{
-			Function: "f", Shape: "TRL", Asks: []reward.Parameter{{Name: "ground_truht", Need: reward.Optional}, {Name: "level", Need: reward.Required}},
+			Function: "f", Shape: "TRL", Lists: true, Asks: []reward.Parameter{{Name: "ground_truht", Need: reward.Optional}, {Name: "level", Need: reward.Required}},
 		}},
 		{"b.py", "__merit__ = {'batch': 4}\ndef compute_score(data_sources, solution_strs, ground_truths, extra_infos): return []", reward.Entry{
-			Function: "compute_score", Shape: "verl, of a batch", Batch: 4,
+			Function: "compute_score", Shape: "verl, of a batch", Batch: 4, Lists: true,
 		}},
 		{"c.js", "export default function exact(rollout) { return 1; }", reward.Entry{Function: "exact", Shape: "(rollout)"}},
 		{"d.js", "export const merit = { batch: 3 };\nexport function rewardGroup(rollouts) { return rollouts.map(() => 1); }", reward.Entry{

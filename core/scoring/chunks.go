@@ -37,9 +37,11 @@ type chunks struct {
 	parallel int
 	most     int // trajectories of a chunk
 	group    bool
+	batch    int
 	skipBad  bool
 	bad      jsonl.Bad       // lines that cannot be used
 	truth    truth           // lines that have a ground truth
+	asked    *Asked          // parameters that columns must fill
 	ended    bool            // the whole file has been read
 	pending  []item          // read, but perhaps not the whole of their group
 	seen     map[string]bool // groups of earlier chunks
@@ -68,6 +70,9 @@ func (c *chunks) next(ctx context.Context) ([]item, error) {
 			for cut > 0 && all[cut-1].Group != "" && all[cut-1].Group == all[len(all)-1].Group {
 				cut--
 			}
+		}
+		if c.batch > 0 && !c.ended {
+			cut -= cut % c.batch
 		}
 		c.pending = slices.Clone(all[cut:])
 		if cut > 0 || c.ended {
@@ -101,6 +106,7 @@ func (c *chunks) block() ([]item, error) {
 			continue
 		}
 		c.truth.note(items[i].Trajectory, lines[i])
+		c.asked.Note(items[i].Trajectory)
 		good = append(good, items[i])
 	}
 	return good, nil

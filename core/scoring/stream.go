@@ -27,6 +27,7 @@ import (
 type Stream struct {
 	Pool     *reward.Pool
 	Group    bool // the reward compares the members of a group
+	Batch    int  // or of so many lines that follow each other, at most MaxGroup; 0 is none
 	Parallel int  // goroutines that decode and evaluate, at least 1
 	Window   int  // lines that are read and not answered, at least 1
 	// Bytes bounds the text of these lines. It is at least twice MaxLine: an open
@@ -34,6 +35,8 @@ type Stream struct {
 	Bytes    int64
 	MaxLine  int // of one line, in bytes
 	MaxGroup int // members of a group, less than Window
+	// Asked are the parameters that columns must fill; nil are none.
+	Asked *Asked
 	// Admit, if set, waits until a unit of work may begin: a trajectory or a whole
 	// group. Release is called when it has its results.
 	Admit func(ctx context.Context) (release func(), err error)
@@ -70,7 +73,7 @@ func (s *Stream) Do(ctx context.Context, in io.Reader, out Sink) (*Summary, erro
 		})
 	}
 	var readErr error
-	if s.Group {
+	if s.Group || s.Batch > 0 {
 		p.members = make(chan *slot, s.Window)
 		producers.Go(p.group)
 	}
@@ -100,6 +103,7 @@ func (s *Stream) Do(ctx context.Context, in io.Reader, out Sink) (*Summary, erro
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
+	p.summary.notice(s.Asked)
 	return p.summary, errors.Join(err, readErr)
 }
 
@@ -168,6 +172,9 @@ func send[T any](ctx context.Context, to chan<- T, x T) bool {
 func (p *pipeline) decode(x *slot) {
 	if x.bad == nil {
 		x.t, x.bad = jsonl.Decode(x.text, x.number)
+		if x.bad == nil {
+			p.Asked.Note(x.t)
+		}
 	}
 	x.text = nil
 }

@@ -230,6 +230,7 @@ func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Grou
 		results[i] = scoring.NewResult(t, align.Check(t, evaluations[i], x.pool.StepIndexing()))
 	}
 	counts := scoring.Summarize(results).Outcomes
+	c.notices(scoring.Notices(results, trajectories, x.asked))
 	c.w.Header().Set("Merit-Outcomes", spelled(counts))
 	span.SetAttributes(attribute.String("merit.outcomes", spelled(counts)))
 	return results, nil

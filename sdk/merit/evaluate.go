@@ -91,11 +91,12 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	if warn == nil {
 		warn = func(err error) { r.options.log.Warn(err.Error()) }
 	}
+	group, batch := reward.Units(r.Parts)
 	if o.Evaluator == nil {
 		o.Evaluator = reward.NewPool(r.Parts, o.Parallel)
 	}
 	return &scoring.Run{
-		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
+		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: group, Batch: batch, Asked: scoring.NewAsked(r.Parts), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
 		Log: r.options.log, Warn: warn,
 		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import os
 import threading
 import time
@@ -12,7 +13,7 @@ from collections import deque
 from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Type
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from . import _server
 from ._http import Address, Connection, Exchange, Pool, Silent, parse_address
@@ -110,6 +111,7 @@ class Client:
                         yield waiting.answered(results)
                         if len(results) < len(values):
                             _not_a_result(values[len(results)], name(waiting.done))
+                    _notices(x.headers.get("merit-notices", ""))
                 if waiting.ended and not waiting:
                     return
                 raise Lost("the server ended the answer early")
@@ -292,6 +294,18 @@ class _Attempt:
             wait = f"; it asks to come back in {after:g} s, and patience={self._client.patience:g} s"
             raise Busy(error.what + wait, where=error.where, hint=error.hint, problems=error.problems, status=x.status)
         raise _Again(max(0.05, min(after, 30.0)))
+
+
+_noticed: "set[str]" = set()
+
+
+def _notices(said: str) -> None:
+    """Log what the server says makes scores doubtful, such as a parameter that no column fills: each once."""
+    for line in filter(None, unquote(said).split("\n")):
+        kind = line.rstrip("?").translate({ord(c): None for c in "0123456789.-"})
+        if kind not in _noticed:
+            _noticed.add(kind)
+            logging.getLogger("merit_rl").warning("%s", line)
 
 
 class _Again(Exception):

@@ -2,12 +2,15 @@ package rewards
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -58,6 +61,18 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 		return problems
 	}
 	return err
+}
+
+// AddEntry adds which function of a script scores, in which shape and batches.
+func AddEntry(t *ui.Table, info reward.Info) {
+	if e := info.Entry; e != nil {
+		t.Add("function", ui.Clean(e.String()))
+		if e.Batch > 0 {
+			t.Add("batch", fmt.Sprint(e.Batch))
+		} else if info.Group {
+			t.Add("batch", "group")
+		}
+	}
 }
 
 // isPython reports whether a script, or the one in a folder, is in Python.
