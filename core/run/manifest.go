@@ -74,6 +74,9 @@ type Module struct {
 	Batch        int             `json:"batch,omitempty"`    // how many trajectories it gets in one call
 	With         json.RawMessage `json:"with,omitempty"`     // its parameters, a JSON object
 	Weight       float64         `json:"weight"`
+	// LoadedWithout lists what the reward asked for while it was loaded and the
+	// sandbox does not have.
+	LoadedWithout string `json:"loaded_without,omitempty"`
 }
 
 // Plugin identifies a plug-in process.

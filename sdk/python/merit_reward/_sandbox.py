@@ -14,7 +14,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import _shelf, absent, runner, shims
+from . import _shelf, absent, refusals, runner, shims
 from .models import Message, tool_calls
 
 
@@ -66,6 +66,22 @@ def _answer(work):  # type: ignore[no-untyped-def]
     return serve
 
 
+def settle() -> None:
+    """Ends what an evaluation has left behind; its scores do not stand if it was refused something.
+
+    The host calls it if there is anything in refusals.PENDING.
+    """
+    kind, results = loads(ANSWER[0])
+    if kind != RESULTS:
+        refusals.drop()
+    elif (refused := refusals.settle()) and any(map(_scored, results)):
+        ANSWER[0] = dumps((FAILED, refusals.explain(refused)), 2)
+
+
+def _scored(result) -> bool:  # type: ignore[no-untyped-def]
+    return not isinstance(result, dict) or bool(result.get("is_score_valid", True)) and not result.get("error")
+
+
 def _pointwise(reward: runner.Reward, laid):  # type: ignore[no-untyped-def]
     """The short ways, in which the function is called with what the host has written.
 
@@ -103,6 +119,8 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
     """
     global _serve  # they must live as long as the interpreter
     _begin()
+    refusals.begin(runner.BUILT)
+    absent.watch()
     absent.quicken_imports()
     shims.install()
     try:
@@ -121,8 +139,9 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
             _serve = tuple(map(_flushed, _serve))
         about = runner.prepare(module)
         runner.explain(_raised())  # loads what tracebacks need
-        addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry())
+        refused = [r for r in refusals.settle() if r[0] not in refusals.without]
+        addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry(), refused)
     except BaseException as e:
         hello = (runner.explain(e), *_NOTHING)
     _leave(hello)
@@ -137,6 +156,7 @@ def boot_program() -> None:
     def serve() -> None:
         try:
             kind, text = RESULTS, _program.answer(_request())
+            refusals.drop()
         except MemoryError as e:
             kind, text = NO_MEMORY, runner.explain(e)
         except BaseException as e:
@@ -145,10 +165,10 @@ def boot_program() -> None:
 
     _serve = (serve,)
     runner.explain(_raised())
-    _leave(("", [id(()), id(BUFFER), id(ANSWER), id(serve)], *_NOTHING[1:]))
+    _leave(("", [id(()), id(BUFFER), id(ANSWER), 0, 0, id(serve)], *_NOTHING[1:]))
 
 
-_NOTHING = ([], False, False, False, [], {}, {}, {})  # of what the host is told of a reward
+_NOTHING = ([], False, False, False, [], {}, {}, {}, [])  # of what the host is told of a reward
 
 
 def _leave(hello) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import choosing, functions, shapes
+from . import choosing, functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
 from .models import EvaluateResult, Message, MetricResult, Record, Rollout, StepOutput, check_names
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-OURS = ("invalid", "batch")  # of __merit__: read here, and no part of the manifest
+OURS = ("invalid", "batch", "without")  # of __merit__: read here
 NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
 ALONE: "list[str]" = []  # in the sandbox: the file of a reward that has no others
 MAX_BATCH = 1024
@@ -192,6 +192,8 @@ def prepare(module: "Any") -> "dict[str, str]":
     if not isinstance(about, dict):
         raise TypeError(f"__merit__ is {about!r}, not a dict such as {{'name': 'exact'}}")
     said = {str(k): str(v) for k, v in about.items() if k not in OURS}
+    if "without" in about:
+        said["without"] = refusals.choose(about["without"])
     own = {n: f for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and hasattr(f, "_merit_warm_up")}
     if len(own) > 1:
         raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")

@@ -24,6 +24,7 @@ type checkOptions struct {
 	with        string
 	batch       string
 	conformance bool
+	strict      bool
 	sandbox     sandbox.Config
 }
 
@@ -39,7 +40,9 @@ in one call, and must say the same scores, unless it says that it compares
 (batch). A parameter that no column of the fixtures fills is an error. It reports
 every problem at once. With --isolation
 shared, it shows whether a reward remembers what it should not. It ends with the
-digest of what was checked: a reward with another one was not.
+digest of what was checked: a reward with another one was not. It warns of what
+the reward asked for while it was loaded and did not get, such as a package that
+is not there; with --strict that is an error.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
@@ -52,6 +55,7 @@ conformance guest, which reports every field that it can read.`,
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
 	WithFlag(cmd, &o.with)
 	BatchFlag(cmd, &o.batch)
+	StrictFlag(cmd, &o.strict)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -91,7 +95,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.compare(n.Path, files, runs), alone, unfilled(files, runs[0].reward))
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(n.Path, files, runs), alone, unfilled(files, runs[0].reward))
 }
 
 // unfilled says which parameters of a reward no column of its fixtures fills.

@@ -2,10 +2,13 @@ package rewards
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
@@ -40,6 +43,27 @@ func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named
 	}
 	j, err := Load(ctx, h, cfg, n)
 	return files, j, err
+}
+
+// Missed warns of what rewards were refused while they were loaded; with strict
+// it is an error.
+func Missed(h *console.Host, strict bool, infos ...reward.Info) error {
+	var all []error
+	for _, info := range infos {
+		switch err := info.Missed(); {
+		case err == nil:
+		case strict:
+			all = append(all, err)
+		default:
+			ui.Warning(h.Stderr, h.ErrStyle(), err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// StrictFlag adds --strict.
+func StrictFlag(cmd *cobra.Command, strict *bool) {
+	cmd.Flags().BoolVar(strict, "strict", false, "refuse a reward that was loaded without something that the sandbox does not have (exit code 5)")
 }
 
 // Teach turns the refusal of a module into everything that is wrong with it and
