@@ -41,7 +41,6 @@ type chunks struct {
 	skipBad  bool
 	bad      jsonl.Bad       // lines that cannot be used
 	truth    truth           // lines that have a ground truth
-	asked    *Asked          // parameters that columns must fill
 	ended    bool            // the whole file has been read
 	pending  []item          // read, but perhaps not the whole of their group
 	seen     map[string]bool // groups of earlier chunks
@@ -106,7 +105,6 @@ func (c *chunks) block() ([]item, error) {
 			continue
 		}
 		c.truth.note(items[i].Trajectory, lines[i])
-		c.asked.Note(items[i].Trajectory)
 		good = append(good, items[i])
 	}
 	return good, nil

@@ -49,10 +49,10 @@ type Run struct {
 	// as far as can be told by what was read; -1 if it cannot.
 	Progress func(done, total int)
 	// Warn, if set, is told once if the reward reads a ground truth that the
-	// file does not have, and once of each parameter that no column fills.
+	// file does not have.
 	Warn func(error)
-	// Asked are the parameters that columns must fill; nil are none.
-	Asked *Asked
+	// Doubts, if set, is told of every evaluation, and ends the summary.
+	Doubts *Doubts
 }
 
 // Do scores every trajectory of in and writes results to out, which may be
@@ -90,7 +90,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 		return nil, err
 	}
 	summary := newSummary()
-	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, seen: map[string]bool{}, asked: r.Asked}
+	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)
 		if err != nil {
@@ -103,15 +103,14 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 			if warning := reader.truth.warning(r.GroundTruth, in, reader.ended); warning != nil {
 				r.Warn(warning)
 			}
-			for _, problem := range r.Asked.Unfilled() {
-				r.Warn(problem)
-			}
 		}
 		if err := r.chunk(ctx, chunk, int(in.Estimate()), out, summary); err != nil {
 			return nil, err
 		}
 	}
-	summary.notice(r.Asked)
+	if r.Doubts != nil {
+		summary.Warnings = r.Doubts.Warnings()
+	}
 	summary.Skipped, summary.WithoutGroundTruth = reader.bad, reader.truth.without
 	summary.Skipped.First = append([]jsonl.BadLine{}, reader.bad.First...) // a list in JSON, too, if empty
 	if summary.Trajectories == 0 {
@@ -153,7 +152,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o := &order{run: r, out: out, summary: summary, items: rest, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
+	o := &order{run: r, out: out, summary: summary, items: rest, from: summary.Trajectories, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
 	trajectories := make([]*rl.Trajectory, len(rest))
 	for i, x := range rest {
 		trajectories[i] = x.Trajectory
@@ -173,6 +172,7 @@ type order struct {
 	out     results
 	summary *Summary
 	items   []item
+	from    int // number of the first of them
 
 	mu       sync.Mutex
 	ready    []scored // results that came before their turn
@@ -198,6 +198,9 @@ func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
 	}
 	if log := o.run.Log; log != nil && log.Enabled(ctx, slog.LevelDebug) {
 		log.Debug("evaluated", "trajectory", x.ID, "outcome", e.Outcome, "score", e.Result.Score, "reason", e.Reason, "fuel", e.Fuel, "elapsed", e.Elapsed, "log", e.Log)
+	}
+	if o.run.Doubts != nil {
+		o.run.Doubts.Note(o.from+i, x.Trajectory, &result)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

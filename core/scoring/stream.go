@@ -26,17 +26,16 @@ import (
 // a group ends with the first line of another or with the input.
 type Stream struct {
 	Pool     *reward.Pool
-	Group    bool // the reward compares the members of a group
-	Batch    int  // or of so many lines that follow each other, at most MaxGroup; 0 is none
-	Parallel int  // goroutines that decode and evaluate, at least 1
-	Window   int  // lines that are read and not answered, at least 1
+	Group    bool    // the reward compares the members of a group
+	Batch    int     // or of so many lines that follow each other, at most MaxGroup; 0 is none
+	Doubts   *Doubts // is told of every evaluation; may be nil
+	Parallel int     // goroutines that decode and evaluate, at least 1
+	Window   int     // lines that are read and not answered, at least 1
 	// Bytes bounds the text of these lines. It is at least twice MaxLine: an open
 	// group may take what one more line leaves.
 	Bytes    int64
 	MaxLine  int // of one line, in bytes
 	MaxGroup int // members of a group, less than Window
-	// Asked are the parameters that columns must fill; nil are none.
-	Asked *Asked
 	// Admit, if set, waits until a unit of work may begin: a trajectory or a whole
 	// group. Release is called when it has its results.
 	Admit func(ctx context.Context) (release func(), err error)
@@ -105,7 +104,6 @@ func (s *Stream) Do(ctx context.Context, in io.Reader, out Sink) (*Summary, erro
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	p.summary.notice(s.Asked)
 	return p.summary, errors.Join(err, readErr)
 }
 
@@ -184,9 +182,7 @@ func (p *pipeline) decode(x *slot) {
 		}
 		defer done()
 	}
-	if x.t, x.bad = row.DecodeRequest(x.text, x.number); x.bad == nil {
-		p.Asked.Note(x.t)
-	}
+	x.t, x.bad = row.DecodeRequest(x.text, x.number)
 }
 
 func (p *pipeline) decoding(x *slot) func() {
@@ -230,6 +226,9 @@ func (p *pipeline) evaluate(unit []*slot) {
 	evaluations := p.Pool.EvaluateUnit(p.ctx, members)
 	for i, x := range unit {
 		x.result = NewResult(x.t, align.Check(x.t, evaluations[i], p.Pool.StepIndexing()))
+		if p.Doubts != nil {
+			p.Doubts.Note(x.number, x.t, &x.result)
+		}
 		if x.out, x.bad = json.Marshal(&x.result); x.bad != nil {
 			x.bad = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Internal, What: "the result is no JSON", Err: x.bad}
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/rl"
 )
 
 // Summary describes a whole pass.
@@ -26,9 +25,8 @@ type Summary struct {
 	// WithoutGroundTruth is how many trajectories have none.
 	WithoutGroundTruth int       `json:"without_ground_truth"`
 	Skipped            jsonl.Bad `json:"skipped"` // lines, if Run.SkipBad is set
-	// Notices say what makes the scores doubtful: parameters that nothing fills,
-	// and scores that are all the same.
-	Notices []string `json:"notices,omitempty"`
+	// Warnings say what makes the scores doubtful as a whole, if Run.Doubts is set.
+	Warnings []Warning `json:"warnings,omitempty"`
 
 	counts   map[reward.Outcome]int
 	mean, m2 float64 // Welford
@@ -84,28 +82,6 @@ func (s *Summary) add(r Result) {
 	}
 	if s.Max == nil || x > *s.Max {
 		s.Max = &x
-	}
-}
-
-// Notices are those of results that are all there, each of the trajectory in its
-// place.
-func Notices(results []Result, trajectories []*rl.Trajectory, asked *Asked) []string {
-	for _, t := range trajectories {
-		asked.Note(t)
-	}
-	s := Summarize(results)
-	s.notice(asked)
-	return s.Notices
-}
-
-// notice ends the summary with what is doubtful.
-func (s *Summary) notice(asked *Asked) {
-	for _, problem := range asked.Unfilled() {
-		f := fault.As(problem)
-		s.Notices = append(s.Notices, fmt.Sprintf("%s: %s (%s)", f.Where, f.What, f.Hint))
-	}
-	if n := s.counts[reward.Scored]; n > 1 && *s.Min == *s.Max {
-		s.Notices = append(s.Notices, fmt.Sprintf("all %d scores are %g: a constant teaches nothing; does the reward find what it looks for?", n, *s.Min))
 	}
 }
 

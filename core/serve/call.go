@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -15,7 +13,6 @@ import (
 
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/tenant"
 )
@@ -71,7 +68,6 @@ type scorer struct {
 	parallel int  // goroutines that are of use
 	group    bool // it compares the members of a group
 	batch    int  // or of so many trajectories that follow each other
-	asked    *scoring.Asked
 }
 
 // open opens the reward that ref names until the call ends, says which it is in
@@ -87,16 +83,7 @@ func (c *call) open(ref string, o library.Options) (*scorer, error) {
 	x := &scorer{parallel: max(2*processors.Count(), info.InFlight)}
 	x.pool = reward.NewPool([]reward.Weighted{{Scorer: gated, Weight: 1}}, x.parallel)
 	x.group, x.batch = reward.Units([]reward.Weighted{{Scorer: gated}})
-	x.asked = scoring.NewAsked([]reward.Weighted{{Scorer: gated}})
 	return x, nil
-}
-
-// notices says in a header, or a trailer, what makes the scores doubtful: lines
-// that are escaped as in a URL.
-func (c *call) notices(lines []string) {
-	if len(lines) > 0 {
-		c.w.Header().Set("Merit-Notices", url.PathEscape(strings.Join(lines, "\n")))
-	}
 }
 
 // lease opens a reward as it is until the call ends.

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import contextmanager, nullcontext
 from itertools import takewhile
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Type
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
 from . import _server
 from ._http import Address, Connection, Exchange, Pool, Silent, parse_address
@@ -97,13 +97,19 @@ class Client:
         return f"{found.get('name')}@{found.get('digest')}"
 
     def evaluate(
-        self, source: Source, query: Dict[str, str], lines: Iterable[Line], name: Callable[[int], str]
+        self,
+        source: Source,
+        query: Dict[str, str],
+        lines: Iterable[Line],
+        name: Callable[[int], str],
+        warned: Callable[[List[Dict[str, str]]], None],
     ) -> Iterator[List[Any]]:
         """The results of trajectories, one for each line, in order, in lists as they come.
 
         Lines are sent ahead as far as the server takes them. Those that it has not
         answered are kept, and sent again if the connection is lost. ``name`` says
-        what errors call line n, from 0.
+        what errors call line n, from 0. ``warned`` gets what the server says about
+        the results as a whole.
         """
         waiting = _Waiting(lines)
         attempt = _Attempt(self)
@@ -119,7 +125,7 @@ class Client:
                         yield waiting.answered(results)
                         if len(results) < len(values):
                             _not_a_result(values[len(results)], name(waiting.done))
-                    _notices(x.headers.get("merit-notices", ""))
+                    warned(json.loads(x.headers.get("merit-warnings") or "[]"))
                 if waiting.ended and not waiting:
                     return
                 raise Lost("the server ended the answer early")
@@ -313,18 +319,6 @@ class _Attempt:
             wait = f"; it asks to come back in {after:g} s, and patience={self._client.patience:g} s"
             raise Busy(error.what + wait, where=error.where, hint=error.hint, problems=error.problems, status=x.status)
         raise _Again(max(0.05, min(after, 30.0)))
-
-
-_noticed: "set[str]" = set()
-
-
-def _notices(said: str) -> None:
-    """Log what the server says makes scores doubtful, such as a parameter that no column fills: each once."""
-    for line in filter(None, unquote(said).split("\n")):
-        kind = line.rstrip("?").translate({ord(c): None for c in "0123456789.-"})
-        if kind not in _noticed:
-            _noticed.add(kind)
-            logging.getLogger("merit_rl").warning("%s", line)
 
 
 class _Again(Exception):

@@ -159,7 +159,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	scorer.Worth(o.host)
-	return unscored(summary)
+	return o.unscored(cmd, summary)
 }
 
 // load opens the reward that is named, or that of a configuration, and returns what
@@ -259,8 +259,14 @@ func asFlags(err error) error {
 }
 
 // unscored is the error of a pass in which some trajectories have no score.
-func unscored(s *scoring.Summary) error {
-	return withFlag(s.Unscored(), "merit reward run shows one in full")
+func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
+	err := s.Unscored()
+	if o.reward == "" || o.data == "-" || len(o.columns) > 0 {
+		return err // reward run reads neither these rewards nor these trajectories
+	}
+	given := console.Given(cmd, "reward", "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	given = strings.Replace(given, "--reward "+console.Quote(o.reward), console.Quote(o.reward), 1)
+	return withFlag(err, "merit reward run "+given+" --id ID shows one in full")
 }
 
 // evalReport is the summary with what the wall clock decided.
@@ -305,8 +311,8 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	if s.MaxFuel > 0 {
 		t.Add("fuel", fmt.Sprintf("%.0f mean, %d most", s.MeanFuel, s.MaxFuel))
 	}
-	for _, notice := range s.Notices {
-		t.Add("notice", ui.Clean(notice))
+	for _, w := range s.Warnings {
+		t.Add("warning", ui.Clean(w.What+"; "+w.Hint))
 	}
 	t.Add("evaluations/s", fmt.Sprintf("%.0f  (%.2f s)", r.PerSecond, r.Seconds))
 	if err := t.Write(w); err != nil || s.Skipped.Count == 0 {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,21 +97,29 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(n.Path, files, runs), alone, unfilled(files, runs[0].reward))
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
 }
 
 // unfilled says which parameters of a reward no column of its fixtures fills.
 func unfilled(files []fixtureFile, info reward.Info) error {
-	asked := scoring.NewAsked([]reward.Weighted{{Scorer: described{info: info}}})
+	doubts := scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: described{info: info}}}, 1))
+	n := 0
 	for _, f := range files {
 		if f.path == builtin { // these have nobody's columns
 			return nil
 		}
 		for _, t := range f.trajectories {
-			asked.Note(t)
+			doubts.Note(n, t, new(scoring.Result))
+			n++
 		}
 	}
-	return errors.Join(asked.Unfilled()...)
+	var problems []error
+	for _, w := range doubts.Warnings() {
+		if w.Kind == scoring.UnfilledParameter {
+			problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: files[0].path, What: w.What, Hint: w.Hint + "; or give it a value by --with"})
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // described is a scorer that only says what it is.
@@ -227,8 +237,17 @@ func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, n Named, 
 	return runs, nil
 }
 
+// inFull returns the command that shows one trajectory of those that cmd tried.
+func inFull(cmd *cobra.Command, reward string) func(id string) string {
+	given := console.Given(cmd, "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	return func(id string) string {
+		words := []string{"merit reward run", console.Quote(reward), given, "--id", console.Quote(id)}
+		return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+	}
+}
+
 // compare demands scores and equal results in all runs.
-func (o *checkOptions) compare(module string, files []fixtureFile, runs []checkRun) error {
+func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFile, runs []checkRun) error {
 	var problems []error
 	for k, f := range files {
 		for i, t := range f.trajectories {
@@ -236,7 +255,7 @@ func (o *checkOptions) compare(module string, files []fixtureFile, runs []checkR
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: fmt.Sprintf("merit reward run %s --id %s shows it in full", module, t.ID),
+					Hint: inFull(t.ID) + " shows it in full",
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))
