@@ -62,6 +62,13 @@ func Of(err error) *Verdict {
 	return Infrastructure(err)
 }
 
+// OutOfFuel is the verdict on an evaluation that used so much of a budget. Once
+// names what the reward may do once before all evaluations.
+func OutOfFuel(used, budget uint64, once string) *Verdict {
+	return &Verdict{reward.OutOfFuel, fmt.Sprintf("the evaluation used up its fuel (sandbox.fuel): it took %d of %d units; "+
+		"allow more with --fuel %d, or do what is expensive in a first call (imports, tables) once, in %s", used, budget, 4*budget, once)}
+}
+
 // Stopped translates how a guest ended. Denied says that it had been refused
 // memory before.
 func Stopped(s *engine.Stop, denied bool) *Verdict {

@@ -13,7 +13,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import _shelf, absent, runner, shims
+from . import _packages, _shelf, absent, runner, shims
 from .models import Message, tool_calls
 
 
@@ -119,6 +119,8 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
         arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
         about = runner.prepare(module)
+        if "warm_up" not in about:
+            _packages.warm(path)
         runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
         hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry())
