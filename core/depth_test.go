@@ -18,7 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage/rowio"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet/played"
-	"github.com/merit-rl/merit/core/jsonl"
+	normal "github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/serve/credit"
 	"github.com/merit-rl/merit/core/serve/shape"
@@ -62,7 +62,7 @@ func TestDeepJSON(t *testing.T) {
 	r, err := redact.New(redact.Config{})
 	require.NoError(t, err)
 	decoders := map[string]func(text []byte) error{
-		"a line of rows":  func(text []byte) error { _, err := jsonl.Decode(text, 1); return err },
+		"a line of rows":  func(text []byte) error { _, err := normal.Decode(text, 1); return err },
 		"estimator rows":  func(text []byte) error { _, err := rowio.Read("rows", bytes.NewReader(text)); return err },
 		"advantages":      func(text []byte) error { _, err := credit.Answer(text, 50); return err },
 		"aggregates":      func(text []byte) error { _, err := shape.Aggregate(text); return err },

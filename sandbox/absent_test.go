@@ -27,6 +27,8 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from ctypes import POINTER, Structure, byref, c_double, c_int, c_long, sizeof
 from multiprocessing import Pool, Process, Queue, cpu_count
 
+__merit__ = {"without": ["native"]}
+
 class Point(Structure):
     _fields_ = [("x", c_int), ("y", c_int * 2)]
 
@@ -51,7 +53,7 @@ def reward(messages):
 // Promise: who uses what the sandbox lacks reads once what that is, and sees
 // his own lines and no path of the machine that the interpreter was built on.
 func TestWhatIsAbsentSaysSo(t *testing.T) {
-	const network, threads, processes = "a reward has no network", "a reward has no threads", "a reward has no other processes"
+	const network, processes, forever = "a reward has no network", "a reward has no other processes", "the reward waits for something that never comes"
 	for code, want := range map[string]string{
 		"import urllib.request as u; u.urlopen('http://example.com')":                  network,
 		"import urllib.request as u; u.urlopen('https://example.com')":                 network,
@@ -59,17 +61,17 @@ func TestWhatIsAbsentSaysSo(t *testing.T) {
 		"import socket; socket.socket()":                                               network,
 		"import http.client as h; h.HTTPConnection('example.com').request('GET', '/')": network,
 		"import ssl; ssl.create_default_context()":                                     network,
-		"import threading; threading.Thread(target=print).start()":                     threads,
-		"import _thread; _thread.start_new_thread(print, ())":                          threads,
-		"import concurrent.futures as c; c.ThreadPoolExecutor().submit(print)":         threads,
-		"import multiprocessing as m; m.Pool(2).map(abs, [1])":                         processes,
-		"import concurrent.futures as c; c.ProcessPoolExecutor().submit(print)":        processes,
-		"asyncio.run(asyncio.to_thread(print))":                                        threads,
+		"import threading; l = threading.Lock(); l.acquire(); l.acquire()":             forever,
+		"import queue; queue.Queue().get()":                                            forever,
+		"import multiprocessing as m; m.Barrier(2).wait()":                             forever,
+		"import subprocess; subprocess.run(['ls'])":                                    processes,
+		"import os; os.system('ls')":                                                   processes,
+		"import multiprocessing.shared_memory as m; m.SharedMemory(create=True)":       processes,
 		"asyncio.run(asyncio.open_connection('example.com', 80))":                      network,
 		"asyncio.run(asyncio.create_subprocess_exec('ls'))":                            processes,
 		"import ctypes; ctypes.sizeof(ctypes.c_int * 2)":                               "a reward has no native code",
 		"import ctypes; ctypes.cdll.LoadLibrary('libc.so.6')":                          "a reward has no native code",
-		"async def ever(): await asyncio.Event().wait()\n  asyncio.run(ever())":        "nothing outside of the sandbox can wake it",
+		"async def ever(): await asyncio.Event().wait()\n  asyncio.run(ever())":        forever,
 	} {
 		e := evaluates(t, "import asyncio\ndef reward(messages):\n  "+code+"\n") // asyncio is dear: not in every evaluation
 		require.Equal(t, reward.GuestError, e.Outcome, code)

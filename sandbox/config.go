@@ -63,6 +63,10 @@ func (l Limits) sizes() source.Sizes {
 	return source.Sizes{Module: int64(l.ModuleMiB) << 20, Script: int64(l.ScriptMiB) << 20}
 }
 
+// Notice is the level of log records that are news for whoever waits, and no
+// warning.
+const Notice = local.Notice
+
 // Config configures a Runtime.
 type Config struct {
 	Limits `yaml:",inline"`
@@ -96,7 +100,8 @@ type Config struct {
 	// about an outcome.
 	Alone bool `yaml:"-" json:"-"`
 	// Logger is told what a user should know and no error says: that CacheDir
-	// cannot be written, which costs time only. Nil is nobody.
+	// cannot be written, which costs time only, and, at the level Notice, what is
+	// compiled before it can run. Nil is nobody.
 	Logger *slog.Logger `yaml:"-" json:"-"`
 }
 

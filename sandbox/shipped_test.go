@@ -36,10 +36,10 @@ def tagged(messages, *, required_tags: List[str], **kwargs) -> EvaluateResult:
 `,
 	"reward_kit/rewards/processes.py": `
 from ..models import EvaluateResult
-import multiprocessing, resource
+import multiprocessing, resource, subprocess
 def processes(messages, **kwargs):
     try:
-        multiprocessing.Manager()
+        subprocess.run(["ls"])
     except Exception as e:
         return EvaluateResult(score=0.0, reason=str(e))
 `,

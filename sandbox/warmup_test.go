@@ -150,7 +150,6 @@ func TestWarmUpsThatAreRefused(t *testing.T) {
 		{"e.js", "export async function warmUp() {}\nexport default () => 1;\n", "warmUp is async", ""},
 		{"f.js", "export const merit = { warm_up: 'own' };\nexport default () => 1;\n", "exports no function warmUp", ""},
 		{"g.js", "export const merit = { warm_up: 'off' };\nexport function warmUp() {}\nexport default () => 1;\n", "keep one of the two", ""},
-		{"m.py", "for i in range(1000): print('x' * 100)\ndef reward(messages): return 1\n", "sandbox.log_kib", "log less while it starts"},
 		{"i.js", "export const merit = 5;\nexport default () => 1;\n", "export const merit is 5, not an object", ""},
 		{"j.js", "export const merit = { warm_up: 5 };\nexport default () => 1;\n", "merit says warm_up: 5, which is no text", ""},
 		{"k.js", "export const warmUp = 5;\nexport default () => 1;\n", "the module exports warmUp, which is no function", ""},

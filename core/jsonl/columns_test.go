@@ -31,9 +31,10 @@ func TestUnknownColumnsAreMetadata(t *testing.T) {
 	got, err := decode(t, `{"id":"x","level":"hard",`+talk+`,"ID":"y","answer": {"a":[1, "}"]} ,"n\u0061me":null,"metadata":{"k":1},"seed":3}`)
 	require.NoError(t, err)
 	require.Equal(t, map[string]json.RawMessage{
-		"k": json.RawMessage(`1`), "level": json.RawMessage(`"hard"`), "answer": json.RawMessage(`{"a":[1, "}"]}`), "name": json.RawMessage(`null`),
+		"k": json.RawMessage(`1`), "level": json.RawMessage(`"hard"`), "answer": json.RawMessage(`{"a":[1, "}"]}`), "name": json.RawMessage(`null`), "ID": json.RawMessage(`"y"`),
 	}, got.Metadata)
-	require.Equal(t, "y", got.ID, "as encoding/json reads it")
+	require.Equal(t, "x", got.ID, "names are exact")
+	require.Equal(t, map[string]json.RawMessage{"metadata": json.RawMessage(`{"k":1}`)}, got.Own, "as the row had it")
 
 	got, err = decode(t, `{"level":1,`+talk+`,"metadata":{"level": 1}}`)
 	require.NoError(t, err, "twice the same is once")
@@ -86,13 +87,21 @@ func TestMappedColumns(t *testing.T) {
 // Promise: numbers that are names, as most data sets have them, are names; a
 // column that Merit reads itself and cannot says how to call it something else.
 func TestColumnsOfOtherTypes(t *testing.T) {
-	got, err := decode(t, `{"ID": 7,"group": -1.50 ,"task":1e3,"answer":1,`+talk+`}`)
+	got, err := decode(t, `{"id": 7,"group": -1.50 ,"task":1e3,"answer":1,`+talk+`}`)
 	require.NoError(t, err)
 	require.Equal(t, []string{"7", "-1.50", "1e3"}, []string{got.ID, got.Group, got.Task})
 	require.Equal(t, `1`, string(got.Metadata["answer"]))
 
-	_, err = decode(t, `{"id":7,"steps":12,`+talk+`}`)
-	require.ErrorContains(t, err, "steps must not be a number")
+	got, err = decode(t, `{"id":7,"steps":12,"evaluation":"good","task":null,"metadata":"{\"a\": 1}","prompt_messages":["q"],`+talk+`}`)
+	require.NoError(t, err)
+	for name, want := range map[string]string{"id": "7", "steps": "12", "evaluation": `"good"`, "task": "null", "metadata": `"{\"a\": 1}"`, "prompt_messages": `["q"]`} {
+		column, ok := got.Column(name)
+		require.True(t, ok, name)
+		require.Equal(t, want, string(column), name)
+	}
+	require.Equal(t, map[string]json.RawMessage{"a": json.RawMessage("1")}, got.Metadata)
+	_, err = decode(t, `{"id":7,"steps":[{"index":"x"}],`+talk+`}`)
+	require.ErrorContains(t, err, "steps[0].index must not be a string")
 	require.Contains(t, fault.As(err).Hint, "map it to a name of your own, my_steps=steps")
 	got, err = decode(t, `{"steps":12,"error":"none",`+talk+`}`, "my_steps=steps", "note=error")
 	require.NoError(t, err)

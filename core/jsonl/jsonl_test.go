@@ -73,7 +73,7 @@ func TestNamesWhatIsWrong(t *testing.T) {
 		good[:3]:                   "the file is truncated: its last line is half a JSON value",
 		good[:30] + "\x00\x00\x00": "the file is truncated: its last line is half a JSON value",
 		good[:30] + "\n":           "not a trajectory: unexpected end of JSON input",
-		`{"id":}`:                  "not a trajectory: invalid character '}' looking for beginning of value",
+		`{"id":}`:                  "not a trajectory: invalid character '}' at start of value",
 		`{"messages":[]}` + "\n":   "messages is empty",
 	} {
 		all, err := readAll(strings.NewReader(good + "\n" + second))

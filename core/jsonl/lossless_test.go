@@ -131,10 +131,12 @@ func TestParquetIsUTF8(t *testing.T) {
 }
 
 // Promise: the column of the rest cannot take the place of another column: a
-// name that is there twice, also one that encoding/json takes for the same field,
-// makes the row bad.
+// name that is there twice makes the row bad, and so does one that looks like a
+// field.
 func TestRestReplacesNothing(t *testing.T) {
-	for _, forged := range []string{`{\"ground_truth\":\"no\"}`, `{\"Ground_Truth\":\"no\"}`, `{\"level\":2}`, `{\"a\":1,\"a\":2}`} {
+	_, err := decode(t, `{`+talk+`,"ground_truth":"yes","merit_json":"{\"Ground_Truth\":\"no\"}"}`)
+	require.ErrorContains(t, err, "did you mean ground_truth?")
+	for _, forged := range []string{`{\"ground_truth\":\"no\"}`, `{\"level\":2}`, `{\"a\":1,\"a\":2}`} {
 		_, err := decode(t, `{`+talk+`,"ground_truth":"yes","level":1,"merit_json":"`+forged+`"}`)
 		require.ErrorContains(t, err, "is given twice, as a column or in merit_json")
 	}

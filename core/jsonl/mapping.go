@@ -9,6 +9,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonspan"
+	"github.com/merit-rl/merit/core/row"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Column says that the column From of each line holds what the field Name of a
@@ -63,29 +65,19 @@ func assignments(texts []string) (all []string) {
 }
 
 // renamed returns the object in line with its columns called as columns say.
-// With lax, a line may lack one of them.
+// With lax, a line may lack one of them. A column that became a field of Merit's
+// can still be asked for under its own name.
 func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
-	if !isObject(line) {
+	if err := strictjson.Check(line); err != nil || line[0] != '{' {
 		return line, nil // decoding says what is wrong with it
 	}
 	members := jsonspan.Members(nil, line)
-	taken, replaced := map[string]bool{}, map[string]bool{}
-	for _, c := range columns {
-		taken[c.From], replaced[strings.ToLower(c.Name)] = true, true
-		if c.Name == namePrompt || c.Name == nameCompletion {
-			replaced[nameMessages] = true
-		}
-	}
 	out := object{text: []byte{'{'}}
-	for _, m := range members {
-		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
-		if !taken[key] && !replaced[strings.ToLower(key)] {
-			out.add(key, line[m.ValueStart:m.End])
-		}
-	}
+	leftOver(&out, line, members, columns)
+	own := object{text: []byte{'{'}}
 	var prompt, completion []byte
 	answered := false
-	for _, c := range columns {
+	for i, c := range columns {
 		answered = answered || c.Name == nameCompletion
 		value := lookup(line, members, c.From)
 		if value == nil && !lax {
@@ -94,13 +86,16 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		} else if value == nil {
 			continue
 		}
+		if c.stays() && !slices.ContainsFunc(columns[:i], func(o Column) bool { return o.From == c.From && o.stays() }) {
+			own.add(c.From, value)
+		}
 		switch c.Name {
 		case namePrompt:
 			prompt = value
 		case nameCompletion:
 			completion = value
 		case nameMessages:
-			value, err := asMessages(value)
+			value, err := row.AsMessages(value)
 			if err != nil {
 				return nil, err
 			}
@@ -109,17 +104,50 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 			out.add(c.Name, value)
 		}
 	}
+	if len(own.text) > 1 {
+		out.add("own_columns", append(own.text, '}'))
+	}
 	if prompt != nil || completion != nil {
 		if answered && none(completion) {
 			return nil, invalid("omit the line, or map another column", "there is no completion")
 		}
-		messages, err := talk(prompt, completion)
+		talk, err := row.Talk(prompt, completion)
 		if err != nil {
 			return nil, err
 		}
-		out.add(nameMessages, messages)
+		out.text = append(append(out.text, separator(out.text)...), talk...)
 	}
 	return append(out.text, '}'), nil
+}
+
+// leftOver adds the columns that no map speaks of.
+func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Column) {
+	taken, replaced := map[string]bool{}, map[string]bool{}
+	for _, c := range columns {
+		taken[c.From], replaced[c.Name] = true, true
+		if c.Name == namePrompt || c.Name == nameCompletion {
+			replaced[nameMessages] = true
+		}
+	}
+	for _, m := range members {
+		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
+		if !taken[key] && !replaced[key] {
+			out.add(key, line[m.ValueStart:m.End])
+		}
+	}
+}
+
+// stays reports whether a column that was mapped is still a column: one that
+// took the name of a field, unless it is the bulk of the row.
+func (c Column) stays() bool {
+	return (row.IsField(c.Name) || c.Name == namePrompt) && c.Name != nameMessages && !row.IsField(c.From) && !strings.Contains(c.From, ".")
+}
+
+func separator(open []byte) string {
+	if len(open) > 1 {
+		return ","
+	}
+	return ""
 }
 
 // object is the text of an object while it is written.

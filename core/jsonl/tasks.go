@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 )
 
 // Fields of a task, beside messages.
@@ -76,11 +77,12 @@ func decodeTask(text []byte) (*rl.Task, error) {
 		columns[string(jsonspan.Text(text[m.KeyStart:m.KeyEnd]))] = bytes.Clone(text[m.ValueStart:m.End])
 	}
 	if prompt := columns[namePrompt]; none(columns[nameMessages]) && !none(prompt) {
-		messages, err := talk(prompt, nil)
+		talk, err := row.Talk(prompt, nil)
 		if err != nil {
 			return nil, err
 		}
-		columns[nameMessages] = messages
+		asked := slices.Concat([]byte{'{'}, talk, []byte{'}'})
+		columns[nameMessages] = lookup(asked, jsonspan.Members(nil, asked), nameMessages)
 		delete(columns, namePrompt)
 	}
 	if none(columns[nameMessages]) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/table"
 	"github.com/merit-rl/merit/core/table/columns"
 )
@@ -33,7 +34,7 @@ func (r *Reader) Fit() error {
 		return nil
 	}
 	names := r.table.Columns()
-	has := slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, nameMessages) || name == columns.Rest })
+	has := slices.ContainsFunc(names, func(name string) bool { return name == nameMessages || name == nameCompletion || name == columns.Rest })
 	var problems []error
 	for _, c := range r.columns {
 		top, _, _ := strings.Cut(c.From, ".")
@@ -75,7 +76,7 @@ func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := Decode(text, l.Number)
+	t, err := row.Decode(text, l.Number)
 	if err == nil {
 		return t, nil
 	}
@@ -103,9 +104,9 @@ func (r *Reader) text(l Line) (text []byte, err error) {
 	}
 	switch {
 	case r.folded && r.tasks:
-		return unfolded(text, structuredTask)
+		return unfolded(text, structuredTask, r.spelled)
 	case r.folded:
-		return unfolded(text, structured)
+		return unfolded(text, structured, r.spelled)
 	}
 	return text, nil
 }
@@ -116,42 +117,11 @@ func lacks(text []byte) bool {
 		return false
 	}
 	for _, name := range (Line{Text: text}).Columns() {
-		if strings.EqualFold(name, nameMessages) {
+		if name == nameMessages || name == nameCompletion {
 			return false
 		}
 	}
 	return true
-}
-
-// Decode is Reader.Trajectory for text from elsewhere: a JSON object on one
-// line, of the given number. The *fault.Error says no place.
-func Decode(text []byte, number int) (*rl.Trajectory, error) {
-	t, err := rl.DecodeTrajectory(text, number)
-	if err != nil {
-		if wrong := wrongType(err); wrong != nil && named[wrong.Field] {
-			text = labelled(text)
-			t, err = rl.DecodeTrajectory(text, number)
-		}
-	}
-	if err != nil {
-		hint := `each line needs "messages": [{"role": …, "content": …}, …]`
-		if wrong := wrongType(err); wrong != nil && wrong.Field != nameMessages {
-			hint = fmt.Sprintf("Merit reads %s itself: map it to a name of your own, my_%s=%s, if it is something else", wrong.Field, wrong.Field, wrong.Field)
-		}
-		return nil, invalid(hint, "%v", err)
-	}
-	if err := keepColumns(t, text); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-// wrongType is the error of a field that is of another type than it should be,
-// or nil. Asking costs memory, so only failures do.
-func wrongType(err error) *rl.WrongType {
-	var wrong *rl.WrongType
-	errors.As(err, &wrong)
-	return wrong
 }
 
 func invalid(hint, format string, args ...any) error {

@@ -21,6 +21,10 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 			out[i] = Evaluation{Outcome: Infrastructure, Reason: "the episode was lost to a fault: " + t.Error}
 			continue
 		}
+		if !t.Answered() {
+			out[i] = Evaluation{Outcome: Invalid, Reason: unanswered(t)}
+			continue
+		}
 		healthy = append(healthy, t)
 		at = append(at, i)
 	}
@@ -28,6 +32,14 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 		out[at[j]] = p.compose(healthy[j], row)
 		out[at[j]].Fatal = fatal(row)
 	}
+}
+
+// unanswered says why no reward is asked about t.
+func unanswered(t *rl.Trajectory) string {
+	if n := t.Given(); n > 0 {
+		return fmt.Sprintf("the assistant says nothing: there is no message of the assistant behind the %d of the prompt", n)
+	}
+	return "the assistant says nothing: there is no message of the assistant"
 }
 
 // fatal returns the first error of evaluations after which there can be no other.

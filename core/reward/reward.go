@@ -68,6 +68,8 @@ type Info struct {
 	// what is not a script.
 	Entry       *Entry `json:"entry,omitempty"`
 	GroundTruth Use    `json:"-"`
+	// Refused is what the reward asked for while it was loaded, and did not get.
+	Refused []Refusal `json:"refused,omitempty"`
 	// InFlight is how many evaluations it can have under way at one time where
 	// it waits for another machine; 0 if it computes here.
 	InFlight int `json:"-"`

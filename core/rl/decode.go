@@ -1,11 +1,11 @@
 package rl
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // DecodeTrajectory reads a trajectory from its JSON. Unknown fields are not
@@ -14,39 +14,45 @@ import (
 // number in the file.
 func DecodeTrajectory(text []byte, number int) (*Trajectory, error) {
 	t := new(Trajectory)
-	if err := t.unmarshal(text); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
-			field, _, _ := strings.Cut(wrong.Field, ".")
-			return nil, &WrongType{Field: field, path: wrong.Field, value: wrong.Value}
-		} else if wrong != nil {
-			return nil, fmt.Errorf("not a trajectory: a %s, where an object should be", wrong.Value)
-		}
-		return nil, fmt.Errorf("not a trajectory: %w", err)
-	}
-	if !utf8.Valid(text) {
-		return nil, errors.New("the text is not UTF-8")
+	if err := strictjson.Unmarshal(text, t); err != nil {
+		return nil, undecoded(err)
 	}
 	if t.ID == "" {
-		t.ID = fmt.Sprintf("line-%d", number)
+		t.ID, t.Unnamed = fmt.Sprintf("line-%d", number), true
 	}
 	return t, t.Check()
 }
 
+// undecoded says why text is no trajectory.
+func undecoded(err error) error {
+	var wrong *strictjson.Error
+	switch errors.As(err, &wrong); {
+	case wrong == nil || wrong.Path == "" && wrong.Kind == "":
+		return fmt.Errorf("not a trajectory: %w", err)
+	case wrong.Path == "":
+		return fmt.Errorf("not a trajectory: %s, where an object should be", wrong.Kind)
+	case wrong.Kind == "":
+		return err
+	}
+	field, _, _ := strings.Cut(wrong.Path, ".")
+	field, _, _ = strings.Cut(field, "[")
+	return &WrongType{Field: field, Path: wrong.Path, problem: wrong.What}
+}
+
 // WrongType is the error of a field whose JSON is of a type that it cannot be.
 type WrongType struct {
-	Field       string // of the trajectory
-	path, value string
+	Field   string // of the trajectory
+	Path    string // of the value
+	problem string
+}
+
+// Number reports whether the value is a number.
+func (w *WrongType) Number() bool {
+	return strings.HasSuffix(w.problem, "a number") || strings.Contains(w.problem, "the number")
 }
 
 // Error names the member in the field, and the type that it has.
-func (w *WrongType) Error() string {
-	article := "a"
-	if strings.IndexByte("ao", w.value[0]) >= 0 { // array, object
-		article = "an"
-	}
-	return fmt.Sprintf("%s must not be %s %s", w.path, article, w.value)
-}
+func (w *WrongType) Error() string { return w.Path + " " + w.problem }
 
 // Check reports everything in which t is not fit for the pipeline, as one
 // error: a conversation must be there (unless the episode was lost to a fault),

@@ -35,11 +35,11 @@ func TestBadTrajectories(t *testing.T) {
 		"no messages":          {`{"id":"x"}`, "messages is empty"},
 		"messages is a string": {`{"messages":"hi"}`, "messages must not be a string"},
 		"no role":              {`{"messages":[{"content":"hi"}]}`, "messages[0] has no role"},
-		"wrong content":        {`{"messages":[{"role":"user","content":3}]}`, "not a trajectory: message content must be"},
+		"wrong content":        {`{"messages":[{"role":"user","content":3}]}`, "messages[0].content must be a string, null or a list of parts, not 3"},
 		"not UTF-8":            {strings.Replace(good, "q", "\xff", 1), "the text is not UTF-8"},
 		"step without action":  {strings.Replace(good, `"unknown"`, `"steps":[{"index":0,"message_count":0}],"unknown"`, 1), `steps[0].message_count is 0, but messages[0] is of role "user"`},
 		"step out of range":    {strings.Replace(good, `"unknown"`, `"steps":[{"index":1,"message_count":9}],"unknown"`, 1), "steps[0].index is 1"},
-		"number too large":     {strings.Replace(good, `"unknown"`, `"steps":[{"log_prob":1e999}],"unknown"`, 1), "steps.log_prob must not be a number 1e999"},
+		"number too large":     {strings.Replace(good, `"unknown"`, `"steps":[{"log_prob":1e999}],"unknown"`, 1), "steps[0].log_prob must not be the number 1e999"},
 		"bad but not cut off":  {`{"id":}`, "not a trajectory"},
 		"many problems":        {`{"messages":[{},{},{},{},{},{},{}]}`, "and 2 more problems"},
 	}
@@ -53,6 +53,17 @@ func TestBadTrajectories(t *testing.T) {
 
 // Promise: no input makes the decoder panic, and what it accepts it also writes
 // and reads back the same.
+func BenchmarkDecodeTrajectory(b *testing.B) {
+	content := strings.Repeat("She sells the remainder at the farmers' market daily for $2 per egg. \\n", 18)
+	text := []byte(`{"id": "x", "ground_truth": "18", "messages": [` + strings.Repeat(`{"role": "user", "content": "`+content+`"}, `, 3) + `{"role": "assistant", "content": "` + content + `"}]}`)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := rl.DecodeTrajectory(text, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func FuzzDecodeTrajectory(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(`{"messages":[{"role":"user","content":[{"type":"text","text":"x"},7]}],"evaluation":{"score":1,"metrics":{"m":null},"step_outputs":[{"step_index":"0","base_reward":1}]}}`))

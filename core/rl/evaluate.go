@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // EvaluateResult is what a reward function says about one trajectory, with the
@@ -27,7 +29,7 @@ func (r *EvaluateResult) UnmarshalJSON(data []byte) error {
 		plain
 		Score *float64 `json:"score"`
 	}{plain: plain{IsScoreValid: true}}
-	if err := json.Unmarshal(data, &p); err != nil {
+	if err := strictjson.Unmarshal(data, &p); err != nil {
 		return err
 	}
 	if p.Score != nil {
@@ -56,7 +58,7 @@ func (s *StepOutput) UnmarshalJSON(data []byte) error {
 		StepIndex  *StepIndex `json:"step_index"`
 		BaseReward *float64   `json:"base_reward"`
 	}{}
-	if err := json.Unmarshal(data, &p); err != nil {
+	if err := strictjson.Unmarshal(data, &p); err != nil {
 		return err
 	}
 	if p.StepIndex == nil || p.BaseReward == nil {
@@ -172,7 +174,7 @@ func parseMetric(raw json.RawMessage) (Metric, error) {
 			IsScoreValid *bool    `json:"is_score_valid"`
 			Reason       string   `json:"reason"`
 		}{}
-		err := json.Unmarshal(raw, &v)
+		err := strictjson.Unmarshal(raw, &v)
 		m := Metric{Reason: v.Reason, IsScoreValid: v.Score != nil}
 		if v.Score != nil {
 			m.Score = *v.Score
@@ -183,7 +185,7 @@ func parseMetric(raw json.RawMessage) (Metric, error) {
 		return m, err
 	case '"':
 		var s string
-		err := json.Unmarshal(raw, &s)
+		err := strictjson.Unmarshal(raw, &s)
 		return Metric{Reason: s}, err
 	case 'n', '[':
 		return Metric{Reason: string(raw)}, nil
@@ -193,7 +195,7 @@ func parseMetric(raw json.RawMessage) (Metric, error) {
 		return Metric{Score: 0, IsScoreValid: true}, nil
 	}
 	var f float64
-	if err := json.Unmarshal(raw, &f); err != nil {
+	if err := strictjson.Unmarshal(raw, &f); err != nil {
 		return Metric{Reason: string(raw)}, nil
 	}
 	return Metric{Score: f, IsScoreValid: true}, nil

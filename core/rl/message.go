@@ -1,28 +1,89 @@
 package rl
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // Roles of a chat message. Other roles are legal and pass through unchanged.
 const (
 	RoleSystem    = "system"
+	RoleDeveloper = "developer"
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
 	RoleTool      = "tool"
+	RoleFunction  = "function"
 )
 
-// Message is one turn of a conversation in OpenAI's chat form.
+// spellings are the roles under other names that chat templates and data sets
+// use, in lower case.
+var spellings = map[string]string{
+	RoleSystem: RoleSystem, RoleDeveloper: RoleDeveloper, RoleUser: RoleUser, RoleAssistant: RoleAssistant, RoleTool: RoleTool, RoleFunction: RoleFunction,
+	"model": RoleAssistant, "gpt": RoleAssistant, "bot": RoleAssistant, "chatgpt": RoleAssistant, "ai": RoleAssistant,
+	"human": RoleUser, "ipython": RoleTool, "observation": RoleTool, "function_response": RoleTool, "tool_response": RoleTool,
+}
+
+// Role returns the role that a spelling of it means, and whether it is known: a
+// role that is not known stands for itself.
+func Role(spelled string) (role string, known bool) {
+	switch spelled {
+	case RoleSystem, RoleUser, RoleAssistant, RoleTool:
+		return spelled, true
+	}
+	if role, known = spellings[strings.ToLower(strings.TrimSpace(spelled))]; known {
+		return role, true
+	}
+	return spelled, false
+}
+
+// Message is one turn of a conversation in OpenAI's chat form. Nothing that it
+// was read from is lost: it is written as it came.
 type Message struct {
 	Role       string     `json:"role"`
 	Content    Content    `json:"content"`
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	// Fields are what the message has beside these, such as reasoning_content,
+	// in order.
+	Fields []Field `json:"-"`
+	// Given is the JSON of those fields above that came in another form than the
+	// one in which Merit has them: a role in another spelling, tool calls in
+	// another shape, content under the name of parts.
+	Given []Field `json:"-"`
+}
+
+// Field is a field of a message with its JSON as it came.
+type Field struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// AsGiven is the name under which rewards find Message.Given, as an object.
+const AsGiven = "as_given"
+
+// Seen returns what rewards see of m beside its five fields: Fields, and an
+// object of Given where there is one.
+func (m *Message) Seen() []Field {
+	if len(m.Given) == 0 {
+		return m.Fields
+	}
+	object := []byte{'{'}
+	for i, f := range m.Given {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		object = append(appendText(object, f.Name), ':')
+		object = append(object, f.Value...)
+	}
+	return append(slices.Clip(m.Fields), Field{AsGiven, append(object, '}')})
+}
+
+// Empty reports whether nothing was said at all: neither content, nor a tool
+// call, nor any other field that speaks.
+func (m *Message) Empty() bool {
+	return m.Content.text == "" && m.Content.Parts() == nil && len(m.ToolCalls) == 0 && len(m.Fields) == 0
 }
 
 // ToolCall is a request of the assistant to run a tool.
@@ -37,112 +98,4 @@ type ToolCall struct {
 type FunctionCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
-}
-
-// Content is the content of a message: a string, null, or the list-of-parts
-// form. The zero value is the empty string. A list is kept byte for byte, so
-// parts that Merit does not read (images, audio) survive a round trip.
-type Content struct {
-	text  string
-	parts json.RawMessage // list form as it came, or "null"; nil for a string
-}
-
-// Text makes the string form of a Content.
-func Text(s string) Content { return Content{text: s} }
-
-// Text returns the text of c: the string itself, or the text parts of a list
-// joined in order with nothing between them.
-func (c Content) Text() string { return c.text }
-
-// Parts returns the JSON of the list form as it came, and nil for a string or
-// null.
-func (c Content) Parts() json.RawMessage {
-	if c.IsNull() {
-		return nil
-	}
-	return c.parts
-}
-
-// IsNull reports whether the content was JSON null, as assistant messages that
-// only call tools have it.
-func (c Content) IsNull() bool { return string(c.parts) == "null" }
-
-// MarshalJSON writes the form that c was read from.
-func (c Content) MarshalJSON() ([]byte, error) {
-	if c.parts != nil {
-		return c.parts, nil
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // conversations are full of < and &, and no page embeds these files
-	err := enc.Encode(c.text)
-	return b.Bytes(), err
-}
-
-// UnmarshalJSON reads a string, null or a list of parts.
-func (c *Content) UnmarshalJSON(data []byte) error {
-	data = bytes.TrimSpace(data)
-	switch {
-	case string(data) == "null":
-		*c = Content{parts: json.RawMessage("null")}
-		return nil
-	case len(data) > 0 && data[0] == '"':
-		*c = Content{}
-		if text, ok := unquoted(data); ok {
-			c.text = text
-			return nil
-		}
-		return json.Unmarshal(data, &c.text)
-	case len(data) > 0 && data[0] == '[':
-		return c.unmarshalParts(data)
-	}
-	return fmt.Errorf("message content must be a string, null or a list of parts, not %.20s", data)
-}
-
-// unquoted is the text of a JSON string that is valid, as encoding/json has
-// found out before it asks: to check it again would take as long as all the
-// rest of decoding a conversation. It is false where encoding/json does more
-// than to copy: for \u and bytes that are not UTF-8.
-func unquoted(data []byte) (text string, ok bool) {
-	if len(data) < 2 || data[len(data)-1] != '"' || !utf8.Valid(data) {
-		return "", false
-	}
-	rest := data[1 : len(data)-1]
-	var b strings.Builder
-	b.Grow(len(rest))
-	for {
-		at := bytes.IndexByte(rest, '\\')
-		if at < 0 {
-			b.Write(rest)
-			return b.String(), true
-		}
-		if at+1 >= len(rest) {
-			return "", false
-		}
-		b.Write(rest[:at])
-		said := strings.IndexByte(`"\/bfnrt`, rest[at+1])
-		if said < 0 {
-			return "", false
-		}
-		b.WriteByte("\"\\/\b\f\n\r\t"[said])
-		rest = rest[at+2:]
-	}
-}
-
-func (c *Content) unmarshalParts(data []byte) error {
-	var parts []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return fmt.Errorf("message content parts: %w", err)
-	}
-	var text strings.Builder
-	for _, p := range parts {
-		if p.Type == "text" {
-			text.WriteString(p.Text)
-		}
-	}
-	*c = Content{text: text.String(), parts: bytes.Clone(data)}
-	return nil
 }

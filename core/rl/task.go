@@ -3,6 +3,8 @@ package rl
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Task is what an episode starts from.
@@ -17,7 +19,7 @@ type Task struct {
 // DecodeTask reads a task from its JSON and checks that each message has a role.
 func DecodeTask(text []byte) (*Task, error) {
 	t := new(Task)
-	if err := json.Unmarshal(text, t); err != nil {
+	if err := strictjson.Unmarshal(text, t); err != nil {
 		return nil, fmt.Errorf("not a task: %w", err)
 	}
 	for i, m := range t.Messages {

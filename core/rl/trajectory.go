@@ -22,11 +22,17 @@ const (
 // Messages is the whole conversation, once. A step's observation is a prefix
 // of it (see Trajectory.Observation), so an episode of n steps costs O(n).
 type Trajectory struct {
-	ID          string                     `json:"id"`
-	Group       string                     `json:"group,omitempty"`
-	Task        string                     `json:"task,omitempty"`
-	Seed        uint64                     `json:"seed,omitempty"`
-	Messages    []Message                  `json:"messages"`
+	ID       string    `json:"id"`
+	Group    string    `json:"group,omitempty"`
+	Task     string    `json:"task,omitempty"`
+	Seed     uint64    `json:"seed,omitempty"`
+	Messages []Message `json:"messages"`
+	// PromptMessages is how many of the messages are the prompt's; nil where
+	// nobody said: see Prompt.
+	PromptMessages *int `json:"prompt_messages,omitempty"`
+	// AsText says which of the prompt and the completion came as a text and not
+	// as messages: rewards that are called with the two get them in that form.
+	AsText      AsText                     `json:"given_as_text,omitempty"`
 	GroundTruth json.RawMessage            `json:"ground_truth,omitempty"`
 	Metadata    map[string]json.RawMessage `json:"metadata,omitempty"`
 	Steps       []Step                     `json:"steps,omitempty"`
@@ -43,6 +49,14 @@ type Trajectory struct {
 	// Notes are what rewards keep with the trajectory beside their results, by
 	// the reward's name: a judge's own words. They are there without a score too.
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
+	// Own are the columns of the row under names that Merit uses itself, with
+	// other values than Merit's: an id that is a number, a metadata that is no
+	// object, a task that a trainer's data set has. See Column.
+	Own map[string]json.RawMessage `json:"own_columns,omitempty"`
+	// Unnamed says that ID is a name that Merit or a client made up, and Ungrouped
+	// that Group is: neither is a column of the data.
+	Unnamed   bool `json:"-"`
+	Ungrouped bool `json:"-"`
 }
 
 // Observation returns the messages that step i saw: a prefix of t.Messages

@@ -71,6 +71,9 @@ type Module struct {
 	Function     string          `json:"function,omitempty"` // that was chosen of a script
 	With         json.RawMessage `json:"with,omitempty"`     // its parameters, a JSON object
 	Weight       float64         `json:"weight"`
+	// LoadedWithout lists what the reward asked for while it was loaded and the
+	// sandbox does not have.
+	LoadedWithout string `json:"loaded_without,omitempty"`
 }
 
 // Plugin identifies a plug-in process.

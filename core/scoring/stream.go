@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 )
 
 // Stream scores trajectories while they come, such as those of a connection. A
@@ -37,6 +37,8 @@ type Stream struct {
 	// Admit, if set, waits until a unit of work may begin: a trajectory or a whole
 	// group. Release is called when it has its results.
 	Admit func(ctx context.Context) (release func(), err error)
+	// Turn, if set, waits until a line may be decoded, and is given back by done.
+	Turn func(ctx context.Context) (done func(), err error)
 	// Interrupt, if set, ends a Read of the input that is under way.
 	Interrupt func()
 }
@@ -166,10 +168,19 @@ func send[T any](ctx context.Context, to chan<- T, x T) bool {
 }
 
 func (p *pipeline) decode(x *slot) {
-	if x.bad == nil {
-		x.t, x.bad = jsonl.Decode(x.text, x.number)
+	defer func() { x.text = nil }()
+	if x.bad != nil {
+		return
 	}
-	x.text = nil
+	if p.Turn != nil {
+		done, err := p.Turn(p.ctx)
+		if err != nil { // of ctx, which ends all
+			x.bad = err
+			return
+		}
+		defer done()
+	}
+	x.t, x.bad = row.DecodeRequest(x.text, x.number)
 }
 
 func (p *pipeline) decoding(x *slot) func() {

@@ -79,7 +79,7 @@ func (c *call) wholeLines() ([]byte, error) {
 		if err := c.length("body", c.Limits.Body); err != nil {
 			return nil, err
 		}
-	} else if err := c.reserve(c.Limits.Body); err != nil {
+	} else if err := errors.Join(c.tenant.Afford(), c.reserve(c.Limits.Body)); err != nil {
 		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(c.reader(), c.Limits.Body+1))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/merit-rl/merit/core/serve/internal/fields"
 )
 
 // Content types that are read.
@@ -50,14 +52,41 @@ func (c *call) length(name string, most int64) error {
 		return refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("%d bytes are more than %d", n, most),
 			"send less at one time, or a stream ("+typeNDJSON+"); the operator raises limits."+name)
 	}
+	if err := c.tenant.Afford(); err != nil {
+		return err
+	}
 	return c.reserve(n)
 }
 
-// body reads the whole body, which is JSON.
+// decode runs f, which decodes, checks or unpacks what the tenant has sent, in the
+// tenant's turn: it takes no more of the processors than its evaluations may.
+func (c *call) decode(f func() error) error {
+	done, err := c.Scheduler.Turn(c.r.Context(), c.tenant)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return f()
+}
+
+// object reads the whole body, which is JSON, and holds it to that.
+func (c *call) object() (body []byte, err error) {
+	if body, err = c.body(); err == nil {
+		err = c.decode(func() (err error) { body, err = fields.Check(body); return err })
+	}
+	return body, err
+}
+
+// body reads the whole body.
 func (c *call) body() ([]byte, error) {
 	if err := c.length("body", c.Limits.Body); err != nil {
 		return nil, err
 	}
+	return c.received()
+}
+
+// received reads a body whose length was checked.
+func (c *call) received() ([]byte, error) {
 	text := make([]byte, c.r.ContentLength)
 	if _, err := io.ReadFull(c.reader(), text); err != nil {
 		return nil, c.cannotRead(err)

@@ -17,10 +17,10 @@ import (
 
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 	"github.com/merit-rl/merit/core/serve/library"
@@ -35,11 +35,8 @@ func (c *call) evaluate() error {
 	if media == typeNDJSON {
 		return c.stream()
 	}
-	body, err := c.body()
+	body, err := c.object()
 	if err != nil {
-		return err
-	}
-	if body, err = fields.Check(body); err != nil {
 		return err
 	}
 	if body[0] == '[' {
@@ -53,7 +50,7 @@ func (c *call) evaluateArray(body []byte) error {
 	if err != nil {
 		return err
 	}
-	texts, err := fields.Elements("", body, c.Limits.Batch)
+	texts, err := c.elements("", body, c.Limits.Batch)
 	if err != nil {
 		return err
 	}
@@ -104,7 +101,7 @@ func (c *call) evaluateObject(body []byte) error {
 		trajectories, groups, wrong = c.groups(e)
 	default:
 		var texts [][]byte
-		if texts, wrong = e.Elements("trajectories", c.Limits.Batch); wrong == nil {
+		if texts, wrong = c.elements("trajectories", e.Get("trajectories"), c.Limits.Batch); wrong == nil {
 			trajectories, wrong = c.trajectories("trajectories", texts)
 		}
 	}
@@ -155,7 +152,7 @@ func (c *call) groups(e fields.Object) (flat []*rl.Trajectory, groups []*rl.Grou
 	n := 0
 	for g, text := range list {
 		where := fmt.Sprintf("groups[%d]", g)
-		texts, err := fields.Elements(where, text, c.Limits.Batch-n)
+		texts, err := c.elements(where, text, c.Limits.Batch-n)
 		if err != nil {
 			return nil, nil, errors.Join(append(problems, err)...)
 		}
@@ -176,47 +173,78 @@ func (c *call) groups(e fields.Object) (flat []*rl.Trajectory, groups []*rl.Grou
 	return flat, groups, errors.Join(problems...)
 }
 
-// trajectories decodes the elements of an array, side by side. The error lists
-// every element that cannot be used.
+// elements counts the trajectories of an array and takes places for them in the
+// tenant's queue, before anything is decoded.
+func (c *call) elements(where string, text []byte, most int) (texts [][]byte, err error) {
+	err = c.decode(func() (err error) { texts, err = fields.Elements(where, text, most); return err })
+	if err == nil {
+		err = c.admitted(len(texts))
+	}
+	return texts, err
+}
+
+// piece is how much text is decoded in one turn.
+const piece = 128 << 10
+
+// pieces cuts texts where so many bytes are together.
+func pieces(texts [][]byte) (ends []int) {
+	size := 0
+	for i, text := range texts {
+		if size += len(text); size >= piece || i == len(texts)-1 {
+			ends, size = append(ends, i+1), 0
+		}
+	}
+	return ends
+}
+
+// trajectories decodes the elements of an array, piece by piece in the tenant's
+// turns. The error lists every element that cannot be used.
 func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, error) {
 	if len(texts) == 0 {
 		return nil, fields.Wrong(cmp.Or(where, "body"), "there are no trajectories", "send at least one")
 	}
 	all, wrong := make([]*rl.Trajectory, len(texts)), make([]error, len(texts))
-	each(len(texts), processors.Count(), func(i int) {
-		text := texts[i]
-		if n := len(text); n > c.Limits.Conversation {
-			wrong[i] = &fault.Error{
-				Boundary: fault.Data, Kind: fault.Exhausted, What: fmt.Sprintf("%d bytes are more than the %d of a conversation", n, c.Limits.Conversation),
-				Hint: "send shorter conversations; the operator raises limits.conversation",
+	ends := pieces(texts)
+	starts := append([]int{0}, ends...)
+	ended := make([]error, len(ends))
+	each(len(ends), processors.Count(), func(k int) {
+		ended[k] = c.decode(func() error {
+			for i := starts[k]; i < ends[k]; i++ {
+				all[i], wrong[i] = c.trajectory(texts[i], i)
+				if f := fault.As(wrong[i]); f != nil {
+					f.Where = fmt.Sprintf("%s[%d]", where, i)
+				}
 			}
-		} else {
-			if bytes.IndexByte(text, '\n') >= 0 { // what is kept of it stands on one line
-				var line bytes.Buffer
-				_ = json.Compact(&line, text) // a part of a body that is JSON
-				text = line.Bytes()
-			}
-			all[i], wrong[i] = jsonl.Decode(text, i+1)
-		}
-		if f := fault.As(wrong[i]); f != nil {
-			f.Where = fmt.Sprintf("%s[%d]", where, i)
-		}
+			return nil
+		})
 	})
-	return all, errors.Join(wrong...)
+	return all, errors.Join(append(ended, wrong...)...)
+}
+
+// trajectory decodes one of an array. The error is a *fault.Error.
+func (c *call) trajectory(text []byte, i int) (*rl.Trajectory, error) {
+	if n := len(text); n > c.Limits.Conversation {
+		return nil, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Exhausted, What: fmt.Sprintf("%d bytes are more than the %d of a conversation", n, c.Limits.Conversation),
+			Hint: "send shorter conversations; the operator raises limits.conversation",
+		}
+	}
+	if bytes.IndexByte(text, '\n') >= 0 { // what is kept of it stands on one line
+		var line bytes.Buffer
+		_ = json.Compact(&line, text) // a part of a body that is JSON
+		text = line.Bytes()
+	}
+	return row.DecodeRequest(text, i+1)
 }
 
 // score evaluates trajectories in order: in these groups, or, where groups is
-// nil, in those that their names say if the reward compares. The error is that
-// the tenant has no place for them, or that the request has ended.
+// nil, in those that their names say if the reward compares. They have places in
+// the tenant's queue. The error is that the request has ended.
 func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Group) ([]scoring.Result, error) {
-	release, err := c.admitted(len(trajectories))
-	if err != nil {
-		return nil, err
-	}
-	defer release()
 	ctx, span := c.tracer.Start(c.r.Context(), "evaluate", trace.WithAttributes(attribute.Int("merit.trajectories", len(trajectories))))
 	defer span.End()
 	var evaluations []reward.Evaluation
+	var err error
 	if groups != nil {
 		evaluations, err = x.pool.Evaluate(ctx, groups, nil)
 	} else {
@@ -235,10 +263,13 @@ func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Grou
 	return results, nil
 }
 
-// admitted takes places in the tenant's queue.
-func (c *call) admitted(n int) (release func(), err error) {
+// admitted takes places in the tenant's queue until the call ends.
+func (c *call) admitted(n int) error {
 	free, err := c.tenant.Admit(n)
-	return c.queued(n, free), err
+	if release := c.queued(n, free); release != nil {
+		c.later(release)
+	}
+	return err
 }
 
 // waited takes a place in the tenant's queue when there is one.

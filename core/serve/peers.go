@@ -41,12 +41,19 @@ func (c *call) peer(p shape.Peer) error {
 	if err != nil {
 		return err
 	}
-	request, err := shape.Decode(p, body, shape.Options{
-		Trajectories: c.Limits.Batch, Bytes: c.Limits.Conversation, GroundTruth: c.r.URL.Query().Get("ground_truth"),
+	var request *shape.Request
+	err = c.decode(func() (err error) {
+		request, err = shape.Decode(p, body, shape.Options{
+			Trajectories: min(c.Limits.Batch, c.tenant.Limits.Queue), Bytes: c.Limits.Conversation, GroundTruth: c.r.URL.Query().Get("ground_truth"),
+		})
+		return err
 	})
 	if f := fault.As(err); f != nil && f.Where == "body" {
 		return &refusal{http.StatusBadRequest, err} // there is no JSON object in it
 	} else if err != nil {
+		return err
+	}
+	if err := c.admitted(len(request.Trajectories)); err != nil {
 		return err
 	}
 	x, err := c.open(ref, o)
@@ -121,8 +128,8 @@ func (c *call) aggregateMetrics() error {
 	if err != nil {
 		return err
 	}
-	answer, err := shape.Aggregate(body)
-	if err != nil {
+	var answer []byte
+	if err := c.decode(func() (err error) { answer, err = shape.Aggregate(body); return err }); err != nil {
 		return err
 	}
 	return c.text(http.StatusOK, typeJSON, answer)

@@ -132,7 +132,7 @@ func fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.As(err, &busy):
 		w.Header().Set("Retry-After", strconv.Itoa(int(busy.RetryAfter.Seconds())))
-	case p.Status == http.StatusServiceUnavailable:
+	case p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	case p.Status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)

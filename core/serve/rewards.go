@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -48,8 +49,15 @@ func (c *call) put() error {
 	if err := c.reserve(c.Limits.Upload); err != nil { // what it unpacks to
 		return err
 	}
-	bundle, err := library.ReadBundle(media, c.reader(), c.Limits.Upload)
+	packed, err := c.received()
 	if err != nil {
+		return err
+	}
+	var bundle library.Bundle
+	if err := c.decode(func() (err error) {
+		bundle, err = library.ReadBundle(media, bytes.NewReader(packed), c.Limits.Upload)
+		return err
+	}); err != nil {
 		return err
 	}
 	version, isNew, err := c.Library.Put(c.r.Context(), c.tenant.Name, ref, bundle, o)
@@ -70,11 +78,8 @@ func (c *call) move(ref library.Ref) error {
 	if _, err := c.query(); err != nil {
 		return err
 	}
-	body, err := c.body()
+	body, err := c.object()
 	if err != nil {
-		return err
-	}
-	if body, err = fields.Check(body); err != nil {
 		return err
 	}
 	o, err := fields.Read("", body, "digest")

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/serve/tenant"
 	"github.com/merit-rl/merit/core/web"
 )
 
@@ -129,8 +131,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 	}
 	status := statusOf(err)
 	level := s.Logger.Debug
-	if status == http.StatusInternalServerError && r.Context().Err() == nil { // nobody has left
-		level = s.Logger.Error
+	if f := fault.As(err); r.Context().Err() == nil && (status == http.StatusInternalServerError || f != nil && f.Boundary == fault.Storage && f.Retry) {
+		level = s.Logger.Error // it is the operator's, such as a disk that is full, and nobody has left
 	}
 	level("a request failed", "method", r.Method, "path", r.URL.Path, "tenant", c.name(), "status", status, "error", err)
 	switch {
@@ -155,11 +157,30 @@ func (c *call) admit() error {
 		key = password // of clients that send no header but can have a key in the URL
 	}
 	t, err := c.Registry.Authenticate(key)
-	if err != nil {
+	if err != nil && !c.guesses.Wrong(c.r) {
+		return refuse(http.StatusTooManyRequests, "authorization", "this address has sent too many requests without a key that is known", "use a key of this server, and ask again in a second")
+	} else if err != nil {
 		return &refusal{http.StatusUnauthorized, err}
 	}
 	c.tenant = t
-	return t.Request()
+	return c.enter()
+}
+
+// enter counts a request of the tenant, which must not keep others out.
+func (c *call) enter() error {
+	var busy *tenant.Busy
+	err := c.tenant.Request()
+	if errors.As(err, &busy) && busy.Flood {
+		web.Linger(c.r)
+	}
+	if err != nil || len(c.Registry.Tenants()) == 1 {
+		return err
+	}
+	leave, err := c.tenant.Enter(c.Limits.Requests)
+	if err == nil {
+		c.later(leave)
+	}
+	return err
 }
 
 // healthy says that the process runs.

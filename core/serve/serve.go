@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/shape"
 	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // Options are what a Server is made of.
@@ -52,6 +53,7 @@ type Limits struct {
 	Batch        int   `yaml:"batch"`        // trajectories of a request that is no stream; 0: 65,536
 	Group        int   `yaml:"group"`        // members of a group in a stream; 0: 1,024
 	Rows         int   `yaml:"rows"`         // of a request for advantages; 0: 1,000,000
+	Requests     int   `yaml:"requests"`     // of one tenant of several that are under way at one time; 0: 1,024
 	// Memory bounds the bodies and the windows of streams of all requests
 	// together, in bytes. 0: 1 GiB.
 	Memory int64 `yaml:"memory"`
@@ -72,7 +74,7 @@ func (l Limits) orDefaults() Limits {
 	for _, x := range []struct {
 		to *int
 		or int
-	}{{&l.Conversation, 8 << 20}, {&l.Batch, 1 << 16}, {&l.Group, 1 << 10}, {&l.Rows, 1e6}} {
+	}{{&l.Conversation, 8 << 20}, {&l.Batch, 1 << 16}, {&l.Group, 1 << 10}, {&l.Rows, 1e6}, {&l.Requests, 1 << 10}} {
 		if *x.to == 0 {
 			*x.to = x.or
 		}
@@ -93,6 +95,7 @@ type Server struct {
 	memory  *semaphore.Weighted
 	metrics *metrics
 	tracer  trace.Tracer
+	guesses web.Guesses
 	handler http.Handler
 
 	mu       sync.Mutex

@@ -37,7 +37,7 @@ func (c *call) stream() error {
 	s := &scoring.Stream{
 		Pool: x.pool, Group: x.group, Parallel: x.parallel,
 		Window: lines, Bytes: window, MaxLine: c.Limits.Conversation, MaxGroup: min(c.Limits.Group, lines-1),
-		Admit: c.waited,
+		Admit: c.waited, Turn: func(ctx context.Context) (func(), error) { return c.Scheduler.Turn(ctx, c.tenant) },
 	}
 	return c.pump(s)
 }
@@ -51,7 +51,7 @@ func (c *call) pump(s *scoring.Stream) error {
 	// the stream has one of its own.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.r.Context()))
 	defer cancel(nil)
-	in := &lineBody{patient: patient{c}, left: cancel}
+	in := &lineBody{patient: patient{c}, ctx: ctx, left: cancel}
 	defer in.forget()
 	if c.r.ProtoMajor > 1 {
 		in.watch()
@@ -104,6 +104,7 @@ func (c *call) disconnect() {
 // lineBody is the body of a stream, which may be ended from outside.
 type lineBody struct {
 	patient
+	ctx     context.Context         // of the stream
 	left    context.CancelCauseFunc // the client is gone
 	stopped atomic.Bool             // no more is read
 	ends    atomic.Bool             // because the server ends
@@ -126,6 +127,9 @@ func (b *lineBody) forget() {
 
 // Read reads, or says why nothing more is read.
 func (b *lineBody) Read(to []byte) (int, error) {
+	if err := b.c.tenant.Repay(b.ctx); err != nil { // what it has sent comes before what it sends
+		return 0, err
+	}
 	n, err := b.read(to, &b.stopped)
 	switch {
 	case err == nil:

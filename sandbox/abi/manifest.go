@@ -18,6 +18,9 @@ type Manifest struct {
 	Description string              `json:"description,omitempty"`
 	StepIndex   reward.StepIndexing `json:"step_index,omitempty"` // default: assistant
 	WarmUp      WarmUp              `json:"warm_up,omitempty"`    // default: own if the reward brings one, else conversation
+	// Without are the kinds of things that the reward does without when the sandbox
+	// refuses them, as reward.Refusal names them: its score stands all the same.
+	Without []string `json:"without,omitempty"`
 }
 
 // WarmUp says what is run once, before the snapshot that every evaluation

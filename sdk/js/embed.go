@@ -14,8 +14,8 @@ var Merit string
 //go:embed sandbox.js
 var Sandbox string
 
-// Modules are those of "merit/code", which import each other by relative paths:
+// Modules are those that sandbox.js imports, and those of "merit/code", which import each other by relative paths:
 // code.js on the reward's side, program.js on that of the programs.
 //
-//go:embed assert.js candidate.js cases.js code.js inspect.js program.js programs.js shims.js values.js
+//go:embed assert.js candidate.js cases.js code.js inspect.js program.js programs.js refusals.js shims.js timers.js values.js
 var Modules embed.FS

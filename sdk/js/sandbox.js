@@ -1,8 +1,21 @@
 // The reward's side of the sandbox: boot finds the reward in its module and
-// leaves serve for the host, which takes and gives JSON.
+// leaves serve for the host, which takes and gives JSON. Where a reward is async,
+// serve returns undefined, and the host runs the jobs of promises and then turn,
+// until there is an answer.
+
+import { any, explanation, forget, refused, stands, without } from "merit/refusals.js";
+import { clear, fire } from "merit/timers.js";
 
 const log = [];
-const write = (...values) => log.push(values.map(show).join(" "));
+let room = 0, most = 0, cut = 0; // characters: left in the log, and that it lacks
+
+function write(...values) {
+  const line = values.map(show).join(" ");
+  if (room > 0) log.push(line.slice(0, room));
+  cut += Math.max(0, line.length - Math.max(room, 0));
+  room -= line.length + 1;
+}
+
 globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
 
 function show(value) {
@@ -14,7 +27,8 @@ function show(value) {
   }
 }
 
-export function boot(module, name, parameters, batch) {
+export function boot(module, name, parameters, batch, logged) {
+  room = most = logged;
   const group = name ? (name === "rewardGroup" ? chosen(module, name) : undefined) : module.rewardGroup;
   const one = name ? chosen(module, name) : (module.default ?? module.reward);
   if (typeof (group ?? one) !== "function") {
@@ -24,7 +38,8 @@ export function boot(module, name, parameters, batch) {
   const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "(rollout)", batch: count(batch || own, group) };
   const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
-    hello: JSON.stringify({ group: Boolean(group), entry, about }),
+    hello: JSON.stringify({ group: Boolean(group), entry, about, refused: refused() }),
+    turn,
     serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
   };
 }
@@ -75,36 +90,82 @@ function warm(module) {
 // said checks what the module says about itself.
 function said(about) {
   if (typeof about !== "object") throw new TypeError(`export const merit is ${show(about)}, not an object such as { name: "exact" }`);
+  if (about.without !== undefined) about = { ...about, without: without(about.without) };
   for (const [key, value] of Object.entries(about)) {
     if (typeof value !== "string" && key !== "batch") throw new TypeError(`merit says ${key}: ${show(value)}, which is no text`);
   }
   return about;
 }
 
+const KNOWN = new Set(["score", "is_score_valid", "reason", "metrics", "step_outputs", "error"]);
+let strange = []; // the names of results that have others
+
 function answer(evaluate, request) {
-  log.length = 0;
-  let results, error;
+  strange = [];
+  log.length = cut = 0;
+  room = most;
+  let members, raw;
   try {
-    const members = JSON.parse(request);
-    results = evaluate(members).map(plain);
-    if (results.length !== members.length) {
-      throw new Error(`the reward returned ${results.length} results for a group of ${members.length}`);
-    }
+    members = JSON.parse(request);
+    raw = evaluate(members);
+    return concluded(raw.map(plain), members.length);
   } catch (e) {
-    results = undefined;
-    error = explain(e);
+    return later(raw) || raw?.some?.(later) ? wait(raw, members.length) : failed(e);
   }
-  return JSON.stringify({ results, error, log });
+}
+
+function concluded(results, count) {
+  if (results.length !== count) {
+    throw new Error(`the reward returned ${results.length} results for a group of ${count}`);
+  }
+  if (any && results.some(stands)) throw new Refused(explanation());
+  return JSON.stringify({ results, log, cut, strange });
+}
+
+function failed(e) {
+  if (any) forget();
+  return JSON.stringify({ error: e instanceof Refused ? e.message : explain(e), log, cut, strange });
+}
+
+class Refused extends Error {}
+
+const later = (value) => typeof value?.then === "function";
+
+let ended = true, result; // the answer of an async reward, once there is one
+
+function end(answer) {
+  result = answer;
+  ended = true;
+  clear();
+}
+
+// wait begins an evaluation of an async reward, for which there is no answer yet.
+function wait(raw, count) {
+  ended = false;
+  Promise.resolve(raw)
+    .then((results) => Promise.all(results))
+    .then((results) => end(concluded(results.map(plain), count)))
+    .catch((e) => end(failed(e)));
+}
+
+// turn goes on when no job is left: with the next timer, or with the end.
+function turn() {
+  try {
+    if (!ended && !fire()) throw new Error("the reward waits for a promise that nothing settles: nothing outside of the sandbox can wake it");
+  } catch (e) {
+    end(failed(e));
+  }
+  return ended ? result ?? "" : undefined;
 }
 
 function plain(result) {
   if (typeof result === "number" || typeof result === "boolean") return { score: Number(result) };
-  if (typeof result?.then === "function") {
-    throw new TypeError("the reward is async: there is nothing outside of the sandbox to wait for");
-  }
+  if (later(result)) throw undefined; // it is waited for
   if (result === null || typeof result !== "object") {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
   }
+  const names = Object.keys(result);
+  if (names.some((name) => !KNOWN.has(name))) strange.push(names);
   return result;
 }
 

@@ -236,7 +236,7 @@ func (s *Session) Manifest() run.Manifest {
 		}
 		m.Rewards = append(m.Rewards, run.Module{
 			Name: name, Digest: info.Digest, ABI: info.ABI, StepIndexing: string(info.StepIndexing), Weight: p.Weight,
-			Function: info.Function, With: info.With,
+			Function: info.Function, With: info.With, LoadedWithout: info.LoadedWithout(),
 		})
 	}
 	plugin := run.Plugin{Name: s.Plugin.Name, Version: s.Plugin.Version}

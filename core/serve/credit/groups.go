@@ -8,9 +8,9 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 )
 
@@ -107,7 +107,7 @@ func decodeGroups(o fields.Object, most int) (groups []*rl.Group, evaluations []
 
 // member reads one trajectory.
 func member(where string, text []byte, number int) (*rl.Trajectory, reward.Evaluation, error) {
-	t, err := jsonl.Decode(text, number)
+	t, err := row.DecodeRequest(text, number)
 	if err != nil {
 		if f := fault.As(err); f != nil {
 			f.Where = where

@@ -54,6 +54,24 @@ func (b Bundle) Bytes() (n int64) {
 	return n
 }
 
+// block is the room that a disk gives out at a time: a file of one byte takes one.
+const block = 4096
+
+// Disk is what b takes of a disk, and as how many files and folders: whole blocks
+// of 4,096 bytes for each file and each folder, with the two that hold them and a
+// block of the index.
+func (b Bundle) Disk() (bytes int64, files int) {
+	folders := map[string]bool{}
+	for name, data := range b.Files {
+		bytes += (int64(len(data)) + block - 1) / block * block
+		for at := path.Dir(name); at != "." && !folders[at]; at = path.Dir(at) {
+			folders[at] = true
+		}
+	}
+	files = len(b.Files) + len(folders) + 2
+	return bytes + int64(len(folders)+3)*block, files
+}
+
 // ContentTypes are those of uploads.
 var ContentTypes = unpack.ContentTypes()
 

@@ -110,10 +110,15 @@ func failed(what string, err error) error {
 		return nil
 	}
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Crashed, Where: "the server's library", What: what, Err: withoutPath(err), Hint: "tell the operator: the server's disk needs a look"}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+	if full(err) {
 		e.Kind, e.Retry, e.Hint = fault.Exhausted, true, "tell the operator: the server's disk is full; nothing was half-written"
 	}
 	return e
+}
+
+// full reports whether the disk has no room.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // withoutPath is what the operating system said, without where.

@@ -37,7 +37,8 @@ type Config struct {
 // Limits are what a tenant may store; 0 is no limit.
 type Limits struct {
 	Versions int   // names × digests
-	Bytes    int64 // of its bundles
+	Bytes    int64 // of its bundles on the disk: Bundle.Disk
+	Files    int   // and folders, likewise
 }
 
 // Library is the rewards of all tenants. It is safe for concurrent use.

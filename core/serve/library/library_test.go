@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -286,18 +287,45 @@ func TestDelete(t *testing.T) {
 // Promise: a tenant stores no more than it may, and both limits are said at once.
 func TestStorageLimits(t *testing.T) {
 	lib := open(t, t.TempDir(), new(loader), library.Config{Limits: func(tenant string) library.Limits {
-		return library.Limits{Versions: 2, Bytes: 10}
+		return library.Limits{Versions: 2, Bytes: 40_000}
 	}})
 	defer lib.Close(ctx)
 	put(t, lib, "ann", "a", "12345")
 	put(t, lib, "ann", "b", "12345") // the same bytes are stored once
-	_, _, err := lib.Put(ctx, "ann", ref(t, "c"), script("1234567"), library.Options{})
+	_, _, err := lib.Put(ctx, "ann", ref(t, "c"), script(strings.Repeat("x", 9000)), library.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Exhausted))
-	require.EqualError(t, err, "reward c: no more than 2 versions may be stored\nreward c: no more than 10 bytes may be stored, and this would make 12")
+	require.EqualError(t, err, "reward c: no more than 2 versions may be stored\nreward c: no more than 40000 bytes of the disk may be taken, and this would make 40960")
 	put(t, lib, "ann", "a", "12345")
 	put(t, lib, "bob", "a", "12345")
 	require.NoError(t, lib.Delete(ctx, "ann", ref(t, "b")))
 	put(t, lib, "ann", "c", "123")
+}
+
+// Promise: what is stored counts as what it takes of the disk: a file of a byte is
+// a block, and files and folders are bounded besides.
+func TestSmallFilesCount(t *testing.T) {
+	limits := library.Limits{Bytes: 32 << 20}
+	lib := open(t, t.TempDir(), new(loader), library.Config{Limits: func(string) library.Limits { return limits }})
+	defer lib.Close(ctx)
+	many := func(n int, folder string) library.Bundle {
+		b := script("score")
+		for i := range n {
+			b.Files[fmt.Sprintf(folder, i)] = []byte("x")
+		}
+		return b
+	}
+	_, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(8192, "f%d"), library.Options{})
+	require.ErrorContains(t, err, "bytes of the disk")
+	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(4096, "d%d/f"), library.Options{})
+	require.ErrorContains(t, err, "bytes of the disk", "folders are blocks, too")
+	limits.Files = 100
+	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(60, "d%d/f"), library.Options{})
+	require.ErrorContains(t, err, "no more than 100 files and folders may be stored, and this would make 123")
+	v, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(40, "d%d/f"), library.Options{})
+	require.NoError(t, err)
+	require.EqualValues(t, 4096*(1+40+40+3), v.Disk)
+	_, _, err = lib.Put(ctx, "ann", ref(t, "b"), many(41, "d%d/f"), library.Options{})
+	require.ErrorContains(t, err, "files and folders")
 }
 
 // Promise: bytes that rot are named, never run, and repaired by the same upload.

@@ -95,14 +95,17 @@ func (s *shelf) delete(ref Ref) (gone []string, err error) {
 		return nil, s.missing(ref)
 	}
 	before := s.versions
-	err = s.change(func(list []Version) []Version {
+	without := func(list []Version) []Version {
 		if ref.Alias == "" {
 			return slices.DeleteFunc(list, hit)
 		}
 		i := slices.IndexFunc(list, hit)
 		list[i].Aliases = slices.DeleteFunc(list[i].Aliases, func(a string) bool { return a == ref.Alias })
 		return list
-	})
+	}
+	if err = s.change(without); full(err) && os.Remove(s.reservePath()) == nil {
+		err = s.change(without)
+	}
 	if err != nil {
 		return nil, failed("it cannot be deleted", err)
 	}

@@ -138,7 +138,8 @@ func (u *upload) room() error {
 	if u.shelf.dir == filepath.Join(u.library.dir, "tenants", operator) {
 		return nil
 	}
-	versions, bytes := 1, u.bundle.Bytes()
+	versions := 1
+	bytes, files := u.bundle.Disk()
 	seen := map[string]bool{u.digest: true}
 	for _, v := range u.shelf.list() {
 		if v.Digest != u.digest || v.Name != u.ref.Name {
@@ -146,18 +147,22 @@ func (u *upload) room() error {
 		}
 		if !seen[v.Digest] {
 			seen[v.Digest] = true
-			bytes += v.Bytes
+			bytes += v.Disk
+			files += v.Nodes
 		}
 	}
-	full := func(what string) error {
+	beyond := func(what string) error {
 		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "reward " + u.ref.String(), What: what, Hint: "delete versions that you need no more, or ask the operator for more room"}
 	}
 	var problems []error
 	if most.Versions > 0 && versions > most.Versions {
-		problems = append(problems, full(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
 	}
 	if most.Bytes > 0 && bytes > most.Bytes {
-		problems = append(problems, full(fmt.Sprintf("no more than %d bytes may be stored, and this would make %d", most.Bytes, bytes)))
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d bytes of the disk may be taken, and this would make %d", most.Bytes, bytes)))
+	}
+	if most.Files > 0 && files > most.Files {
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d files and folders may be stored, and this would make %d", most.Files, files)))
 	}
 	return errors.Join(problems...)
 }
@@ -191,7 +196,9 @@ func (u *upload) commit(info reward.Info, dir string, stored bool) (Version, boo
 			return Version{}, false, failed("the upload cannot be stored", err)
 		}
 	}
+	disk, nodes := u.bundle.Disk()
 	v := Version{
+		Disk: disk, Nodes: nodes,
 		Name: u.ref.Name, Digest: u.digest, Kind: u.bundle.Kind, Entry: u.bundle.Entry, Files: len(u.bundle.Files), Bytes: u.bundle.Bytes(),
 		Uploaded: time.Now().UTC().Truncate(time.Millisecond), Function: u.options.Function, With: u.options.With, Reward: info,
 	}

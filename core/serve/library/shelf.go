@@ -20,18 +20,22 @@ import (
 //	index.json            the versions and their aliases: the truth
 //	blobs/<digest>/reward the files of a bundle
 //	incoming/…            what is not acknowledged yet
+//	reserve               room for an index, for when the disk is full
 //
 // A blob is whole before the index names it, and goes after the index has
 // forgotten it, so whatever a kill leaves is a blob too many.
 type shelf struct {
 	dir     string
 	uploads chan struct{} // one at a time
+	write   func(file string, data []byte) error
 
 	mu       sync.Mutex
 	versions []Version // never changed in place
 }
 
-func newShelf(dir string) *shelf { return &shelf{dir: dir, uploads: make(chan struct{}, 1)} }
+func newShelf(dir string) *shelf {
+	return &shelf{dir: dir, uploads: make(chan struct{}, 1), write: replaceFile}
+}
 
 // index is the file.
 type index struct {
@@ -75,6 +79,9 @@ func (s *shelf) examine() {
 			good[v.Digest] = s.verify(v) == nil
 		}
 		s.versions[i].Damaged = !good[v.Digest]
+		if v.Disk == 0 { // of an index from before it was counted
+			s.versions[i].Disk, s.versions[i].Nodes = v.Bytes+int64(v.Files+3)*block, v.Files+2
+		}
 	}
 }
 
@@ -131,12 +138,30 @@ func (s *shelf) change(edit func(list []Version) []Version) error {
 	}
 	data, err := json.MarshalIndent(index{indexFormat, stored}, "", " ")
 	if err == nil {
-		err = replaceFile(filepath.Join(s.dir, "index.json"), append(data, '\n'))
+		err = s.write(filepath.Join(s.dir, "index.json"), append(data, '\n'))
 	}
 	if err == nil {
 		s.versions = list
+		s.reserve(len(data))
 	}
 	return err
+}
+
+// reservePath is a file that holds room for the next index.
+func (s *shelf) reservePath() string { return filepath.Join(s.dir, "reserve") }
+
+// reserve keeps room for an index of this length, so that something can be
+// deleted when the disk is full. Where there is no room now, the next change
+// tries again.
+func (s *shelf) reserve(length int) {
+	const step = 64 << 10
+	want := int64(length/step+1) * step
+	if info, err := os.Stat(s.reservePath()); err == nil && info.Size() >= want {
+		return
+	}
+	if os.WriteFile(s.reservePath(), make([]byte, want), 0o600) != nil {
+		_ = os.Remove(s.reservePath())
+	}
 }
 
 // byName orders versions by name and time.

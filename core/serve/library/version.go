@@ -16,6 +16,8 @@ type Version struct {
 	Entry    string    `json:"entry"`
 	Files    int       `json:"files"`
 	Bytes    int64     `json:"bytes"`
+	Disk     int64     `json:"disk_bytes"` // what it takes of the disk: Bundle.Disk
+	Nodes    int       `json:"disk_files"` // as so many files and folders
 	Uploaded time.Time `json:"uploaded"`
 	// Function and With are what it was checked with, and what a request that
 	// names neither gets.

@@ -39,7 +39,7 @@ func TestBadRequests(t *testing.T) {
 		{shape.EvalProtocol, `{"messages": [], "kwargs": 3}`, "messages: it is empty\nkwargs: it must be an object, not a number"},
 		{shape.EvalProtocol, `{"messages": [3, {"content": "x"}, {"role": "user", "content": 3}, {"role": 3}]}`,
 			"messages[0]: it must be an object, not a number\nmessages[1].role: it is missing\n" +
-				"messages[2]: message content must be a string, null or a list of parts, not 3\nmessages[3]: role must not be a number"},
+				"messages[2]: content must be a string, null or a list of parts, not 3\nmessages[3]: role must not be a number"},
 		{shape.EvalProtocol, `{"messages": [{"role": "user", "content": "x"}], "a": 1, "a": 1, "kwargs": {"b": 1}, "b": 2}`,
 			"a: it is given twice\nkwargs.b: it is given twice with different values"},
 		{shape.OpenRLHF, `{"prompts": "x"}`, "query: it must be a list, not missing\nprompts: it must be a list, not a string"},

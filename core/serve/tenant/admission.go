@@ -14,6 +14,7 @@ import (
 type Busy struct {
 	Err        *fault.Error  // of the kind fault.Exhausted: which limit, its value and where to raise it
 	RetryAfter time.Duration // when to ask again, in whole seconds, at least one
+	Flood      bool          // it was refused many times already and asks all the same
 }
 
 // Error says which limit is used up.
@@ -28,7 +29,14 @@ const (
 	byFuel     = "fuel_per_second"
 	byQueue    = "queue"
 	byMemory   = "memory"
+	byUnderWay = "requests"
 )
+
+// FuelPerByte is what a byte of a request's body counts for against
+// fuel_per_second, as it comes and before it is decoded: about what decoding and
+// checking it takes of a processor. It is not in the fuel of usage, which is that
+// of evaluations.
+const FuelPerByte = 32
 
 // Request counts one request, or refuses it with a *Busy.
 func (t *Tenant) Request() error {
@@ -37,9 +45,40 @@ func (t *Tenant) Request() error {
 	defer a.mu.Unlock()
 	t.meter.request()
 	if d := a.requests.wait(now, 1); d > 0 {
-		return t.busy(byRequests, a.limits.RequestsPerSecond, "the requests of this second are used up", d)
+		err := t.busy(byRequests, a.limits.RequestsPerSecond, "the requests of this second are used up", d)
+		err.Flood = !a.refusals.Allow()
+		return err
 	}
 	a.requests.take(now, 1)
+	return nil
+}
+
+// Enter counts a request as under way until leave is called, or refuses it with a
+// *Busy where as many as most are.
+func (t *Tenant) Enter(most int) (leave func(), err error) {
+	a := t.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.underWay >= most {
+		return nil, t.busy(byUnderWay, most, "as many requests as may be are under way", time.Second)
+	}
+	a.underWay++
+	return sync.OnceFunc(func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.underWay--
+	}), nil
+}
+
+// Afford refuses with a *Busy what would be read while fuel is owed. What is let in
+// is answered, whatever it takes: no request is too large to be ever paid.
+func (t *Tenant) Afford() error {
+	a := t.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if d := a.fuel.wait(time.Now(), 0); d > 0 {
+		return t.busy(byFuel, a.limits.FuelPerSecond, "fuel was used faster than it is given", d)
+	}
 	return nil
 }
 
@@ -55,9 +94,6 @@ func (t *Tenant) Admit(trajectories int) (release func(), err error) {
 		t.meter.refuse(byQueue)
 		return nil, refused(fault.Exhausted, "limits.queue", fmt.Sprintf("%d trajectories at one time are more than the %d that tenant %s may have in the queue", trajectories, most, t.Name),
 			"send fewer in a request, or as a stream; the operator raises limits.queue in the tenants' file")
-	}
-	if d := a.fuel.wait(time.Now(), 0); d > 0 {
-		return nil, t.busy(byFuel, a.limits.FuelPerSecond, "fuel was used faster than it is given", d)
 	}
 	if a.queued+trajectories > a.limits.Queue {
 		return nil, t.busy(byQueue, a.limits.Queue, fmt.Sprintf("%d trajectories wait already", a.queued), time.Second)
@@ -99,13 +135,28 @@ func (t *Tenant) releaser(n int) func() {
 }
 
 // busy is the error of a limit that is used up for d.
-func (t *Tenant) busy(limit string, value any, what string, d time.Duration) error {
+func (t *Tenant) busy(limit string, value any, what string, d time.Duration) *Busy {
 	t.meter.refuse(limit)
 	seconds := max((d+time.Second-1)/time.Second, 1)
 	e := refused(fault.Exhausted, "limits."+limit, fmt.Sprintf("%s: tenant %s has %v", what, t.Name, value),
 		fmt.Sprintf("ask again in %d s; the operator raises limits.%s in the tenants' file", seconds, limit))
 	e.Retry = true
 	return &Busy{Err: e, RetryAfter: seconds * time.Second}
+}
+
+// Repay waits until no fuel is owed. The error is that of ctx.
+func (t *Tenant) Repay(ctx context.Context) error {
+	for {
+		t.account.mu.Lock()
+		d := t.account.fuel.wait(time.Now(), 0)
+		t.account.mu.Unlock()
+		if d == 0 {
+			return nil
+		}
+		if err := sleep(ctx, d); err != nil {
+			return err
+		}
+	}
 }
 
 // Wait admits one trajectory of a stream: where Admit refuses, it waits. The
@@ -115,17 +166,10 @@ func (t *Tenant) Wait(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	a := t.account
-	for {
-		a.mu.Lock()
-		d := a.fuel.wait(time.Now(), 0)
-		if d == 0 {
-			break
-		}
-		a.mu.Unlock()
-		if err := sleep(ctx, d); err != nil {
-			return nil, err
-		}
+	if err := t.Repay(ctx); err != nil {
+		return nil, err
 	}
+	a.mu.Lock()
 	if a.queued < a.limits.Queue {
 		a.queued++
 		a.mu.Unlock()

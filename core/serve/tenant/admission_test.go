@@ -121,15 +121,16 @@ func TestFuelDebt(t *testing.T) {
 		who := only(t, tenant.Limits{FuelPerSecond: 1000})
 		gate := tenant.NewScheduler(1).Gate(who, fixed(reward.Evaluation{Outcome: reward.Scored, Fuel: 3500}))
 		gate.Evaluate(t.Context(), &rl.Trajectory{})
-		_, err := who.Admit(1)
-		busy(t, err, "fuel_per_second", 3*time.Second) // 2500 are owed
+		busy(t, who.Afford(), "fuel_per_second", 3*time.Second) // 2500 are owed
 		start := time.Now()
 		release, err := who.Wait(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 2500*time.Millisecond, time.Since(start))
 		release()
-		_, err = who.Admit(1)
-		require.NoError(t, err)
+		require.NoError(t, who.Afford())
+		who.Received(100)
+		busy(t, who.Afford(), "fuel_per_second", 4*time.Second) // 32 a byte, before they are decoded
+		require.NoError(t, who.Repay(t.Context()))
 
 		gate.Evaluate(t.Context(), &rl.Trajectory{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

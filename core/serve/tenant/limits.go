@@ -31,8 +31,11 @@ type Limits struct {
 	MemoryMiB int `yaml:"memory_mib"`
 	// Rewards bounds stored versions of rewards. 0: 1,000.
 	Rewards int `yaml:"rewards"`
-	// StoredMiB bounds what they take on the disk. 0: 1,024.
+	// StoredMiB bounds what they take on the disk, where a file and a folder take
+	// whole blocks of 4,096 bytes. 0: 1,024.
 	StoredMiB int `yaml:"stored_mib"`
+	// StoredFiles bounds their files and folders. 0: 20,000.
+	StoredFiles int `yaml:"stored_files"`
 }
 
 // orDefaults fills in what is 0 and has a default.
@@ -41,6 +44,7 @@ func (l Limits) orDefaults() Limits {
 	l.Weight = cmp.Or(l.Weight, 1)
 	l.Rewards = cmp.Or(l.Rewards, 1000)
 	l.StoredMiB = cmp.Or(l.StoredMiB, 1024)
+	l.StoredFiles = cmp.Or(l.StoredFiles, 20_000)
 	return l
 }
 
@@ -63,7 +67,7 @@ func (l Limits) validate(prefix string) fault.Problems {
 		key string
 		got int
 	}{
-		{"concurrency", l.Concurrency}, {"queue", l.Queue}, {"memory_mib", l.MemoryMiB}, {"rewards", l.Rewards}, {"stored_mib", l.StoredMiB},
+		{"concurrency", l.Concurrency}, {"queue", l.Queue}, {"memory_mib", l.MemoryMiB}, {"rewards", l.Rewards}, {"stored_mib", l.StoredMiB}, {"stored_files", l.StoredFiles},
 	} {
 		p.Whole(prefix+x.key, x.got, 0, math.MaxInt32)
 	}

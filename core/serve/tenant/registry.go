@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/time/rate"
+
 	"github.com/merit-rl/merit/core/fault"
 )
 
@@ -74,12 +76,18 @@ func (r *Registry) Reload() error {
 	return nil
 }
 
+// Refusals of a tenant's requests, before who asks all the same is slowed down.
+const (
+	refusalsPerSecond = 10
+	refusalsAtOnce    = 50
+)
+
 // tenant returns the tenant for a key, with the account of its name.
 func (r *Registry) tenant(name, key string, l Limits) *Tenant {
 	l = l.orDefaults()
 	a := r.accounts[name]
 	if a == nil {
-		a = &account{name: name}
+		a = &account{name: name, refusals: *rate.NewLimiter(refusalsPerSecond, refusalsAtOnce)}
 		r.accounts[name] = a
 	}
 	a.set(l)

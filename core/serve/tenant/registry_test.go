@@ -70,7 +70,7 @@ func TestKeys(t *testing.T) {
 	}
 	who, _ := r.Authenticate(first)
 	require.Equal(t, stored.ID, who.Key)
-	require.Equal(t, tenant.Limits{FuelPerSecond: 2e9, Queue: 10, Weight: 1, Rewards: 1000, StoredMiB: 1024}, who.Limits)
+	require.Equal(t, tenant.Limits{FuelPerSecond: 2e9, Queue: 10, Weight: 1, Rewards: 1000, StoredMiB: 1024, StoredFiles: 20_000}, who.Limits)
 	for _, key := range []string{stored.SHA256, stored.ID, "x", strings.ToUpper(first), first + " ", strings.Repeat("x", 1<<20)} {
 		_, err = r.Authenticate(key)
 		require.ErrorIs(t, err, fault.Of(fault.Server, fault.Refused))

@@ -6,6 +6,8 @@ package tenant
 import (
 	"sync"
 
+	"golang.org/x/time/rate"
+
 	"github.com/merit-rl/merit/core/fault"
 )
 
@@ -29,8 +31,10 @@ type account struct {
 	mu       sync.Mutex
 	limits   Limits
 	requests bucket
+	refusals rate.Limiter
 	fuel     bucket
 	held     int64     // bytes of the server's memory
+	underWay int       // requests
 	queued   int       // trajectories that were accepted and are not answered
 	waiting  []*opener // of streams, in order of arrival
 }

@@ -78,7 +78,7 @@ func negative[K comparable](m map[K]uint64) map[K]uint64 {
 }
 
 // reasons are why a request may be refused.
-var reasons = [...]string{byRequests, byFuel, byQueue, byMemory, byOther}
+var reasons = [...]string{byRequests, byFuel, byQueue, byMemory, byUnderWay, byOther}
 
 // byOther is every reason that is not of the closed set.
 const byOther = "other"
@@ -128,8 +128,12 @@ func (m *meter) usage() Usage {
 	return u
 }
 
-// Received counts bytes of a request's body.
-func (t *Tenant) Received(bytes int64) { t.meter.bytes.Add(uint64(max(bytes, 0))) }
+// Received counts bytes of a request's body, and charges for what they will take
+// to decode.
+func (t *Tenant) Received(bytes int64) {
+	t.meter.bytes.Add(uint64(max(bytes, 0)))
+	t.account.charge(time.Now(), float64(bytes)*FuelPerByte)
+}
 
 // Refuse counts a request that was refused for a reason of the caller.
 func (t *Tenant) Refuse() { t.meter.refuse(byOther) }

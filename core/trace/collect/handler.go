@@ -12,6 +12,7 @@ import (
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 
 	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // MaxBody is how many bytes a request may have, before and after it is
@@ -39,6 +40,7 @@ type Collector struct {
 	key     [sha256.Size]byte
 	seats   chan struct{}
 	kin     *kin
+	guesses web.Guesses
 
 	streams                atomic.Int64 // of gRPC, under way
 	spans, silent, refused atomic.Int64
@@ -98,6 +100,11 @@ func (c *Collector) allowed(authorization string) bool {
 func (c *Collector) guarded(serve func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !c.allowed(r.Header.Get("Authorization")) {
+			if !c.guesses.Wrong(r) {
+				w.Header().Set("Retry-After", "1")
+				fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
+				return
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)
 			fail(w, r, refuse(http.StatusUnauthorized, "Authorization", "the key is not the one of this collector", "send Authorization: Bearer KEY; exporters take it from OTEL_EXPORTER_OTLP_HEADERS"))
 			return

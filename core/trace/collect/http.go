@@ -154,7 +154,7 @@ func codeOf(http int) codes.Code {
 		return codes.Unauthenticated
 	case 403:
 		return codes.PermissionDenied
-	case 413:
+	case 413, 429:
 		return codes.ResourceExhausted
 	case 503:
 		return codes.Unavailable

@@ -9,6 +9,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ func Find(plugin string, folders ...string) (string, error) {
 	for _, dir := range folders {
 		for _, path := range []string{filepath.Join(dir, plugin), filepath.Join(dir, plugin+pythonSuffix)} {
 			if _, err := formOf(path); err == nil {
-				return path, nil
+				return path, trusted(dir, path)
 			}
 		}
 	}
@@ -48,6 +49,25 @@ func Find(plugin string, folders ...string) (string, error) {
 		What: fmt.Sprintf("there is no plug-in of this name in %s", strings.Join(folders, ", ")),
 		Hint: hint(plugin, folders),
 	}
+}
+
+// trusted refuses a plug-in that others than its user and group can replace: it
+// would run with the rights of whoever uses it.
+func trusted(dir, path string) error {
+	for _, at := range []string{path, dir, filepath.Dir(filepath.Clean(dir))} {
+		info, err := os.Stat(at)
+		if err != nil || info.Mode().Perm()&0o002 == 0 {
+			continue
+		}
+		if sticky := info.Mode()&fs.ModeSticky != 0; sticky && at != path && at != dir { // as /tmp: what is there stays its owner's
+			continue
+		}
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Refused, Where: path, What: fmt.Sprintf("everybody can write to %s, so anybody could have put it there", at),
+			Hint: "chmod o-w " + at + ", after a look at what lies there",
+		}
+	}
+	return nil
 }
 
 // renamed are shipped plug-ins by the names that they had before.

@@ -67,6 +67,32 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Promise: a plug-in that everybody on the machine could have put there, or could
+// replace, is not run.
+func TestPluginsThatAnybodyCouldReplace(t *testing.T) {
+	home := filepath.Join(t.TempDir(), "home")
+	dir := filepath.Join(home, "plugins")
+	path := filepath.Join(dir, "maze")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755))
+	found, err := disk.Find("maze", dir)
+	require.NoError(t, err)
+	require.Equal(t, path, found)
+	for _, at := range []string{path, dir, home} {
+		require.NoError(t, os.Chmod(at, 0o777))
+		_, err = disk.Find("maze", dir)
+		require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Refused))
+		require.Equal(t, "chmod o-w "+at+", after a look at what lies there", fault.As(err).Hint)
+		list, err := disk.List(dir)
+		require.NoError(t, err)
+		require.Error(t, list[0].Err)
+		require.NoError(t, os.Chmod(at, 0o755))
+	}
+	require.NoError(t, os.Chmod(home, 0o777|os.ModeSticky)) // as /tmp
+	_, err = disk.Find("maze", dir)
+	require.NoError(t, err)
+}
+
 // Promise: the command of a folder means the folder's own files wherever Merit
 // runs, and programs of PATH otherwise.
 func TestCommand(t *testing.T) {

@@ -34,6 +34,9 @@ func List(folders ...string) ([]Entry, error) {
 			if e.Manifest, e.Err = ReadManifest(path); e.Err == nil && e.Manifest != nil {
 				e.Err = described(path, e.Manifest)
 			}
+			if e.Err == nil {
+				e.Err = trusted(dir, path)
+			}
 			all = append(all, e)
 		}
 	}

@@ -18,6 +18,9 @@ type Options struct {
 	// Warn is told once why nothing can be read from the cache or kept in it;
 	// nil is nobody.
 	Warn func(error)
+	// Compiling is told what is about to be compiled because the cache does not
+	// have it; nil is nobody.
+	Compiling func(title string, bytes int)
 	// Imports are the host functions beside those of WASI and env.abort.
 	Imports []Import
 }

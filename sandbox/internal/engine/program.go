@@ -33,13 +33,14 @@ type Program struct {
 // Module is what Compile takes: WebAssembly that is read only if the cache has
 // nothing of it.
 type Module struct {
+	Title  string // for people
 	Digest string // SHA-256 in hex; not needed without a cache
 	Read   func() ([]byte, error)
 }
 
 // Bytes is a module in memory.
 func Bytes(wasm []byte) Module {
-	return Module{fmt.Sprintf("%x", sha256.Sum256(wasm)), func() ([]byte, error) { return wasm, nil }}
+	return Module{"", fmt.Sprintf("%x", sha256.Sum256(wasm)), func() ([]byte, error) { return wasm, nil }}
 }
 
 // ErrInvalid says that a module is not valid WebAssembly 2.0.
@@ -67,6 +68,9 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 	wasm, err := m.Read()
 	if err != nil {
 		return nil, err
+	}
+	if e.options.Compiling != nil {
+		e.options.Compiling(m.Title, len(wasm))
 	}
 	meta, err := fuel.Instrument(wasm, o)
 	if err != nil {

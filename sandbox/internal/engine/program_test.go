@@ -46,7 +46,11 @@ func run(t *testing.T, p *Program) (result, used uint64) {
 // Promise: a program from the cache is the same program: what the gate found,
 // results and fuel.
 func TestProgramFromCache(t *testing.T) {
-	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache [1]*"), CacheBytes: 1 << 30})
+	var compiled []string
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache [1]*"), CacheBytes: 1 << 30, Compiling: func(title string, bytes int) {
+		require.Positive(t, bytes)
+		compiled = append(compiled, title)
+	}})
 	require.NoError(t, err)
 	defer e.Close()
 	var infos []*fuel.Info
@@ -61,6 +65,7 @@ func TestProgramFromCache(t *testing.T) {
 		p.Close(t.Context())
 	}
 	require.Equal(t, infos[0], infos[1])
+	require.Len(t, compiled, 1, "what is cached is not compiled, and nobody is told that it is")
 	// Other limits are another program, and what is not allowed now is refused.
 	p, err := e.Compile(t.Context(), adder(), fuel.Options{Limits: fuel.Limits{MemoryPages: 2}}, anything)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func (w *worker) describe() error {
 	}
 	m.manifest, m.described = manifest, true
 	m.info.StepIndexing, m.info.Group, m.info.GroundTruth = manifest.StepIndex, said.Group, said.GroundTruth
-	m.info.Entry = said.Entry
+	m.info.Entry, m.info.Refused = said.Entry, said.Refused
 	w.collector.CountBy(manifest.StepIndex)
 	return nil
 }

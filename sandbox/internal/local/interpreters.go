@@ -13,7 +13,7 @@ import (
 // interpreter is the module of an interpreter; its digest is known without
 // reading it.
 func (b *Backend) interpreter(i interpreter.Interpreter) engine.Module {
-	return engine.Module{Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(b.options.InterpreterDir) }}
+	return engine.Module{Title: i.Title, Digest: i.Digest, Read: func() ([]byte, error) { return i.Load(b.options.InterpreterDir) }}
 }
 
 // Precompile compiles an interpreter into the cache, as the first script would.

@@ -4,7 +4,9 @@
 package local
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -47,6 +49,27 @@ func (o Options) warn(err error) {
 	}
 }
 
+// Notice is the level of log records that are news for whoever waits, and no
+// warning: a log that is kept at Warn leaves them out.
+const Notice = slog.LevelInfo + 2
+
+// large is from which size on it takes more than a moment to compile a module.
+const large = 2 << 20
+
+// compiling says what is waited for. It is not of use to anybody but the one who
+// waits, so it is a Notice.
+func (o Options) compiling(title string, bytes int) {
+	if o.Logger == nil || bytes < large {
+		return
+	}
+	kept := "the result is not kept, for want of a cache folder"
+	if o.CacheDir != "" {
+		kept = "the result is kept in " + o.CacheDir
+	}
+	text := fmt.Sprintf("compiling %s (%d MiB), which can take half a minute; %s", cmp.Or(title, "a module"), bytes>>20, kept)
+	o.Logger.Log(context.Background(), Notice, text)
+}
+
 // cacheBytes is what the cache folder may still take where the interpreters lie
 // in it.
 func (o Options) cacheBytes() int64 {
@@ -77,7 +100,7 @@ func New(o Options, languages source.Languages) (*Backend, error) {
 	}
 	var err error
 	b.engine, err = engine.New(engine.Options{
-		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Warn: o.warn,
+		CacheDir: o.CacheDir, CacheBytes: o.cacheBytes(), Interpreter: o.Interpreter, Warn: o.warn, Compiling: o.compiling,
 		Imports: append(result.Imports(), b.theirs...),
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ func (b *Backend) newModule(s source.Source) *Module {
 	m := &Module{backend: b, info: reward.Info{Name: s.Name, Digest: s.Digest}}
 	m.pool.module, m.pool.tokens = m, b.tokens
 	if s.Script == nil {
-		m.bytes = engine.Module{Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
+		m.bytes = engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
 		return m
 	}
 	language := s.Script.Language

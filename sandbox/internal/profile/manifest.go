@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/abi"
@@ -66,8 +67,10 @@ func ScriptManifest(about map[string]string) (abi.Manifest, error) {
 			m.StepIndex = reward.StepIndexing(value)
 		case "warm_up":
 			m.WarmUp = abi.WarmUp(value)
+		case "without":
+			m.Without = strings.Fields(value)
 		default:
-			return m, fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description, step_index and warm_up", text.Escape(key))
+			return m, fmt.Errorf("the manifest (__merit__) has the key %q; it may have name, version, description, step_index, warm_up and without", text.Escape(key))
 		}
 	}
 	if err := CompleteManifest(&m); err != nil {

@@ -93,6 +93,7 @@ type Description struct {
 	Group       bool              // it compares the members of a group
 	GroundTruth reward.Use        // as its signature says
 	Entry       *reward.Entry     // the function that scores
+	Refused     []reward.Refusal  // what it was refused while it was loaded
 }
 
 // Problem is a reason why a module is no reward.

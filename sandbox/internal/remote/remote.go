@@ -122,6 +122,8 @@ type loaded struct {
 	// GroundTruth is of reward.Info.
 	GroundTruth reward.Use    `json:"ground_truth"`
 	Entry       *reward.Entry `json:"entry"`
+	// Refused is of reward.Info.
+	Refused []reward.Refusal `json:"refused,omitempty"`
 	// Fresh says that every evaluation has a new instance.
 	Fresh bool `json:"fresh"`
 }
@@ -158,6 +160,7 @@ func (m *Module) believe(s source.Source, said *loaded) error {
 	m.manifest, m.fresh = said.Manifest, said.Fresh
 	m.info = reward.Info{Name: s.Name, Digest: s.Digest, ABI: name, StepIndexing: said.Manifest.StepIndex, Group: said.Group, GroundTruth: said.GroundTruth}
 	m.info.Entry = profile.Believed(said.Entry)
+	m.info.Refused = reward.Told(said.Refused, text.Escape)
 	if s.Script != nil {
 		m.info.Function, m.info.With = s.Script.Function, s.Script.With
 	}

@@ -174,6 +174,7 @@ func (s *server) load(q question) error {
 	info := module.Info()
 	return s.answerJSON(wire.Loaded, q.Seq, loaded{
 		ABI: info.ABI, Group: info.Group, Manifest: module.Manifest(), GroundTruth: info.GroundTruth, Entry: info.Entry, Fresh: module.Fresh(),
+		Refused: info.Refused,
 	})
 }
 

@@ -25,6 +25,7 @@ type Collector struct {
 	seen    map[metricKey]struct{}
 	names   map[string]string // metric names already made into strings
 	log     []byte
+	cut     int // bytes that the log lacks
 	stdin   []byte
 	stdout  []byte
 	capture bool // standard output is the result, not the log
@@ -65,7 +66,7 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 	}
 	c.text, c.metrics, c.steps = 0, 0, 0
 	clear(c.seen)
-	c.log, c.stdin, c.stdout, c.capture = c.log[:0], nil, c.stdout[:0], false
+	c.log, c.cut, c.stdin, c.stdout, c.capture = c.log[:0], 0, nil, c.stdout[:0], false
 	c.members = slices.Grow(c.members[:0], len(rollouts))[:len(rollouts)]
 	for i := range c.members {
 		m := &c.members[i]

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"bytes"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/sandbox/internal/engine"
@@ -17,27 +19,31 @@ func (c *Collector) LogLine(level int32, line []byte) error {
 	if !utf8.Valid(line) {
 		return Violation("a log line is not valid UTF-8")
 	}
-	if err := c.AppendLog([]byte(logLevels[level])); err != nil {
-		return err
-	}
-	if err := c.AppendLog(line); err != nil {
-		return err
-	}
-	return c.AppendLog([]byte{'\n'})
-}
-
-// AppendLog appends to the log as it is.
-func (c *Collector) AppendLog(p []byte) error {
-	if len(c.log)+len(p) > c.limits.LogKiB<<10 {
-		c.log = append(c.log, p[:c.limits.LogKiB<<10-len(c.log)]...)
-		return OverOutput("log_kib")
-	}
-	c.log = append(c.log, p...)
+	c.AppendLog([]byte(logLevels[level]))
+	c.AppendLog(line)
+	c.AppendLog([]byte{'\n'})
 	return nil
 }
 
-// Log is the log so far, safe to show.
-func (c *Collector) Log() string { return text.Escape(string(c.log)) }
+// AppendLog appends to the log as it is. What exceeds the limit is cut: a reward
+// that says too much has its score all the same.
+func (c *Collector) AppendLog(p []byte) {
+	kept := min(len(p), c.limits.LogKiB<<10-len(c.log))
+	c.log = append(c.log, p[:kept]...)
+	c.CutLog(len(p) - kept)
+}
+
+// CutLog notes that the log lacks so many bytes.
+func (c *Collector) CutLog(bytes int) { c.cut += bytes }
+
+// Log is the log so far, safe to show, with a note if it was cut.
+func (c *Collector) Log() string {
+	if c.cut == 0 {
+		return text.Escape(string(c.log))
+	}
+	whole := bytes.TrimRightFunc(c.log, func(r rune) bool { return r == utf8.RuneError }) // half a character
+	return fmt.Sprintf("%s\n[the log is cut here: it has %d bytes more than sandbox.log_kib allows]", text.Escape(string(whole)), c.cut)
+}
 
 // LogEnd is the end of the log, of at most so many bytes before they are made safe to show.
 func (c *Collector) LogEnd(most int) string {
@@ -71,7 +77,8 @@ func (c *Collector) Output(fd int, p []byte) error {
 	if c.muted {
 		return nil
 	}
-	return c.AppendLog(p)
+	c.AppendLog(p)
+	return nil
 }
 
 // Input implements engine.System.

@@ -69,8 +69,15 @@ def verl_batch(f, rows):
 
 
 def verl_row(r):
-    truth = (r.get("reward_model") or {}).get("ground_truth", r.get("ground_truth"))
-    return {"data_source": r.get("data_source", ""), "solution_str": said(r["completion"]), "ground_truth": truth, "extra_info": r.get("extra_info", {})}
+    return {"data_source": r.get("data_source", ""), "solution_str": said(r["completion"]), "ground_truth": truth(r), "extra_info": r.get("extra_info", {})}
+
+
+def truth(r):
+    """The ground truth, where the data set of each trainer has it."""
+    for name in ("label", "ground_truth"):
+        if r.get(name) is not None:
+            return r[name]
+    return (r.get("reward_model") or {}).get("ground_truth")
 
 
 def openrlhf(f, rows):
@@ -78,7 +85,7 @@ def openrlhf(f, rows):
     out = []
     for r in rows:
         prompt = r["prompt"]
-        result = awaited(f([prompt + r["completion"]], [prompt], [r.get("label", r.get("ground_truth"))]))
+        result = awaited(f([prompt + r["completion"]], [prompt], [truth(r)]))
         if isinstance(result, dict):
             result = result["rewards"]
         out.append(result[0])
@@ -91,9 +98,19 @@ def verifiers(f, rows):
     for r in rows:
         state = {**r, "trajectory": []}
         merged = {k: v for k, v in r.items() if k not in ("prompt", "completion", "id")}
-        merged.update(prompt=r["prompt"], completion=r["completion"], answer=r.get("answer", ""), state=state, info=r.get("info", {}), task=r.get("task"), parser=None)
+        merged.update(prompt=r["prompt"], completion=r["completion"], answer=answer(r), state=state, info=info(r), task=r.get("task", "default"), parser=None)
         out.append(float(awaited(f(**taken(f, merged)))))
     return out
+
+
+def answer(r):
+    return r["answer"] if "answer" in r else truth(r) or ""
+
+
+def info(r):
+    """verifiers' environments read info that is JSON as text."""
+    value = r.get("info") or {}
+    return json.loads(value) if isinstance(value, str) else value
 
 
 def verifiers_group(f, rows):
@@ -131,7 +148,7 @@ def slime(f, rows):
 
     out = []
     for i, r in enumerate(rows):
-        label = r.get("label", r.get("ground_truth"))
+        label = truth(r)
         sample = Sample(index=i, prompt=r["prompt"], response=said(r["completion"]), label=label, metadata=r.get("metadata", {}))
         out.append(scored(awaited(f(types.SimpleNamespace(reward_key=None), sample)), "score"))
     return out
@@ -149,7 +166,7 @@ def easyr1_sequential(f, rows):
 
 def easyr1_input(r):
     text = said(r["completion"])
-    return {"response": text, "response_length": len(text.split()), "ground_truth": r.get("ground_truth")}
+    return {"response": text, "response_length": len(text.split()), "ground_truth": truth(r)}
 
 
 def areal(f, rows):
@@ -282,6 +299,7 @@ def stand_ins():
         "slime.utils.types": {"Sample": Sample},
         "swift.plugin": {"ORM": ORM, "orms": {}},
         "swift.rewards": {"ORM": ORM, "AsyncORM": ORM, "orms": {}},
+        "verifiers": {"Rubric": Bag, "SingleTurnEnv": Bag},
         "reward_kit": kit,
         "reward_kit.models": kit,
         "eval_protocol": kit,

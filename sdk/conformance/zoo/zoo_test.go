@@ -150,8 +150,11 @@ func packages(t *testing.T) string {
 	return testneeds.File(t, "run: go run ./examples/rewards -install", folder)
 }
 
-// program builds merit once.
+// program builds merit once, unless MERIT_BINARY names one.
 var program = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("MERIT_BINARY"); path != "" {
+		return path, nil
+	}
 	folder, err := os.MkdirTemp("", "zoo")
 	if err != nil {
 		return "", err
@@ -170,9 +173,6 @@ func (s specimen) sandboxed(t *testing.T) (rows []said, text string) {
 	require.NoError(t, err)
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	args := []string{"eval", "--reward", s.reward(t), "--data", s.rows(), "--out", out, "--timeout", "5m"}
-	if s.Data != "chat" {
-		args = append(args, "--map", "prompt=prompt,completion=completion")
-	}
 	if s.With != nil {
 		with, err := json.Marshal(s.With)
 		require.NoError(t, err)

@@ -52,6 +52,7 @@ type Server struct {
 	rooms    []Room
 	hub      *Hub
 	sessions sessions
+	guesses  web.Guesses
 	views    map[string]*view
 	files    map[string]asset
 	handler  http.Handler

@@ -34,6 +34,11 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
 	if s.config.Key == "" || !same(r.FormValue("key"), s.config.Key) {
+		if !s.guesses.Wrong(r) {
+			w.Header().Set("Retry-After", "1")
+			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "this address has sent too many wrong keys", Hint: "wait a second, and use the server's key", Retry: true})
+			return
+		}
 		s.show(w, r, http.StatusForbidden, frameName+"/login.html", "", View{Title: "Sign in", Data: entrance{Next: next(r), NoKey: s.config.Key == "", Failed: true}})
 		return
 	}

@@ -5,6 +5,7 @@ package certificates
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -86,6 +87,9 @@ func (c *Certificates) Reload() error {
 	if c == nil {
 		return nil
 	}
+	if err := Private(c.files.Key); err != nil {
+		return err
+	}
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
 		return &fault.Error{
@@ -103,6 +107,20 @@ func (c *Certificates) Reload() error {
 	}
 	c.current.Store(config)
 	return nil
+}
+
+// Private refuses a file with a secret that everybody on this machine can read. Its
+// group may, as for keys that several servers share. A file that is not there is
+// for whoever reads it to report.
+func Private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Config, Kind: fault.Refused, Where: path, What: fmt.Sprintf("everybody on this machine can read the key (mode %#o)", info.Mode().Perm()),
+		Hint: "chmod 600 " + path + ", and replace the key if others may have read it; of a secret of Kubernetes, set defaultMode: 0440",
+	}
 }
 
 // Config is what a listener uses: what is current at each handshake; nil

@@ -56,6 +56,25 @@ func later(t *testing.T, paths ...string) {
 	}
 }
 
+// Promise: a key that everybody on the machine can read is refused, with what to do;
+// the connections of a server that runs keep the key from before.
+func TestKeysAreSecret(t *testing.T) {
+	cert, key := certtest.Write(t, t.TempDir())
+	url := serve(t, certificates.Files{Cert: cert, Key: key})
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: false, 0o644: true, 0o604: true, 0o666: true} {
+		require.NoError(t, os.Chmod(key, mode))
+		_, err := certificates.Open(certificates.Files{Cert: cert, Key: key})
+		if !refused {
+			require.NoError(t, err, mode)
+			continue
+		}
+		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Refused), mode)
+		require.Contains(t, fault.As(err).Hint, "chmod 600 "+key)
+		later(t, key)
+		require.NoError(t, get(t, url, cert))
+	}
+}
+
 // Promise: a renewed certificate is what the next connection gets, and while only
 // half of it is written connections get the one before.
 func TestRenewed(t *testing.T) {

@@ -98,6 +98,9 @@ func listen(key, address string) (net.Listener, error) {
 
 // ReadKey reads the key in the first line of a file.
 func ReadKey(path string) (string, error) {
+	if err := certificates.Private(path); err != nil {
+		return "", err
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return "", &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: "the key cannot be read", Err: errors.Unwrap(err), Hint: "make one: openssl rand -hex 32 > " + path}

@@ -60,6 +60,11 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 		said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		got := sha256.Sum256([]byte(said))
 		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			if !s.guesses.Wrong(r) {
+				w.Header().Set("Retry-After", "1")
+				reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
+				return
+			}
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			reply(w, http.StatusUnauthorized, detail{"send the server's key: Authorization: Bearer KEY"})
 			return

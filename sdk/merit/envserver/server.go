@@ -46,6 +46,7 @@ type Server struct {
 	unseeded atomic.Uint64 // episodes that came without a seed
 	listener net.Listener
 	http     *http.Server
+	guesses  web.Guesses
 
 	stopping context.Context // ends when no new request is taken
 	stop     context.CancelFunc

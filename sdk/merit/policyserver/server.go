@@ -42,6 +42,7 @@ type Server struct {
 	player   *learning.Player
 	listener net.Listener
 	http     http.Server
+	guesses  web.Guesses
 }
 
 // Open listens for calls to p, which Close does not close.
@@ -108,6 +109,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case s.cfg.Key == "" && !loopback(strings.Trim(host, "[]")):
 			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
+		case s.cfg.Key != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 && !s.guesses.Wrong(r):
+			w.Header().Set("Retry-After", "1")
+			fail(w, http.StatusTooManyRequests, "rate_limit_error", "this address has sent too many wrong keys: use the server's key, and ask again in a second")
 		case s.cfg.Key != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1:
 			fail(w, http.StatusUnauthorized, "authentication_error", "send the server's key: Authorization: Bearer KEY")
 		default:

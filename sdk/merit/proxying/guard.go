@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/merit-rl/merit/core/web"
 )
 
 // HeaderKey is where agents send the key of a proxy that wants one. Where the
@@ -15,10 +17,14 @@ const HeaderKey = "X-Merit-Key"
 // guard keeps strangers away: pages of a browser, which could reach this
 // machine by a name of theirs or send a form, and who has no key.
 func guard(next http.Handler, r resolved) http.Handler {
+	var guesses web.Guesses
 	inner := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		switch {
 		case r.listensLocal && !localName(q.Host):
 			refuse(w, http.StatusForbidden, "this proxy is reached as 127.0.0.1 or localhost")
+		case r.key != "" && !r.allowed(q) && !guesses.Wrong(q):
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusTooManyRequests, "this address has sent too many wrong keys: use the proxy's, and ask again in a second")
 		case r.key != "" && !r.allowed(q):
 			refuse(w, http.StatusUnauthorized, "this proxy wants its key in the header "+HeaderKey)
 		default:

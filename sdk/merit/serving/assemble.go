@@ -119,7 +119,7 @@ func (s *Server) limits(name string) tenant.Limits {
 
 func (s *Server) stored(name string) library.Limits {
 	l := s.limits(name)
-	return library.Limits{Versions: l.Rewards, Bytes: int64(l.StoredMiB) << 20}
+	return library.Limits{Versions: l.Rewards, Bytes: int64(l.StoredMiB) << 20, Files: l.StoredFiles}
 }
 
 // share reads the operator's rewards.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/tenant"
 	"github.com/merit-rl/merit/sandbox"
@@ -98,11 +99,14 @@ type opened struct {
 // script that is one function's matter.
 type manifest struct {
 	sandbox.Manifest
-	Group bool `json:"group"`
+	Group   bool             `json:"group"`
+	Refused []reward.Refusal `json:"refused,omitempty"`
 }
 
 // Manifest implements library.Reward.
-func (o *opened) Manifest() any { return manifest{o.Module.Manifest(), o.Info().Group} }
+func (o *opened) Manifest() any {
+	return manifest{o.Module.Manifest(), o.Info().Group, o.Info().Refused}
+}
 
 // Close implements library.Reward.
 func (o *opened) Close(ctx context.Context) {

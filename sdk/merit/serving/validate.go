@@ -113,7 +113,7 @@ func (c *Config) checkLimits() []error {
 		value int64
 	}{
 		{"body", c.Limits.Body}, {"upload", c.Limits.Upload}, {"conversation", int64(c.Limits.Conversation)}, {"batch", int64(c.Limits.Batch)},
-		{"group", int64(c.Limits.Group)}, {"rows", int64(c.Limits.Rows)}, {"memory", c.Limits.Memory}, {"idle", int64(c.Limits.Idle)},
+		{"group", int64(c.Limits.Group)}, {"rows", int64(c.Limits.Rows)}, {"requests", int64(c.Limits.Requests)}, {"memory", c.Limits.Memory}, {"idle", int64(c.Limits.Idle)},
 	} {
 		p.Check(limit.value >= 0, "limits."+limit.key, limit.value, "use a number above 0, or 0 for the default")
 	}

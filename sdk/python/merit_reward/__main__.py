@@ -13,13 +13,16 @@ import os
 import sys
 
 from . import runner, shims
+from .models import check_names
 
 
 def main(reference: str, data: str, given: str = "{}") -> None:
     out, sys.stdout = sys.stdout, sys.stderr  # what the reward prints is its log
     shims.install()
     path, _, function = reference.rpartition(":") if ".py:" in reference else (reference, "", "")
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    path, data = os.path.abspath(path), os.path.abspath(data)
+    sys.path.insert(0, os.path.dirname(path))
+    os.chdir(os.path.dirname(path))  # as in the sandbox: files that a reward opens lie beside it
     module = runner.load(path, os.path.splitext(os.path.basename(path))[0])
     reward = runner.find(module, function, json.loads(given))
     runner.prepare(module)
@@ -49,7 +52,15 @@ def score(reward: runner.Reward, members: "list[runner.Rollout]") -> "list[dict]
         results = reward.results(members)
     except Exception as e:
         return [{"error": runner.explain(e)} for _ in members]
-    return [r if isinstance(r, dict) else {"score": float(r)} for r in results]
+    return [_named(r) if isinstance(r, dict) else {"score": float(r)} for r in results]
+
+
+def _named(result: "dict") -> "dict":
+    try:
+        check_names("the result", result, runner.NAMES)
+    except TypeError as e:
+        return {"error": str(e)}
+    return {k: v for k, v in result.items() if k in runner.NAMES}
 
 
 if __name__ == "__main__":

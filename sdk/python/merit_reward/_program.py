@@ -33,7 +33,7 @@ import sys
 import traceback
 from itertools import islice
 
-from . import _values
+from . import _values, refusals
 from ._values import dumps, loads
 
 TYPE_CHECKING = False
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 if sys.platform == "wasi":  # what solutions import: in the sandbox it is there before the snapshot
     import bisect, cmath, collections, copy, dataclasses, datetime, decimal, enum, fractions, functools  # noqa: E401, F401
     import hashlib, heapq, itertools, math, operator, random, re, statistics, string, typing  # noqa: E401, F401
+    import queue, threading, concurrent.futures.thread, multiprocessing  # noqa: E401, F401
 
 FILE = "solution.py"
 MAX_OUTPUT = 1 << 20  # characters of a whole program's output
@@ -136,6 +137,7 @@ def _call(r: "dict[str, Any]") -> "dict[str, Any]":
     watched += [(k, v, dumps(r["kwargs"][k])) for k, v in kwargs.items() if type(v) in CHANGING]
     try:
         result = function(*args, **kwargs)
+        refusals.settle()
         reply = {"value": _keep(result) if "keep" in r else _values.encode(result, _other)}
     except BaseException as e:
         reply = {"error": _error(e)}
@@ -213,6 +215,7 @@ def _run(r: "dict[str, Any]") -> "dict[str, Any]":
     error = None
     try:
         exec(compile(r["source"], FILE, "exec", dont_inherit=True), _new_module("__main__", r["source"]).__dict__)
+        refusals.settle()  # threads that nobody waits for
     except SystemExit as e:
         error = _error(e) if e.code else None
     except BaseException as e:

@@ -9,37 +9,30 @@ snapshot then, and calls ``serve`` through the table for every evaluation.
 from __future__ import annotations
 
 import gc
+import io
 import posix
 import sys
 from marshal import dumps, loads
 
-from . import _packages, _shelf, absent, runner, shims
+from . import _packages, _shelf, absent, refusals, runner, shims
 from .models import Message, tool_calls
 
 
-class _Log:
-    """Standard output and error: text that goes to the log of the evaluation."""
-
-    encoding = "utf-8"
-    errors = "replace"
-    closed = False
-
-    def write(self, text: str) -> int:
-        posix.write(2, text.encode("utf-8", "replace"))
-        return len(text)
-
-    def writelines(self, lines) -> None:  # type: ignore[no-untyped-def]
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        pass
-
+class _File(io.FileIO):
     def isatty(self) -> bool:
         return False
 
-    def fileno(self) -> int:
-        return 2
+
+def _log():  # type: ignore[no-untyped-def]
+    """Standard output or error: a text file whose text goes to the log of the evaluation at once."""
+    return io.TextIOWrapper(_File(2, "w", closefd=False), encoding="utf-8", errors="backslashreplace", write_through=True)
+
+
+def _begin() -> None:
+    """Readies the interpreter for a reward or a program."""
+    sys.stdout = sys.__stdout__ = _log()  # type: ignore[misc]
+    sys.stderr = sys.__stderr__ = _log()  # type: ignore[misc]
+    absent.install()
 
 
 BUFFER = bytearray(1 << 18)  # the host writes requests into it
@@ -66,6 +59,22 @@ def _answer(work):  # type: ignore[no-untyped-def]
             ANSWER[0] = dumps((FAILED, runner.explain(e)), 2)
 
     return serve
+
+
+def settle() -> None:
+    """Ends what an evaluation has left behind; its scores do not stand if it was refused something.
+
+    The host calls it if there is anything in refusals.PENDING.
+    """
+    kind, results = loads(ANSWER[0])
+    if kind != RESULTS:
+        refusals.drop()
+    elif (refused := refusals.settle()) and any(map(_scored, results)):
+        ANSWER[0] = dumps((FAILED, refusals.explain(refused)), 2)
+
+
+def _scored(result) -> bool:  # type: ignore[no-untyped-def]
+    return not isinstance(result, dict) or bool(result.get("is_score_valid", True)) and not result.get("error")
 
 
 def _pointwise(reward: runner.Reward, laid):  # type: ignore[no-untyped-def]
@@ -104,12 +113,15 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
     whatever its file is called: a file named re.py must not stand in for re.
     """
     global _serve  # they must live as long as the interpreter
-    sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
-    absent.install()
+    _begin()
+    refusals.begin(runner.BUILT)
+    absent.watch()
     absent.quicken_imports()
     shims.install()
     try:
         folder, _, file = path.rpartition("/")
+        posix.chdir(folder)
+        runner.ALONE[:] = [file] if posix.listdir(folder) == [file] else []
         if file == "reward.py":  # a folder with what it imports, or a file alone
             sys.path.insert(0, folder)
         module = runner.load(path, "reward")
@@ -118,12 +130,16 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
         whole = reward.group or reward.whole
         arguments, shelf = ({}, {}) if whole else _shelf.make(reward)
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
+        if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
+            _serve = tuple(map(_flushed, _serve))
         about = runner.prepare(module)
+        refused = [r for r in refusals.settle() if r[0] not in refusals.without]
         if "warm_up" not in about:
             _packages.warm(path)
+            refusals.settle()  # those are not the reward's
         runner.explain(_raised())  # loads what tracebacks need
-        addresses = [id(()), id(BUFFER), id(ANSWER), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry())
+        addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry(), refused)
     except BaseException as e:
         hello = (runner.explain(e), *_NOTHING)
     _leave(hello)
@@ -132,13 +148,13 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
 def boot_program() -> None:
     """Loads what answers requests in a program, which a reward opens beside itself."""
     global _serve
-    sys.stdout = sys.stderr = _Log()  # type: ignore[assignment]
-    absent.install()
+    _begin()
     from . import _program
 
     def serve() -> None:
         try:
             kind, text = RESULTS, _program.answer(_request())
+            refusals.drop()
         except MemoryError as e:
             kind, text = NO_MEMORY, runner.explain(e)
         except BaseException as e:
@@ -147,10 +163,10 @@ def boot_program() -> None:
 
     _serve = (serve,)
     runner.explain(_raised())
-    _leave(("", [id(()), id(BUFFER), id(ANSWER), id(serve)], *_NOTHING[1:]))
+    _leave(("", [id(()), id(BUFFER), id(ANSWER), 0, 0, id(serve)], *_NOTHING[1:]))
 
 
-_NOTHING = ([], False, False, False, [], {}, {}, {})  # of what the host is told of a reward
+_NOTHING = ([], False, False, False, [], {}, {}, {}, [])  # of what the host is told of a reward
 
 
 def _leave(hello) -> None:  # type: ignore[no-untyped-def]
@@ -159,6 +175,20 @@ def _leave(hello) -> None:  # type: ignore[no-untyped-def]
     gc.freeze()
     posix.write(1, dumps(hello, 2))
     posix._exit(0)
+
+
+def _flushed(serve):  # type: ignore[no-untyped-def]
+    """The function for a reward that prints through files of its own, which may hold back what it says last."""
+
+    def flushed() -> None:
+        serve()
+        for file in (sys.stdout, sys.stderr):
+            try:
+                file.flush()
+            except BaseException:
+                ...  # the log lacks it, and the answer stands
+
+    return flushed
 
 
 def _contents(path: str) -> bytes:

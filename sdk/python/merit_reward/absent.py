@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 
+from . import refusals
+
 NETWORK = "a reward has no network"
-THREADS = "a reward has no threads: call the function itself"
+THREADS = "threads and processes of a reward run in place, one after the other"
 PROCESSES = "a reward has no other processes: call the function itself"
 NATIVE = "a reward has no native code: C libraries cannot be loaded"
-LIMITS = "a reward has the limits of the sandbox: it cannot ask for others"
 MAPPINGS = "a reward has no files to map: read the file"
+KINDS = {NETWORK: "network", PROCESSES: "process", NATIVE: "native", MAPPINGS: "file"}
 
 
 class UnavailableError(OSError, RuntimeError):
@@ -37,11 +39,17 @@ class NotHereError(ModuleNotFoundError):
 NotHereError.__name__ = NotHereError.__qualname__ = "ModuleNotFoundError"
 
 
+def unavailable(name: str, why: str) -> UnavailableError:
+    """The error of whoever uses name, which is counted."""
+    refusals.note(KINDS[why], name)
+    return UnavailableError(f"{why} ({name})")
+
+
 def refuse(name: str, why: str):  # type: ignore[no-untyped-def]
     """A function called name that only says why it is not there."""
 
     def refused(*_arguments, **_named):  # type: ignore[no-untyped-def]
-        raise UnavailableError(f"{why} ({name})")
+        raise unavailable(name, why)
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
     return refused
@@ -51,7 +59,7 @@ class _StandIn(type):
     """The class of what can be named, subclassed and annotated with, but not used."""
 
     def __call__(cls, *_arguments, **_named):  # type: ignore[no-untyped-def]
-        raise UnavailableError(f"{cls.why} ({cls.path})")
+        raise unavailable(cls.path, cls.why)
 
     def __getattr__(cls, name: str):  # type: ignore[no-untyped-def]
         if name.startswith("_"):
@@ -86,7 +94,7 @@ _SIZES = {
 def _sizeof(kind) -> int:  # type: ignore[no-untyped-def]
     name = getattr(kind, "__name__", "")
     if name not in _SIZES:
-        raise UnavailableError(f"{NATIVE} (ctypes.sizeof)")
+        raise unavailable("ctypes.sizeof", NATIVE)
     return _SIZES[name]
 
 
@@ -115,25 +123,22 @@ def _ssl(name: str):  # type: ignore[no-untyped-def]
     return {"OPENSSL_VERSION": "OpenSSL 3 (absent)", "OPENSSL_VERSION_INFO": (3, 0, 0, 0, 0), "OPENSSL_VERSION_NUMBER": 0x30000000}.get(name)
 
 
-def _multiprocessing(name: str):  # type: ignore[no-untyped-def]
-    return {"cpu_count": lambda: 1, "active_children": list, "parent_process": lambda: None, "freeze_support": lambda: None}.get(name)
+def _resource(name: str):  # type: ignore[no-untyped-def]
+    """Limits can be set, and those of the sandbox hold."""
+    if name.startswith(("RLIMIT_", "RUSAGE_")):
+        return sum(name.encode())  # a number that tells it from others
+    unlimited = (-1, -1)
+    return {"setrlimit": lambda _which, _limits: None, "getrlimit": lambda _which: unlimited, "RLIM_INFINITY": -1, "error": OSError}.get(name)
 
 
 # module: why it is not there, and what of it is there all the same
 ABSENT = {
-    "concurrent.futures.process": (PROCESSES, None),
-    "concurrent.futures.thread": (THREADS, None),
     "ctypes": (NATIVE, _ctypes),
     "ctypes.util": (NATIVE, _ctypes_util),
     "ctypes.wintypes": (NATIVE, None),
     "mmap": (MAPPINGS, None),
-    "resource": (LIMITS, None),
-    "multiprocessing": (PROCESSES, _multiprocessing),
+    "resource": (NATIVE, _resource),
     "ssl": (NETWORK, _ssl),
-    **{
-        f"multiprocessing.{name}": (PROCESSES, None)
-        for name in ("connection", "context", "dummy", "managers", "pool", "process", "queues", "shared_memory", "synchronize", "util")
-    },
 }
 
 
@@ -152,12 +157,23 @@ FOREIGN = {
 }
 
 
+# What Python 2 had, or Python before 3.12: nobody has it any more.
+GONE = frozenset(
+    "cPickle cStringIO StringIO Queue ConfigParser HTMLParser httplib urllib2 urlparse cookielib commands __builtin__ copy_reg sets "
+    "distutils imp asyncore asynchat smtpd".split()
+)
+
+
 class _Absent:
-    """Finds the modules of ABSENT after all others, and loads them."""
+    """Finds the modules of ABSENT after all others, loads them, and notes what nobody has found."""
 
     @staticmethod
-    def find_spec(name, _path=None, _target=None):  # type: ignore[no-untyped-def]
-        return _spec(name, _Absent) if name in ABSENT else None
+    def find_spec(name, path=None, _target=None):  # type: ignore[no-untyped-def]
+        if name in ABSENT:
+            return _spec(name, _Absent)
+        if "." not in name and name not in GONE or _native(name.rpartition(".")[2], path):
+            refusals.note("package", name)
+        return None
 
     @staticmethod
     def create_module(_spec):  # type: ignore[no-untyped-def]
@@ -179,12 +195,32 @@ class _Absent:
         module.__path__ = []
 
 
+def _native(name: str, folders) -> bool:  # type: ignore[no-untyped-def]
+    """Whether a module lies in a folder as native code."""
+    import posix
+
+    for folder in folders or ():
+        try:
+            if any(f.startswith(name + ".") and f.endswith((".so", ".pyd")) for f in posix.listdir(folder)):
+                return True
+        except OSError:
+            pass
+    return False
+
+
 class _Replaced:
-    """Finds the modules that exist, but not as the sandbox needs them, before all others."""
+    """Finds the modules that are not as the sandbox needs them, or not there, before all others."""
 
     @staticmethod
-    def find_spec(name, _path=None, _target=None):  # type: ignore[no-untyped-def]
-        return _spec(name, _Replaced) if name in REPLACED else None
+    def find_spec(name, path=None, _target=None):  # type: ignore[no-untyped-def]
+        if name in ("threading", "queue"):  # they are there; what they stand on is made ready
+            from . import threads
+
+            threads.install()
+        if name in PATCHED and (spec := _path_finder().find_spec(name, path)):
+            spec.loader = _Patched(spec.loader)
+            return spec
+        return _spec(name, _Replaced, name in PACKAGES) if name in REPLACED else None
 
     @staticmethod
     def create_module(spec):  # type: ignore[no-untyped-def]
@@ -195,8 +231,31 @@ class _Replaced:
         pass
 
 
-def _spec(name: str, loader):  # type: ignore[no-untyped-def]
-    return type(sys.__spec__)(name, loader)
+class _Patched:
+    """Loads a module as it is and changes something in it."""
+
+    def __init__(self, loader) -> None:  # type: ignore[no-untyped-def]
+        self._loader = loader
+
+    def __getattr__(self, name: str):  # type: ignore[no-untyped-def]
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):  # type: ignore[no-untyped-def]
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module) -> None:  # type: ignore[no-untyped-def]
+        self._loader.exec_module(module)
+        PATCHED[module.__name__](module)
+
+
+def _path_finder():  # type: ignore[no-untyped-def]
+    from importlib.machinery import PathFinder
+
+    return PathFinder
+
+
+def _spec(name: str, loader, package: bool = False):  # type: ignore[no-untyped-def]
+    return type(sys.__spec__)(name, loader, is_package=package)
 
 
 def _socket(spec):  # type: ignore[no-untyped-def]
@@ -218,7 +277,121 @@ def _event_loop(_spec):  # type: ignore[no-untyped-def]
     return eventloop
 
 
-REPLACED = {"_socket": _socket, "asyncio.unix_events": _event_loop}
+def _futures(spec):  # type: ignore[no-untyped-def]
+    from . import executors
+
+    return executors
+
+
+def _processes(spec):  # type: ignore[no-untyped-def]
+    from . import processes
+
+    return processes.module(spec.name)
+
+
+def _subprocess(module) -> None:  # type: ignore[no-untyped-def]
+    module.Popen.__init__ = refuse("subprocess.Popen", PROCESSES)
+
+
+def _futures_base(module) -> None:  # type: ignore[no-untyped-def]
+    from . import threads
+
+    threads.in_order(module)
+
+
+def _sqlite(module) -> None:  # type: ignore[no-untyped-def]
+    module.connect = _watched(module.connect, "sqlite3.connect", module.OperationalError)
+
+
+def _metadata(module) -> None:  # type: ignore[no-untyped-def]
+    real = module.Distribution.from_name.__func__
+
+    def from_name(cls, name: str):  # type: ignore[no-untyped-def]
+        try:
+            return real(cls, name)
+        except module.PackageNotFoundError:
+            refusals.note("package", name)
+            raise
+
+    module.Distribution.from_name = classmethod(from_name)
+
+
+PATCHED = {
+    "concurrent.futures._base": _futures_base,
+    "importlib.metadata": _metadata,
+    "sqlite3": _sqlite,
+    "subprocess": _subprocess,
+}
+PROCESS_MODULES = ("connection", "context", "dummy", "managers", "pool", "process", "queues", "shared_memory", "sharedctypes", "synchronize", "util")
+PACKAGES = ("multiprocessing", "multiprocessing.dummy")
+REPLACED = {
+    "_socket": _socket,
+    "asyncio.unix_events": _event_loop,
+    "concurrent.futures.process": _futures,
+    "concurrent.futures.thread": _futures,
+    "multiprocessing": _processes,
+    **{f"multiprocessing.{name}": _processes for name in PROCESS_MODULES},
+    "multiprocessing.dummy.connection": _processes,
+}
+
+# Functions of os that other systems have.
+PROCESS_FUNCTIONS = frozenset(
+    "system fork forkpty execl execle execlp execlpe execv execve execvp execvpe spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp "
+    "spawnvpe posix_spawn posix_spawnp kill killpg wait waitpid wait3 wait4 startfile pipe pipe2 mkfifo openpty setsid setpgid getpgid nice "
+    "getlogin getuid geteuid getgid getegid getgroups getppid getloadavg statvfs sysconf".split()
+)
+
+
+def _os(name: str):  # type: ignore[no-untyped-def]
+    """A function of os that is not there: the author's code is told why, libraries go by what is there."""
+    if name in PROCESS_FUNCTIONS and refusals.authors(sys._getframe(1)):
+        return refuse("os." + name, PROCESSES)
+    raise AttributeError(f"module 'os' has no attribute {name!r}")
+
+
+def _watched(real, name: str, failure=OSError, direct: bool = False):  # type: ignore[no-untyped-def]
+    """A function that opens something, counted where that is not there; if ``direct``, where the author's own code calls it."""
+
+    def watched(file, *arguments, **named):  # type: ignore[no-untyped-def]
+        try:
+            return real(file, *arguments, **named)
+        except failure as e:
+            if not isinstance(e, (FileExistsError, IsADirectoryError)) and (not direct or refusals.authors(sys._getframe(1))):
+                refusals.note("file", f"{name}({str(file)[:200]!r})")
+            raise
+
+    watched.__name__ = watched.__qualname__ = name.rpartition(".")[2]
+    return watched
+
+
+def _listing(real, name: str):  # type: ignore[no-untyped-def]
+    watched = _watched(real, name)
+    return lambda path=".": watched(path)
+
+
+def watch() -> None:
+    """Counts what the reward opens and is not there, and variables of an environment that nobody has set."""
+    import builtins
+    import io
+    import os
+
+    builtins.open = io.open = _watched(io.open, "open")
+    for name in ("open", "mkdir", "stat"):
+        setattr(os, name, _watched(getattr(os, name), "os." + name, direct=name == "stat"))
+    for name in ("listdir", "scandir"):
+        setattr(os, name, _listing(getattr(os, name), "os." + name))
+
+    class Environment(type(os.environ)):  # type: ignore[misc]
+        def __getitem__(self, key):  # type: ignore[no-untyped-def]
+            try:
+                return super().__getitem__(key)
+            except KeyError:
+                if refusals.authors(sys._getframe(1)):
+                    refusals.note("environment", f"os.environ[{str(key)[:200]!r}]")
+                raise
+
+    os.environ.__class__ = Environment
+    os.__getattr__ = _os  # type: ignore[attr-defined]
 
 
 def install() -> None:
@@ -226,13 +399,26 @@ def install() -> None:
     import _signal
     import _thread
 
+    def start(*arguments):  # type: ignore[no-untyped-def]
+        from . import threads
+
+        threads.install()
+        return threads.start_new_thread(*arguments)
+
+    def setitimer(*arguments):  # type: ignore[no-untyped-def]
+        from . import threads
+
+        threads.install()
+        return threads.setitimer(*arguments)
+
     sys.meta_path.insert(0, _Replaced)  # type: ignore[arg-type]
     sys.meta_path.append(_Absent)  # type: ignore[arg-type]
-    _thread.start_new_thread = _thread.start_new = refuse("threading", THREADS)
-    # The clock hardly moves, so an alarm never goes off: fuel ends what takes too long.
-    _signal.alarm = lambda _seconds: 0  # type: ignore[attr-defined]
-    _signal.setitimer = lambda _which, _seconds, _interval=0.0: (0.0, 0.0)  # type: ignore[attr-defined]
-    _signal.ITIMER_REAL = 0  # type: ignore[attr-defined]
+    _thread.start_new_thread = _thread.start_new = start
+    # The clock moves only when somebody sleeps, and so alarms go off only then: fuel ends what takes too long.
+    _signal.alarm = lambda seconds: int(setitimer(0, seconds)[0])  # type: ignore[attr-defined]
+    _signal.setitimer = setitimer  # type: ignore[attr-defined]
+    _signal.getitimer = lambda which: (0.0, 0.0)  # type: ignore[attr-defined]
+    _signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF = 0, 1, 2  # type: ignore[attr-defined]
 
 
 def quicken_imports() -> None:

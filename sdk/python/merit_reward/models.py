@@ -191,6 +191,18 @@ def _dump(value: "Any") -> "Any":
     return value
 
 
+def check_names(kind: str, fields: "dict[str, Any]", known: "Any") -> None:
+    """Refuses a name that is nearly a known one: what was meant would be lost without a word. Others are the author's own."""
+    if fields.keys() <= known:
+        return
+    from difflib import get_close_matches
+
+    for name in fields:
+        if name not in known and isinstance(name, str):
+            if near := get_close_matches(name.lower(), [k for k in known if k not in fields], 1, 0.8):
+                raise TypeError(f"{kind} has {name!r}: did you mean {near[0]!r}?")
+
+
 class MetricResult(_Result):
     """One named figure beside the score."""
 

@@ -9,15 +9,17 @@ from __future__ import annotations
 import sys
 import traceback
 
-from . import choosing, functions, shapes
+from . import choosing, functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
-from .models import EvaluateResult, Message, Record, Rollout
+from .models import EvaluateResult, Message, MetricResult, Record, Rollout, StepOutput, check_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
-OURS = ("invalid", "batch")  # of __merit__: read here, and no part of the manifest
+OURS = ("invalid", "batch", "without")  # of __merit__: read here
+NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
+ALONE: "list[str]" = []  # in the sandbox: the file of a reward that has no others
 MAX_BATCH = 1024
 MAX_TRACEBACK = 8192
 MAX_FRAMES = 40
@@ -190,6 +192,8 @@ def prepare(module: "Any") -> "dict[str, str]":
     if not isinstance(about, dict):
         raise TypeError(f"__merit__ is {about!r}, not a dict such as {{'name': 'exact'}}")
     said = {str(k): str(v) for k, v in about.items() if k not in OURS}
+    if "without" in about:
+        said["without"] = refusals.choose(about["without"])
     own = {n: f for n, f in vars(module).items() if getattr(f, "__module__", None) == module.__name__ and hasattr(f, "_merit_warm_up")}
     if len(own) > 1:
         raise LookupError(f"the module has several warm-ups: {', '.join(own)}; keep one")
@@ -264,6 +268,8 @@ def plain(result: "Any") -> "Any":
         return _known(result)
     if isinstance(result, (int, float)):
         return float(result)
+    if isinstance(result, dict):
+        check_names("the result", result, NAMES)
     raise TypeError(
         f"the reward returned {type(result).__name__} {str(result)[:200]!r}; "
         "return an EvaluateResult, a dict with a score, or a number"
@@ -274,6 +280,8 @@ def _known(fields: "Any") -> "dict[str, Any]":
     """The fields that Merit reads, with metrics and steps as dicts."""
     out = {k: fields[k] for k in ("score", "is_score_valid", "reason", "error") if k in fields}
     metrics, steps = fields.get("metrics"), fields.get("step_outputs")
+    if len(out) + (metrics is not None) + (steps is not None) < len(fields):  # whoever takes the result says which of these are misspelt
+        out.update({k: None for k in fields if k.__class__ is str and k not in out})
     if metrics:
         out["metrics"] = _metrics(metrics)
     if steps:
@@ -282,6 +290,8 @@ def _known(fields: "Any") -> "dict[str, Any]":
 
 
 def _metrics(metrics: "Any") -> "dict[str, Any]":
+    for m in metrics.values():
+        check_names("a metric", getattr(m, "__dict__", m) if not isinstance(m, (int, float)) else {}, METRIC)
     return {
         k: {f: m[f] for f in ("score", "is_score_valid", "reason") if f in m}
         for k, m in ((k, getattr(m, "__dict__", m)) for k, m in metrics.items())
@@ -291,6 +301,7 @@ def _metrics(metrics: "Any") -> "dict[str, Any]":
 
 def _step(step: "Any") -> "dict[str, Any]":
     step = getattr(step, "__dict__", step)
+    check_names("a step output", step, STEP)
     out = {k: step[k] for k in ("step_index", "base_reward", "reason") if k in step}
     if step.get("metrics"):
         out["metrics"] = _metrics(step["metrics"])
@@ -332,7 +343,9 @@ def explain(error: BaseException) -> str:
 
 
 def _reason(error: BaseException) -> None:
-    """Adds to the error of an import why the package cannot be there."""
+    """Adds to the error of an import why the package cannot be there, and to that of a file why it is not."""
+    if ALONE and isinstance(error, FileNotFoundError) and not str(error.filename).startswith("/proc"):
+        error.strerror = f"{error.strerror} (only {ALONE[0]} was given: to bring the files beside it, name its folder)"
     if isinstance(error, ModuleNotFoundError) and error.msg == f"No module named {error.name!r}":
         if why := FOREIGN.get(str(error.name).partition(".")[0]):
             error.msg += f": it {why}"

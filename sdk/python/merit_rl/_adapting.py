@@ -76,52 +76,20 @@ def halting() -> Iterator[None]:
         raise Halt(str(error)) from error
 
 
-def trajectory(
-    id: str, prompt: Any, completion: Any, ground_truth: Any = None, metadata: Optional[Mapping[str, Any]] = None
+def row(
+    id: str, columns: Mapping[str, Any], ground_truth: Any = None, prompt: Any = None, completion: Any = None
 ) -> Dict[str, Any]:
-    """A trajectory of a prompt and what the model made of it, each a text or a list of messages."""
-    made: Dict[str, Any] = {"id": id, "messages": messages(prompt, "user") + messages(completion, "assistant")}
+    """What is sent of an answer: all of it as the trainer gave it, under the names by which the server knows it."""
+    made: Dict[str, Any] = {"id": id, "prompt": prompt, "completion": completion, "columns": dict(columns)}
     if ground_truth is not None:
         made["ground_truth"] = ground_truth
-    if isinstance(completion, str):  # a reward in TRL's shape gets it as it was
-        metadata = {"completion_format": "text", **(metadata or {})}
-    if metadata:
-        made["metadata"] = metadata
     return made
 
 
-def messages(said: Any, role: str) -> List[Dict[str, Any]]:
-    """Messages in OpenAI's chat form: a text is one of ``role``, ``None`` is none."""
-    if said is None:
-        return []
-    if isinstance(said, str):
-        return [{"role": role, "content": said}]
-    return [_message(m) for m in said]
-
-
-def _message(said: Any) -> Dict[str, Any]:
-    message = record(said)
-    if "role" not in message:
-        raise ValueError(f"a message is {said!r:.80}; it must have a role and a content")
-    message.setdefault("content", None)
-    calls = message.get("tool_calls")
-    if calls:
-        message["tool_calls"] = [_call(c) for c in calls]
-    return message
-
-
-def _call(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool call in OpenAI's form, which verifiers has flat."""
-    if "function" in call:
-        return call
-    function = {"name": call.get("name", ""), "arguments": call.get("arguments", "")}
-    return {"id": call.get("id", ""), "type": "function", "function": function}
-
-
-def record(value: Any) -> Dict[str, Any]:
-    """A message or a row as a dict, whatever made it: a model of pydantic, a mapping."""
+def fields(value: Any) -> Dict[str, Any]:
+    """The fields of a row, whatever made it: a model of pydantic, a mapping."""
     dump = getattr(value, "model_dump", None)
-    return dict(dump(mode="json", exclude_none=True) if dump else value)
+    return dict(dump(mode="json") if dump else value)
 
 
 def plain(value: Any) -> Any:

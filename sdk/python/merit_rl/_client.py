@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import atexit
 import json
+import logging
 import os
 import threading
 import time
 import weakref
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import takewhile
 from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Type
 from urllib.parse import urlencode
@@ -25,6 +26,9 @@ _MOST_MEMBERS = 4096  # more than a server compares; larger groups are those of 
 _TRIES = 5  # that end without an answer, one after another
 _JSON = "application/json"
 _LINES = "application/x-ndjson"
+
+
+log = logging.getLogger("merit_rl")
 
 
 class Client:
@@ -64,14 +68,19 @@ class Client:
         with self._uploading:
             found = self._known.get(reference)
             if found is None:
-                try:
-                    said = self.call("GET", f"/v1/rewards/{reference}")
-                except NotFound:
-                    if not source.files:
-                        raise
-                    said = self.call("PUT", f"/v1/rewards/{name}", source.body(), source.content_type, query)
+                with nullcontext() if self.server else _server.notices():
+                    said = self._version(source, query, name, reference)
                 found = self._known[reference] = json.loads(said)
+                _warn(found)
             return found
+
+    def _version(self, source: Source, query: Dict[str, str], name: str, reference: str) -> bytes:
+        try:
+            return self.call("GET", f"/v1/rewards/{reference}")
+        except NotFound:
+            if not source.files:
+                raise
+            return self.call("PUT", f"/v1/rewards/{name}", source.body(), source.content_type, query)
 
     def compares(self, source: Source, query: Dict[str, str]) -> bool:
         """Whether a reward compares the members of a group."""
@@ -147,6 +156,17 @@ class Client:
 
 
 _clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+
+
+def _warn(version: Dict[str, Any]) -> None:
+    """Say what the sandbox refused the reward while it was loaded."""
+    refused = (version.get("reward") or {}).get("refused") or []
+    if refused:
+        log.warning(
+            "the reward %s was loaded without %s: the sandbox does not have this",
+            version.get("name"),
+            ", ".join(f"{r.get('what')} ({r.get('kind')}, {r.get('where')})" for r in refused),
+        )
 
 
 def _after_fork() -> None:

@@ -1,17 +1,23 @@
-"""Conversations as the lines that a server reads."""
+"""Rows as the lines that a server reads."""
 
 from __future__ import annotations
 
+import dataclasses
+import decimal
 import json
 import logging
 import math
+import os
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Iterable, Iterator, List, Optional, Set, Tuple
 
 from .errors import InvalidInput
 
 log = logging.getLogger("merit_rl")
-_said: Set[str] = set()  # by this process
+_said: Set[Tuple[str, str]] = set()  # by this process
+_DEEPEST = 200
+_WHERE = {"columns": "column"}  # what the log calls a part of a line
 
 #: What trainers pass beside the columns.
 NOT_COLUMNS = frozenset(("completion_ids", "trainer_state", "log_metric", "log_extra", "environments"))
@@ -24,13 +30,14 @@ Line = Tuple[bytes, str]
 class Encoder:
     """JSON of what trainers hold, on one line.
 
-    Arrays and tensors are lists, times are ISO texts. What JSON cannot say
-    (images, NaN, other objects) is sent as null, and said once.
+    Arrays and tensors are lists, models of pydantic and dataclasses are objects,
+    times are ISO texts. What JSON cannot say (images, bytes, NaN, other objects)
+    is sent as null, and the log says so once for each column.
     """
 
     def __init__(self, quiet: bool = False) -> None:
         self._quiet = quiet
-        options: Mapping[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": self._other}
+        options: Mapping[str, Any] = {"ensure_ascii": False, "separators": (",", ":"), "default": _known}
         self._encode = json.JSONEncoder(allow_nan=False, **options).encode
 
     def line(self, value: "dict[str, Any]") -> bytes:
@@ -38,75 +45,75 @@ class Encoder:
         try:
             try:
                 text = self._encode(value)
-            except ValueError:  # not finite, or it holds itself
-                text = self._encode(self._finite(value, 0))
+            except (TypeError, ValueError):  # a value or a key that JSON does not have, or it holds itself
+                text = self._encode({k: self._plain(v, _WHERE.get(k, k), 0) for k, v in value.items()})
         except (TypeError, ValueError, RecursionError) as e:
             hint = "pass texts, numbers, lists and dicts"
             raise InvalidInput(f"it is no JSON: {e}", where=str(value.get("id", "")), hint=hint) from e
-        # A lone surrogate is no Unicode, and becomes a question mark.
-        return text.encode("utf-8", "replace") + b"\n"
+        try:
+            return text.encode() + b"\n"
+        except UnicodeEncodeError as e:
+            self._say(str(value.get("id", "")), f"the character {e.object[e.start]!r}, which is no Unicode", "?")
+            return text.encode("utf-8", "replace") + b"\n"
 
-    def _other(self, value: Any) -> Any:
-        for way in ("tolist", "isoformat", "model_dump"):
-            f = getattr(value, way, None)
-            if callable(f) and not isinstance(value, type):
-                return f()
-        if isinstance(value, Mapping):
-            return dict(value)
-        if isinstance(value, (set, frozenset)):
-            return sorted(value)
-        self._say(f"a {type(value).__module__}.{type(value).__qualname__}")
-        return None
-
-    def _finite(self, value: Any, depth: int) -> Any:
-        if depth > 200:
+    def _plain(self, value: Any, where: str, depth: int) -> Any:
+        """``value`` as JSON has it, with null for what it does not have."""
+        if depth > _DEEPEST:
             raise ValueError("it is nested too deeply, or holds itself")
+        if value is None or isinstance(value, (str, int)):
+            return value
         if isinstance(value, float):
             if math.isfinite(value):
                 return value
-            self._say(str(float(value)))
-            return None
-        if isinstance(value, Mapping):
-            return {k: self._finite(v, depth + 1) for k, v in value.items()}
+            return self._say(where, str(float(value)))
+        if isinstance(value, dict):
+            return {_key(k): self._plain(v, where if depth else f"{where} {k}", depth + 1) for k, v in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self._finite(v, depth + 1) for v in value]
-        if value is None or isinstance(value, (str, int)):
-            return value
-        return self._finite(self._other(value), depth + 1)
+            return [self._plain(v, where, depth + 1) for v in value]
+        try:
+            return self._plain(_known(value), where, depth + 1)
+        except _Unknown:
+            return self._say(where, f"a {type(value).__module__}.{type(value).__qualname__}")
 
-    def _say(self, what: str) -> None:
-        if not self._quiet and what not in _said:
-            _said.add(what)
-            log.warning("JSON cannot say %s: rewards get null for it", what)
-
-
-def conversation(prompt: Any, completion: Any) -> List[Any]:
-    """The messages of a prompt and a completion, each a text or a list of messages."""
-    messages: List[Any] = []
-    for said, role in ((prompt, "user"), (completion, "assistant")):
-        if isinstance(said, str):
-            messages.append({"role": role, "content": said})
-        elif isinstance(said, Mapping):
-            messages.append(said)
-        elif said is not None:
-            messages.extend(said)
-    for i, m in enumerate(messages):
-        if isinstance(m, dict) and m.get("tool_calls"):
-            messages[i] = {**m, "tool_calls": [_tool_call(c) for c in m["tool_calls"]]}
-    return messages
+    def _say(self, where: str, what: str, instead: str = "null") -> None:
+        if not self._quiet and (where, what) not in _said:
+            _said.add((where, what))
+            log.warning("%s: JSON has no value for %s; rewards get %s for it", where, what, instead)
 
 
-def _tool_call(call: Any) -> Any:
-    """A tool call in OpenAI's form, where the arguments are text; chat templates have an object there."""
-    f = call.get("function") if isinstance(call, dict) else None
-    if isinstance(f, dict) and not isinstance(f.get("arguments"), (str, type(None))):
-        arguments = json.dumps(f["arguments"], ensure_ascii=False, default=str)
-        return {**call, "function": {**f, "arguments": arguments}}
-    return call
+class _Unknown(TypeError):
+    """JSON has nothing for a value."""
+
+
+def _known(value: Any) -> Any:
+    """What stands for a value in JSON; it may hold other such values."""
+    if isinstance(value, type):
+        raise _Unknown
+    for way in ("tolist", "to_pylist", "isoformat", "model_dump"):
+        f = getattr(value, way, None)
+        if callable(f):
+            return f()
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value.items())
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return list(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=lambda v: (str(type(v)), str(v)))
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, (uuid.UUID, os.PathLike)):
+        return str(value)
+    raise _Unknown(f"a {type(value).__module__}.{type(value).__qualname__}")
+
+
+def _key(key: Any) -> Any:
+    return key.tolist() if hasattr(key, "tolist") else key  # an array's number
 
 
 class Columns:
-    """The columns of a batch, one conversation a row, as trainers pass them."""
+    """The columns of a batch, one completion a row, as trainers pass them."""
 
     def __init__(
         self, prompts: Optional[Sequence[Any]], completions: Sequence[Any], columns: Mapping[str, Any], truth: str
@@ -126,22 +133,13 @@ class Columns:
                 raise InvalidInput(what, where="the arguments of the reward", hint="pass lists of one length")
 
     def row(self, i: int) -> "dict[str, Any]":
-        """The conversation of row i, with everything that the reward may read."""
-        prompt = None if self.prompts is None else self.prompts[i]
-        row: "dict[str, Any]" = {"id": f"completion-{i}", "messages": conversation(prompt, self.completions[i])}
-        metadata: "dict[str, Any]" = {}
-        for name, values in self.columns.items():
-            value = values[i]
-            if name == self._truth:
-                row["ground_truth"] = value
-            elif name == "metadata" and isinstance(value, Mapping):
-                metadata = {**value, **metadata}
-            else:
-                metadata[name] = value
-        if isinstance(self.completions[i], str):
-            metadata.setdefault("completion_format", "text")
-        if metadata:
-            row["metadata"] = metadata
+        """Row i as it was given: the server makes of it what the reward reads."""
+        row: "dict[str, Any]" = {"completion": self.completions[i]}
+        if self.prompts is not None:
+            row["prompt"] = self.prompts[i]
+        row["columns"] = {name: values[i] for name, values in self.columns.items()}
+        if self._truth != "ground_truth" and self._truth in self.columns:
+            row["ground_truth"] = self.columns[self._truth][i]
         return row
 
     def line(self, encoder: Encoder, i: int, group: str, first: int = 0) -> Line:
@@ -158,8 +156,9 @@ class Columns:
 
 
 def _values(column: Any) -> Any:
-    if hasattr(column, "tolist"):  # an array gives numbers of Python
-        column = column.tolist()
+    for way in ("tolist", "to_pylist"):  # an array gives numbers of Python
+        if hasattr(column, way):
+            column = getattr(column, way)()
     return column if isinstance(column, Sequence) and not isinstance(column, (str, bytes)) else None
 
 

@@ -19,11 +19,12 @@ import shutil
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from contextlib import contextmanager, suppress
-from typing import Iterator, Optional, Set
+from typing import BinaryIO, Iterator, Optional, Set
 
 from . import _binary
 from ._http import Address
@@ -217,6 +218,38 @@ def said() -> str:
     except OSError:
         return ""
     return text if len(text) < 2000 else f"{text[:1500]}\n…\n{text[-300:]}"
+
+
+@contextmanager
+def notices() -> Iterator[None]:
+    """Show on stderr meanwhile what the private server compiles: it can take half a minute."""
+    address()  # with which the server and its log are there
+    over = threading.Event()
+    try:
+        log = open(os.path.join(os.environ.get(FOLDER, ""), "log"), "rb")
+    except OSError:  # it is another process's
+        yield
+        return
+    with log:
+        log.seek(0, os.SEEK_END)
+        thread = threading.Thread(target=_show, args=(log, over), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def _show(log: BinaryIO, over: threading.Event) -> None:
+    rest = b""
+    last = False
+    while not last:
+        last = over.wait(0.1)
+        *lines, rest = (rest + log.read()).split(b"\n")
+        for line in lines:
+            if line.startswith(b"compiling "):
+                print("merit:", line.decode("utf-8", "replace"), file=sys.stderr, flush=True)
 
 
 def _at_exit(folder: str) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Sequence, TypeVar
 
-from merit_rl._adapting import messages
 from merit_rl._groups import in_sequence
 from merit_rl.results import Result
 
@@ -64,8 +63,8 @@ def _trajectory(row: Any, i: int) -> Dict[str, Any]:
     made: Dict[str, Any] = {
         "id": given.row_id or f"row-{i}",
         "group": given.row_id or "",
-        "messages": messages(row.messages, "user"),
-        "metadata": {**(given.dataset_info or {}), **(given.model_extra or {})},
+        "messages": row.messages,
+        "columns": {**(given.dataset_info or {}), **(given.model_extra or {})},
     }
     if row.ground_truth is not None:
         made["ground_truth"] = row.ground_truth

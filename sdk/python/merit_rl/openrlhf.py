@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from merit_rl._adapting import OnUnscored, checked, halting, number, opened, same_length, singly, trajectory
+from merit_rl._adapting import OnUnscored, checked, halting, number, opened, row, same_length, singly
 from merit_rl.errors import InvalidInput
 
 # These two, and how a prompt is found, are those of core/serve/shape; one table
@@ -63,7 +63,7 @@ def _row(i: int, query: str, prompt: str, label: Any) -> Dict[str, Any]:
             where=f"queries[{i}]",
             hint="give the prompt as text that the tokenizer gives back; prompts with images cannot be told apart",
         )
-    return trajectory(f"query-{i}", prompt, answer, label, {"query": query})
+    return row(f"query-{i}", {"query": query}, label, prompt, answer)
 
 
 def response(query: str, prompt: str) -> Optional[str]:

@@ -124,9 +124,9 @@ class Reward:
         """One score for each completion, ``None`` for those that have none.
 
         ``prompts`` and ``completions`` are texts or lists of messages. Other
-        arguments are columns: lists with a value for each completion. The one that
-        ``ground_truth`` names is the ground truth, the others are metadata, which
-        reaches the reward by name. ``log_metric(name, value)`` gets the means of
+        arguments are columns: lists with a value for each completion, which reach
+        the reward by name, whatever it is. The one that ``ground_truth`` names is
+        also the ground truth. ``log_metric(name, value)`` gets the means of
         the reward's metrics and how many had which outcome.
         """
         return self._scores(prompts, completions, columns)
@@ -148,21 +148,25 @@ class Reward:
         """Results in the order of ``trajectories``, as they come.
 
         A trajectory is what a line of ``merit eval`` holds: a dict with
-        ``messages``, and perhaps ``id``, ``ground_truth``, ``group``, ``steps`` and
-        columns of one's own; or the messages alone. They are read ahead as far as
+        ``messages``, or with ``prompt`` and ``completion``, and perhaps ``id``,
+        ``ground_truth``, ``group``, ``steps`` and columns of one's own; or the
+        messages alone. Columns that have such a name themselves may stand apart,
+        in a dict ``columns``. They are read ahead as far as
         the server takes them, so memory is bounded, however many there are. Members
         of a group must follow one another.
         """
-        encoder = Encoder()
+        encoder, unnamed = Encoder(), set()
 
         def line(number: int, t: Trajectory) -> Line:
             row: Dict[str, Any] = dict(t) if isinstance(t, Mapping) else {"messages": t}
-            row.setdefault("id", f"line-{number}")
+            if row.get("id") is None:
+                unnamed.add(number)  # a server counts the lines of a connection, of which there may be several
             return encoder.line(row), str(row.get("group") or "")
 
         lines = (line(n, t) for n, t in enumerate(trajectories, 1))
-        for said in self._client.evaluate(self._source, self._query, lines, lambda n: f"trajectory {n + 1}"):
-            yield from map(result, said)
+        for number, said in enumerate(self._evaluated(lines, lambda n: f"trajectory {n + 1}"), 1):
+            yield result({**said, "id": f"line-{number}"} if number in unnamed else said)
+            unnamed.discard(number)
 
     def evaluate(self, trajectories: Iterable[Trajectory]) -> List[Result]:
         """All of what ``stream`` gives."""

@@ -15,14 +15,14 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from merit_rl._adapting import OnUnscored, checked, halting, number, opened, singly, trajectory
+from merit_rl._adapting import OnUnscored, checked, halting, number, opened, row, singly
 
 
 class MeritEnv(BaseTextEnv):  # type: ignore[misc,unused-ignore]
-    """Scores the answer to a prompt; ``extras`` are the other columns of the row.
+    """Scores the answer to a prompt; ``extras`` are the other columns of the row, which reach the reward by name.
 
     ``extras["reward_spec"]["ground_truth"]`` is the ground truth, as in
-    SkyRL-gym's own environments; ``extras["extra_info"]`` is the metadata.
+    SkyRL-gym's own environments; ``extras["extra_info"]`` is also the metadata.
     """
 
     def __init__(
@@ -55,5 +55,6 @@ def score(
     """The score of a conversation; without one, the number chosen or :class:`merit_rl.Halt`."""
     with halting():
         truth = (extras.get("reward_spec") or {}).get("ground_truth")
-        row = trajectory("rollout", prompt, completion, truth, extras.get("extra_info"))
-        return number(singly(reward, [row], "SkyRL-gym")[0], on_unscored)
+        columns = {**extras, "metadata": extras.get("extra_info")}
+        [result] = singly(reward, [row("rollout", columns, truth, prompt, completion)], "SkyRL-gym")
+        return number(result, on_unscored)

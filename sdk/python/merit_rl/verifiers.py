@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Awaitable, Callable, Dict
 
-from merit_rl._adapting import OnUnscored, checked, halting, messages, number, opened, record, singly, trajectory
+from merit_rl._adapting import OnUnscored, checked, fields, halting, number, opened, row, singly
 
 
 def task_reward(
@@ -28,7 +28,7 @@ def task_reward(
     """Returns ``async (task, trace) -> float`` for verifiers' task rewards.
 
     ``ground_truth`` is the field of the task's data that holds it, if there is
-    one; its other fields are the metadata. The conversation is the trace's final
+    one; all fields reach the reward by name. The conversation is the trace's final
     branch. A reward without a score raises: verifiers records a ``TaskError`` in
     the trace, whose reward stays ``None``. One that compares is refused with
     :class:`merit_rl.Halt`: verifiers gives it no group.
@@ -36,11 +36,9 @@ def task_reward(
     chosen, scorer = checked(on_unscored), opened(reward, options)
 
     async def merit(task: Any, trace: Any) -> float:
-        data: Dict[str, Any] = {k: v for k, v in record(task).items() if k not in ("prompt", "system_prompt")}
-        row: Dict[str, Any] = {"id": trace.id, "messages": messages(trace.messages, "assistant"), "metadata": data}
-        if ground_truth in data:
-            row["ground_truth"] = data[ground_truth]
-        [result] = await asyncio.to_thread(singly, scorer, [row], "verifiers")
+        data: Dict[str, Any] = {k: v for k, v in fields(task).items() if k not in ("prompt", "system_prompt")}
+        given = {"id": trace.id, "messages": list(trace.messages), "columns": data, "ground_truth": data.get(ground_truth)}
+        [result] = await asyncio.to_thread(singly, scorer, [given], "verifiers")
         return number(result, chosen)
 
     return merit
@@ -59,9 +57,9 @@ def rubric_reward(reward: Any, on_unscored: OnUnscored = "raise", **options: Any
         prompt: Any, completion: Any, answer: Any = None, info: Any = None, task: Any = None, **_: Any
     ) -> float:
         with halting():
-            metadata = {**(info or {}), "task": task}
-            row = trajectory("rollout", prompt, completion, None if answer == "" else answer, metadata)
-            [result] = await asyncio.to_thread(singly, scorer, [row], "verifiers")
+            columns = {"answer": answer, "info": info, "metadata": info, "task": task}
+            given = row("rollout", columns, None if answer == "" else answer, prompt, completion)
+            [result] = await asyncio.to_thread(singly, scorer, [given], "verifiers")
             return number(result, chosen)
 
     return merit

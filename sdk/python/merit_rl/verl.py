@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Dict, List, Optional, Sequence
 
-from merit_rl._adapting import OnUnscored, checked, halting, number, opened, same_length, scored, singly, trajectory
+from merit_rl._adapting import OnUnscored, checked, halting, number, opened, row, same_length, scored, singly
 
 __all__ = ["compute_score", "compute_score_async", "compute_score_batch"]
 
@@ -40,8 +40,8 @@ def compute_score(
     """Scores one answer: verl's ``compute_score``.
 
     The reward sees the answer as the one message, ``ground_truth``, and
-    ``data_source`` and ``extra_info`` as metadata; ``extra_info["prompt"]``, if
-    a dataset has it, comes before the answer.
+    ``data_source`` and ``extra_info`` by name; ``extra_info["prompt"]``, if a
+    dataset has it, comes before the answer.
     """
     return compute_score_batch(
         [data_source], [solution_str], [ground_truth], [extra_info], reward=reward, on_unscored=on_unscored, **options
@@ -82,6 +82,5 @@ def _row(
     i: int, data_source: Any, solution: str, ground_truth: Any, extra_info: Optional[Dict[str, Any]]
 ) -> Dict[str, Any]:
     extra = extra_info or {}
-    return trajectory(
-        f"answer-{i}", extra.get("prompt"), solution, ground_truth, {"data_source": data_source, "extra_info": extra}
-    )
+    columns = {"data_source": data_source, "extra_info": extra_info}
+    return row(f"answer-{i}", columns, ground_truth, extra.get("prompt"), solution)

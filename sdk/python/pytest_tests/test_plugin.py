@@ -60,7 +60,7 @@ def test_difference_is_shown_line_by_line(pytester):
 @pytest.mark.parametrize(
     "body, says",
     [
-        ("import threading\n    t = threading.Thread(target=print); t.start(); t.join()\n    return 1", "*sandbox says: *a reward has no threads*"),
+        ("import os\n    os.environ.pop('X', 0); os.system('true')\n    return 1", "*sandbox says: *a reward has no other processes*"),
         ("while len(messages) and __import__('sys').maxsize < 2**40: pass\n    return 1", "*outcome *natively scored   sandbox out_of_fuel"),
     ],
 )

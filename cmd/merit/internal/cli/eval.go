@@ -34,6 +34,7 @@ type evalOptions struct {
 	out      string
 	columns  []string
 	skipBad  bool
+	strict   bool
 	resume   bool
 	parallel int
 	sandbox  sandbox.Config
@@ -77,6 +78,7 @@ do not change the exit code.`,
 	f := cmd.Flags()
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
 	rewards.WithFlag(cmd, &o.with)
+	rewards.StrictFlag(cmd, &o.strict)
 	f.StringVarP(&o.config, "config", "c", "", "a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox")
 	console.Files(cmd, "config", "yaml", "yml")
 	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
@@ -117,6 +119,11 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer judges.Close()
+	if o.strict {
+		if err := rewards.Missed(o.host, true, judges.Parts[0].Scorer.Info()); err != nil {
+			return err
+		}
+	}
 	scorer, err := o.fleet.Scorer(ctx, o.host, judges, cfg)
 	if err != nil {
 		return err
@@ -268,6 +275,9 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	}
 	var t ui.Table
 	t.Add("reward", info.Name+"  "+info.Digest)
+	if without := info.LoadedWithout(); without != "" {
+		t.Add("loaded without", ui.Clean(without))
+	}
 	t.Add("trajectories", strconv.Itoa(s.Trajectories))
 	if s.Kept > 0 {
 		t.Add("kept from before", strconv.Itoa(s.Kept))

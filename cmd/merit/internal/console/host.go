@@ -112,7 +112,7 @@ func (h *Host) Logger() *slog.Logger {
 	_ = level.UnmarshalText([]byte(h.Global.LogLevel)) // checked by the root command
 	options := &slog.HandlerOptions{Level: level}
 	if h.Global.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(h.Stderr, options))
+		return slog.New(notices{slog.NewJSONHandler(h.Stderr, options), h})
 	}
-	return slog.New(slog.NewTextHandler(h.Stderr, options))
+	return slog.New(notices{slog.NewTextHandler(h.Stderr, options), h})
 }

@@ -23,6 +23,7 @@ type checkOptions struct {
 	data        string
 	with        string
 	conformance bool
+	strict      bool
 	sandbox     sandbox.Config
 }
 
@@ -35,7 +36,9 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 twice, in reverse order and without the compiler, and demands the same results
 and the same fuel each time. It reports every problem at once. With --isolation
 shared, it shows whether a reward remembers what it should not. It ends with the
-digest of what was checked: a reward with another one was not.
+digest of what was checked: a reward with another one was not. It warns of what
+the reward asked for while it was loaded and did not get, such as a package that
+is not there; with --strict that is an error.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
@@ -47,6 +50,7 @@ conformance guest, which reports every field that it can read.`,
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
 	WithFlag(cmd, &o.with)
+	StrictFlag(cmd, &o.strict)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -81,7 +85,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
-	return o.compare(n.Path, files, runs)
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(n.Path, files, runs))
 }
 
 // conform runs every case of sdk/conformance.

@@ -58,6 +58,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer j.Close()
+	_ = Missed(o.host, false, j.Parts[0].Scorer.Info()) // a warning
 	var problems []error
 	count := 0
 	for _, f := range files {

@@ -2,12 +2,17 @@ package rewards
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -37,6 +42,27 @@ func loadToTry(ctx context.Context, h *console.Host, cfg sandbox.Config, n Named
 	}
 	j, err := Load(ctx, h, cfg, n)
 	return files, j, err
+}
+
+// Missed warns of what rewards were refused while they were loaded; with strict
+// it is an error.
+func Missed(h *console.Host, strict bool, infos ...reward.Info) error {
+	var all []error
+	for _, info := range infos {
+		switch err := info.Missed(); {
+		case err == nil:
+		case strict:
+			all = append(all, err)
+		default:
+			ui.Warning(h.Stderr, h.ErrStyle(), err)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// StrictFlag adds --strict.
+func StrictFlag(cmd *cobra.Command, strict *bool) {
+	cmd.Flags().BoolVar(strict, "strict", false, "refuse a reward that was loaded without something that the sandbox does not have (exit code 5)")
 }
 
 // Teach turns the refusal of a module into everything that is wrong with it and

@@ -90,7 +90,7 @@ func copyQuickstart(folder string) error {
 		if path := filepath.Join(folder, name); console.FileExists(path) {
 			return &fault.Error{
 				Boundary: fault.CLI, Kind: fault.Invalid, Where: path, What: "the file exists already",
-				Hint: "name another folder: merit quickstart FOLDER; or train again: merit train -c " + console.Quote(filepath.Join(folder, "train.yaml")) + " --out " + console.Quote(filepath.Join(folder, "run")) + " --overwrite",
+				Hint: "name another folder: merit quickstart FOLDER; or train again: merit train -c " + console.Quote(filepath.Join(folder, "train.yaml")) + " --out " + console.Quote(filepath.Join(folder, "run")) + " --force",
 			}
 		}
 	}

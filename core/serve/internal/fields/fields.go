@@ -5,15 +5,14 @@ package fields
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonspan"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Object is the fields of a JSON object by name.
@@ -28,17 +27,25 @@ func Check(text []byte) ([]byte, error) {
 	if !utf8.Valid(text) {
 		return nil, unreadable("it is not UTF-8", "encode it as UTF-8")
 	}
-	if !json.Valid(text) {
-		var v json.RawMessage
-		err := json.Unmarshal(text, &v)
-		what := "it is not JSON"
-		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			what = fmt.Sprintf("it is not JSON: at byte %d, %v", syntax.Offset, err)
-		}
-		return nil, unreadable(what, "send one JSON value, whole; NaN and Infinity, which some encoders write, are not JSON: send null")
+	if err := strictjson.Check(text); err != nil {
+		return nil, strictly(err)
 	}
 	return bytes.TrimSpace(text), nil
 }
+
+// strictly says why a body is not JSON, or is JSON that could be read in two ways.
+func strictly(err error) error {
+	var wrong *strictjson.Error
+	if !errors.As(err, &wrong) {
+		return unreadable("it is not JSON: "+err.Error(), hintJSON)
+	}
+	if wrong.Twice {
+		return Wrong(wrong.Path, wrong.What, "give it once")
+	}
+	return unreadable(fmt.Sprintf("it is not JSON: at byte %d, %v", wrong.Offset, err), hintJSON)
+}
+
+const hintJSON = "send one JSON value, whole; NaN and Infinity, which some encoders write, are not JSON: send null"
 
 func unreadable(what, hint string) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Protocol, Where: "body", What: what, Hint: hint}
@@ -101,27 +108,19 @@ func (o Object) Into(name string, to any) error {
 
 // Decode decodes a value strictly: objects have no fields that to has not.
 func Decode(where string, text []byte, to any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	err := d.Decode(to)
+	err := strictjson.UnmarshalKnown(text, to)
 	if err == nil {
-		_, err = d.Token()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		err = errors.New("something follows")
+		return nil
 	}
-	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-		if kind.Field != "" {
-			where += "." + kind.Field
-		}
-		return Wrong(where, "must not be a "+kind.Value, "the server's OpenAPI document shows its form")
+	const hint = "the server's OpenAPI document shows its form"
+	var wrong *strictjson.Error
+	if !errors.As(err, &wrong) {
+		return Wrong(where, err.Error(), hint)
 	}
-	what := strings.TrimPrefix(err.Error(), "json: ")
-	if name, ok := strings.CutPrefix(what, "unknown field "); ok {
-		return Wrong(where+"."+strings.Trim(name, `"`), "is not a field", "the server's OpenAPI document lists them")
+	if wrong.Path != "" {
+		where += "." + wrong.Path
 	}
-	return Wrong(where, what, "the server's OpenAPI document shows its form")
+	return Wrong(where, wrong.What, hint)
 }
 
 // Elements returns the elements of a field that is an array; nil if it is

@@ -44,18 +44,30 @@ func encoder(limit int) profile.Encoder {
 func (s *session) take(out []byte) *result.Verdict {
 	var a struct {
 		Results []rl.EvaluateResult `json:"results"`
+		Strange [][]string          `json:"strange"` // the names of results that have others than Merit's
 		Error   string              `json:"error"`
 		Log     []string            `json:"log"`
+		Cut     int                 `json:"cut"`
 	}
 	c := s.collector
-	if err := json.Unmarshal(out, &a); err != nil {
+	err := json.Unmarshal(out, &a)
+	if err != nil {
+		_ = json.Unmarshal(out, &struct {
+			Strange *[][]string `json:"strange"`
+		}{&a.Strange})
+	}
+	for _, names := range a.Strange {
+		if wrong := result.CheckNames(names); wrong != nil {
+			return result.Of(wrong)
+		}
+	}
+	if err != nil {
 		return result.Violation("the result is not an EvaluateResult: %s", text.Escape(err.Error()))
 	}
 	for _, line := range a.Log {
-		if err := c.AppendLog([]byte(line + "\n")); err != nil {
-			return result.Of(err)
-		}
+		c.AppendLog([]byte(line + "\n"))
 	}
+	c.CutLog(max(a.Cut, 0))
 	switch {
 	case a.Error != "" && s.instance.MemoryDenied():
 		return result.NoMemory(text.Escape(a.Error))

@@ -24,7 +24,7 @@ func (Language) Brings() map[string][]byte {
 	files := map[string][]byte{
 		moduleMerit: []byte(sdk.Merit), moduleSandbox: []byte(sdk.Sandbox), moduleMain: []byte(mainCode), "main of programs": []byte(programCode),
 	}
-	for _, names := range [][]string{codeModules, programModules} {
+	for _, names := range [][]string{sandboxModules, codeModules, programModules} {
 		for _, name := range names {
 			files[moduleName(name)] = []byte(module(name))
 		}
@@ -45,9 +45,10 @@ const (
 	moduleMain    = "merit/main"
 )
 
-// The files of sdk/js that make up "merit/code" and the program's side of it,
-// each after those that it imports.
+// The files of sdk/js that the sandbox's own module imports, and those that make
+// up "merit/code" and the program's side of it, each after those that it imports.
 var (
+	sandboxModules = []string{"refusals.js", "timers.js"}
 	codeModules    = []string{"inspect.js", "values.js", "assert.js", "programs.js", "candidate.js", "cases.js", "code.js"}
 	programModules = []string{"inspect.js", "values.js", "assert.js", "shims.js", "program.js"}
 )
@@ -64,7 +65,7 @@ func moduleName(file string) string {
 	return "merit/" + file
 }
 
-const mainCode = "import * as reward from %q;\nimport { boot } from \"" + moduleSandbox + "\";\nboot(reward, %s, %s, %q);\n"
+const mainCode = "import { boot } from \"" + moduleSandbox + "\";\nimport * as reward from %q;\nboot(reward, %s, %s, %q, %d);\n"
 
 const programCode = "import { boot, begin, turn } from \"merit/program.js\";\nboot({ compile: globalThis." + hostCompile + " });\ndelete globalThis." + hostCompile + ";\nglobalThis.__merit = { serve: begin, turn };\n"
 

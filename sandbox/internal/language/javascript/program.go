@@ -55,10 +55,10 @@ func (p *program) Answer(request []byte) (answer []byte, stop *engine.Stop) {
 }
 
 // drain runs the jobs of promises. What a job throws has nobody to catch it.
-func (p *program) drain() {
-	for p.call("qjs_is_job_pending") != 0 {
-		if int32(p.call("qjs_execute_pending_job")) < 0 {
-			p.call("qjs_free_value", p.call("qjs_get_exception"))
+func (i *guest) drain() {
+	for i.call("qjs_is_job_pending") != 0 {
+		if int32(i.call("qjs_execute_pending_job")) < 0 {
+			i.call("qjs_free_value", i.call("qjs_get_exception"))
 		}
 	}
 }

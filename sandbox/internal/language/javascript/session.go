@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"
+	"github.com/merit-rl/merit/sandbox/internal/text"
 	sdk "github.com/merit-rl/merit/sdk/js"
 )
 
@@ -27,7 +28,7 @@ func (javascript) Group() bool  { return false } // until the reward has said so
 
 func (p javascript) Open(i *engine.Instance, c *result.Collector, l limits.Limits) profile.Session {
 	s := &session{
-		guest: newGuest(i, l.OutputKiB<<10+l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20),
+		guest: newGuest(i, l.OutputKiB<<10+logAsJSON*l.LogKiB<<10), script: p.script, collector: c, encode: encoder(l.InputMiB << 20), log: l.LogKiB << 10,
 	}
 	i.Host = &s.host
 	return s
@@ -38,7 +39,11 @@ type session struct {
 	script    *source.Script
 	collector *result.Collector
 	encode    profile.Encoder
+	log       int // characters that the script keeps of what it logs
 }
+
+// logAsJSON is how many bytes a character of the log has in an answer at most.
+const logAsJSON = 6
 
 // guest is QuickJS in an instance, with a function that answers requests.
 type guest struct {
@@ -56,7 +61,7 @@ func newGuest(i *engine.Instance, output int) guest {
 type memo struct {
 	Hello     hello
 	Serve     uint32 // the function that answers requests
-	Turn      uint32 // of a program: the function that goes on
+	Turn      uint32 // the function that goes on when nothing is left to run
 	Undefined uint32
 	Cell      uint32 // room for one argument, and for a length
 }
@@ -65,6 +70,8 @@ type hello struct {
 	Group bool              `json:"group"`
 	Entry reward.Entry      `json:"entry"`
 	About map[string]string `json:"about"`
+	// Refused is what the module asked for while it was loaded and did not get.
+	Refused []reward.Refusal `json:"refused"`
 }
 
 // quickjsStack is half of the stack that the interpreter was linked with: what
@@ -79,6 +86,7 @@ func (s *session) Start() *engine.Stop {
 		}
 		// A module that was compiled is found by those that import it.
 		s.eval(moduleMerit, sdk.Merit, evalModule|evalCompileOnly)
+		s.library(sandboxModules)
 		s.eval(moduleSandbox, sdk.Sandbox, evalModule|evalCompileOnly)
 		if s.script.Mentions(moduleCode) {
 			s.install(hostChannel)
@@ -87,7 +95,8 @@ func (s *session) Start() *engine.Stop {
 		s.compile()
 		function, _ := json.Marshal(s.script.Function) // texts
 		with, _ := json.Marshal(string(s.script.With))
-		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch))
+		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch, s.log))
+		s.Turn = s.property(merit, "turn")
 		hello := s.text(s.property(merit, "hello"))
 		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)
@@ -148,7 +157,9 @@ func (s *session) compile() {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.Hello.About, Group: s.Hello.Group, Entry: profile.Believed(&s.Hello.Entry)}
+	return profile.Description{
+		About: s.Hello.About, Group: s.Hello.Group, Entry: profile.Believed(&s.Hello.Entry), Refused: reward.Told(s.Hello.Refused, text.Escape),
+	}
 }
 
 // Memo implements profile.Guest.
@@ -170,7 +181,13 @@ func (s *session) Evaluate(input []byte) (v *result.Verdict, stop *engine.Stop) 
 		argument := s.string(string(input))
 		answer := s.invoke(s.Serve, argument)
 		s.call("qjs_free_value", argument)
-		out = s.taken(answer, result.OverOutput("output_kib"))
+		for {
+			if out = s.taken(answer, result.OverOutput("output_kib")); string(out) != undefined {
+				break
+			}
+			s.drain()
+			answer = s.invoke(s.Turn)
+		}
 		s.instance.Charge(uint64(len(input)))
 		return nil
 	})
@@ -179,6 +196,9 @@ func (s *session) Evaluate(input []byte) (v *result.Verdict, stop *engine.Stop) 
 	}
 	return s.take(out), nil
 }
+
+// undefined is the text of what an async reward answers while it has no result.
+const undefined = "undefined"
 
 var _ profile.Describer = (*session)(nil)
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
+	"github.com/merit-rl/merit/sandbox/internal/text"
 )
 
 // hello is what the program says before it leaves. Objects are named by
@@ -14,6 +15,8 @@ type hello struct {
 	empty     uint32 // the empty tuple
 	buffer    uint32 // a bytearray that takes requests
 	answer    uint32 // a list whose only item is the bytes of the answer
+	pending   uint32 // a dict, with what an evaluation has left behind
+	settle    uint32 // the function that ends that
 	read      uint32 // the function that reads a request
 	ready     uint32 // that whose arguments lie on the shelf, if there is one
 	completed uint32 // that which takes some of them from a request
@@ -25,21 +28,22 @@ type hello struct {
 	about     map[string]string
 	shelf     marshal.Value
 	entry     reward.Entry
-	truth     reward.Use // whether the function looks at the ground truth
+	truth     reward.Use       // whether the function looks at the ground truth
+	refused   []reward.Refusal // while it was loaded
 }
 
 var errHello = errors.New("the interpreter did not start as it should")
 
 func readHello(data []byte) (h hello, ok bool) {
 	v, err := marshal.Decode(data)
-	if err != nil || !shaped(&v, marshal.Text, marshal.List, marshal.Bool, marshal.Bool, marshal.Bool, marshal.List, marshal.Dict, marshal.Dict, marshal.Dict) {
+	if err != nil || !shaped(&v, marshal.Text, marshal.List, marshal.Bool, marshal.Bool, marshal.Bool, marshal.List, marshal.Dict, marshal.Dict, marshal.Dict, marshal.List) {
 		return h, false
 	}
 	if h.failed = string(v.Items[0].Text); h.failed != "" {
 		return h, true
 	}
 	addresses := v.Items[1].Items
-	to := []*uint32{&h.empty, &h.buffer, &h.answer, &h.read, &h.ready, &h.completed}
+	to := []*uint32{&h.empty, &h.buffer, &h.answer, &h.pending, &h.settle, &h.read, &h.ready, &h.completed}
 	if len(addresses) != len(to) && len(addresses) != len(to)-2 {
 		return h, false
 	}
@@ -56,6 +60,7 @@ func readHello(data []byte) (h hello, ok bool) {
 	}
 	h.shelf = v.Items[7]
 	h.entry, h.truth = readEntry(&v.Items[8]), reward.Use(min(max(v.Items[8].Get("truth").Int, 0), int64(reward.UseIgnored)))
+	h.refused = refusals(v.Items[9].Items)
 	return h, true
 }
 
@@ -70,4 +75,17 @@ func readEntry(v *marshal.Value) reward.Entry {
 		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
 	}
 	return e
+}
+
+// refusals reads what the guest says that it was refused.
+func refusals(said []marshal.Value) (list []reward.Refusal) {
+	for i := range said {
+		r := &said[i]
+		if shaped(r, marshal.Text, marshal.Text, marshal.Text, marshal.Int) {
+			list = append(list, reward.Refusal{
+				Kind: string(r.Items[0].Text), What: string(r.Items[1].Text), Where: string(r.Items[2].Text), Count: int(r.Items[3].Int),
+			})
+		}
+	}
+	return reward.Told(list, text.Escape)
 }

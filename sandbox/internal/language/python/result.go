@@ -66,6 +66,9 @@ func takeResult(c *result.Collector, v *marshal.Value) error {
 		}
 		return c.SetScore(score)
 	}
+	if err := checkNames(v.Items); err != nil {
+		return err
+	}
 	if e := v.Get("error"); e.Kind == marshal.Text && len(e.Text) > 0 {
 		return c.SetError(e.Text)
 	}
@@ -86,6 +89,23 @@ func takeResult(c *result.Collector, v *marshal.Value) error {
 		return err
 	}
 	return c.SetScore(score)
+}
+
+// checkNames refuses names that are nearly right. The keys and values of a
+// result alternate.
+func checkNames(items []marshal.Value) error {
+	strange := false
+	for at := 0; at+1 < len(items) && !strange; at += 2 {
+		strange = !result.Known(items[at].Text)
+	}
+	if !strange {
+		return nil
+	}
+	var given []string
+	for at := 0; at+1 < len(items); at += 2 {
+		given = append(given, string(items[at].Text))
+	}
+	return result.CheckNames(given)
 }
 
 func takeStep(c *result.Collector, v *marshal.Value) error {

@@ -33,7 +33,9 @@ type session struct {
 
 // Describe implements profile.Describer.
 func (s *session) Describe() profile.Description {
-	return profile.Description{About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.truth, Entry: profile.Believed(&s.hello.entry)}
+	return profile.Description{
+		About: s.hello.about, Group: s.hello.group, GroundTruth: s.hello.truth, Entry: profile.Believed(&s.hello.entry), Refused: s.hello.refused,
+	}
 }
 
 func (s *session) Lasting() bool { return true }
@@ -71,6 +73,9 @@ func (s *session) encode(members []*rl.Trajectory) ([]byte, error) {
 
 func (s *session) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 	v, stop := s.serve(s.send(input), "reward")
+	if stop == nil && v == nil && s.word(s.hello.pending+dictUsed) != 0 {
+		v, stop = s.serve(s.hello.settle, "reward")
+	}
 	if stop != nil || v != nil {
 		return v, stop
 	}

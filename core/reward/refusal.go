@@ -1,0 +1,79 @@
+package reward
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Refusal is something that a reward asked for and the sandbox does not give,
+// counted with the first place in the author's code that asked. Where one
+// happens during an evaluation that returns a score all the same, the
+// evaluation has failed; where it happened while the reward was loaded, it is a
+// warning.
+type Refusal struct {
+	// Kind is one of RefusalKinds.
+	Kind string `json:"kind"`
+	// What was asked for, such as "numpy" or "socket.socket".
+	What string `json:"what"`
+	// Where is FILE:LINE in the reward, or empty if that is not known.
+	Where string `json:"where,omitempty"`
+	// Count is how often it was asked for.
+	Count int `json:"count"`
+}
+
+// RefusalKinds are the kinds of refusals, as a manifest names them in "without".
+var RefusalKinds = []string{"network", "process", "package", "native", "file", "environment", "thread"}
+
+// maxRefusals is how many different refusals are told.
+const maxRefusals = 16
+
+// Told makes what a guest says that it was refused safe to keep and to show:
+// escape does so for a text.
+func Told(said []Refusal, escape func(string) string) []Refusal {
+	said = said[:min(len(said), maxRefusals)]
+	for i := range said {
+		r := &said[i]
+		r.Kind, r.What, r.Where = escape(r.Kind), escape(r.What), escape(r.Where)
+	}
+	return said
+}
+
+// String says what was refused and where.
+func (r Refusal) String() string {
+	s := r.What
+	switch {
+	case r.Kind == "package":
+		s = "the package " + s
+	case r.Kind != "":
+		s += " (" + r.Kind + ")"
+	}
+	if r.Where != "" {
+		s += " at " + r.Where
+	}
+	return s
+}
+
+// LoadedWithout lists what the reward was refused while it was loaded; empty if
+// that is nothing.
+func (i Info) LoadedWithout() string {
+	texts := make([]string, len(i.Refused))
+	for k, r := range i.Refused {
+		texts[k] = r.String()
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Missed is the warning that the reward was refused something while it was
+// loaded, or nil.
+func (i Info) Missed() error {
+	if len(i.Refused) == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Sandbox, Kind: fault.Refused, Where: i.Name,
+		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not have",
+		Hint: fmt.Sprintf("put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}", i.Refused[0].Kind),
+	}
+}

@@ -1,0 +1,103 @@
+package rl
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/strictjson"
+)
+
+// AsText is which of a prompt and a completion came as a text.
+type AsText uint8
+
+// The two may be joined.
+const (
+	PromptAsText AsText = 1 << iota
+	CompletionAsText
+)
+
+const (
+	wordPrompt     = "prompt"
+	wordCompletion = "completion"
+)
+
+// MarshalJSON writes the names of what came as a text.
+func (a AsText) MarshalJSON() ([]byte, error) {
+	words := []string{}
+	if a&PromptAsText != 0 {
+		words = append(words, wordPrompt)
+	}
+	if a&CompletionAsText != 0 {
+		words = append(words, wordCompletion)
+	}
+	return json.Marshal(words)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *AsText) UnmarshalJSON(data []byte) error {
+	var words []string
+	if err := strictjson.Unmarshal(data, &words); err != nil {
+		return err
+	}
+	*a = 0
+	for _, word := range words {
+		switch word {
+		case wordPrompt:
+			*a |= PromptAsText
+		case wordCompletion:
+			*a |= CompletionAsText
+		default:
+			return fmt.Errorf("%.40q is neither prompt nor completion", word)
+		}
+	}
+	return nil
+}
+
+// Given returns how many messages are the prompt's, as far as anybody said:
+// PromptMessages, or what the policy saw before its first step. Without either
+// it is 0.
+func (t *Trajectory) Given() int {
+	n, _ := t.boundary()
+	return n
+}
+
+func (t *Trajectory) boundary() (n int, said bool) {
+	switch {
+	case t.PromptMessages != nil:
+		return *t.PromptMessages, true
+	case len(t.Steps) > 0:
+		return t.Steps[0].MessageCount, true
+	}
+	return 0, false
+}
+
+// Boundary returns how many messages are the prompt's, and whether that was
+// said. Where it was not, the prompt ends with the last message of the user or
+// of those that instruct.
+func (t *Trajectory) Boundary() (n int, said bool) {
+	if n, said = t.boundary(); said {
+		return n, true
+	}
+	for n = len(t.Messages); n > 0; n-- {
+		switch t.Messages[n-1].Role {
+		case RoleUser, RoleSystem, RoleDeveloper:
+			return n, false
+		}
+	}
+	return 0, false
+}
+
+// Answered reports whether the assistant says anything behind the prompt: a
+// conversation without it is nothing that a reward could judge. An episode that
+// has no conversation at all is judged by what else it holds.
+func (t *Trajectory) Answered() bool {
+	if len(t.Messages) == 0 {
+		return true
+	}
+	for _, m := range t.Messages[min(t.Given(), len(t.Messages)):] {
+		if m.Role == RoleAssistant {
+			return true
+		}
+	}
+	return false
+}

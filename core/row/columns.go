@@ -1,0 +1,104 @@
+package row
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/merit-rl/merit/core/jsonspan"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// fields are the JSON names of a trajectory.
+var fields = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	for f := range reflect.TypeFor[rl.Trajectory]().Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			names[name] = true
+		}
+	}
+	return names
+})
+
+func isField(name string) bool { return fields()[name] }
+
+// IsField reports whether a column of that name is read into a field of a
+// trajectory.
+func IsField(name string) bool { return isField(name) }
+
+// keepColumns puts the columns of a row, a valid JSON object, that no field of t
+// takes into its metadata, where rewards look for them. The row's own metadata
+// stays beside it where columns join it.
+func keepColumns(t *rl.Trajectory, text []byte) error {
+	var known [32]jsonspan.Member
+	var own []byte
+	joins := false
+	for _, m := range jsonspan.Members(known[:0], text) {
+		name, value := jsonspan.Text(text[m.KeyStart:m.KeyEnd]), text[m.ValueStart:m.End]
+		if fields()[string(name)] {
+			switch {
+			case string(name) == Metadata && value[0] == '{':
+				own = value
+			case string(value) == "null" && nullable[string(name)]:
+				keepOwn(t, string(name), json.RawMessage("null"))
+			}
+			continue
+		}
+		if err := lookAlike(t, string(name)); err != nil {
+			return err
+		}
+		if err := keep(t, string(name), value); err != nil {
+			return err
+		}
+		joins = true
+	}
+	if joins && own != nil && t.Own[Metadata] == nil {
+		keepOwn(t, Metadata, bytes.Clone(own))
+	}
+	return nil
+}
+
+// nullable are the columns that trainers' rows have, too: where they are null,
+// a reward that asks for them gets that.
+var nullable = map[string]bool{"id": true, "group": true, "task": true, Metadata: true}
+
+func keep(t *rl.Trajectory, name string, value []byte) error {
+	if old, ok := t.Metadata[name]; ok && !sameJSON(old, value) {
+		return invalid("omit one of them", "%s is given twice, as a column or in metadata, with different values", name)
+	}
+	if t.Metadata == nil {
+		t.Metadata = map[string]json.RawMessage{}
+	}
+	t.Metadata[name] = bytes.Clone(value)
+	return nil
+}
+
+func keepOwn(t *rl.Trajectory, name string, value json.RawMessage) {
+	if t.Own == nil {
+		t.Own = map[string]json.RawMessage{}
+	}
+	if t.Own[name] == nil {
+		t.Own[name] = value
+	}
+}
+
+// lookAlike refuses a column that differs from messages or ground_truth by the
+// case of letters, by letters that look alike, or, where the row has no ground
+// truth, by one letter: whoever wrote it expects Merit to read it.
+func lookAlike(t *rl.Trajectory, name string) error {
+	for _, field := range []string{Messages, Truth} {
+		near := strings.EqualFold(name, field) || field == Truth && t.GroundTruth == nil && nearly(name, field)
+		if near {
+			return invalid("write "+field+", or map the column: "+field+"="+name, "the column %s is not read; did you mean %s?", name, field)
+		}
+	}
+	return nil
+}
+
+// sameJSON reports whether two JSON values are spelled alike but for spaces.
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}

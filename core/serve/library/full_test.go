@@ -1,0 +1,44 @@
+package library
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Promise: on a disk without room an upload fails and says so, and what is there
+// can be deleted: room for the index that says so is kept beforehand.
+func TestDeleteOnAFullDisk(t *testing.T) {
+	s := newShelf(t.TempDir())
+	store := func(name string) error {
+		return s.change(func(list []Version) []Version { return append(list, Version{Name: name, Digest: "sha256:" + name}) })
+	}
+	require.NoError(t, store("a"))
+	require.NoError(t, store("b"))
+	require.NoError(t, os.MkdirAll(s.blob("sha256:a"), 0o700))
+	s.write = func(file string, data []byte) error {
+		if _, err := os.Stat(s.reservePath()); !errors.Is(err, fs.ErrNotExist) {
+			return &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC}
+		}
+		return replaceFile(file, data)
+	}
+	err := failed("the upload cannot be stored", store("c"))
+	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Exhausted))
+	require.True(t, fault.Retryable(err))
+	gone, err := s.delete(Ref{Name: "a"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sha256:a"}, gone)
+	require.NoDirExists(t, filepath.Dir(s.blob("sha256:a")))
+	require.FileExists(t, s.reservePath(), "for the next time")
+	again, err := openShelf(s.dir)
+	require.NoError(t, err)
+	require.Len(t, again.versions, 1)
+	require.Equal(t, "b", again.versions[0].Name)
+}

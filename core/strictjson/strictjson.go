@@ -1,0 +1,219 @@
+// Package strictjson decodes JSON that comes from outside Merit. It differs
+// from encoding/json where that package guesses: names are matched exactly (not
+// in another case, nor by letters that look alike), a name that stands twice in
+// an object is an error, text must be UTF-8 and nesting has a bound.
+package strictjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// MaxDepth is how deep values may be nested.
+const MaxDepth = 1000
+
+// lenient are the two habits of encoding/json that data relies on: an escaped
+// half of a surrogate pair, which Python writes, becomes U+FFFD, and durations
+// are whole nanoseconds.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsonv1.FormatDurationAsNano(true))
+
+var known = json.JoinOptions(lenient, json.RejectUnknownMembers(true))
+
+// Unmarshal decodes one JSON value that fills text. Members that the type of to
+// does not have are skipped; what they hold must be valid nonetheless. The error
+// is an *Error.
+func Unmarshal(text []byte, to any) error { return unmarshal(text, to, lenient) }
+
+// UnmarshalKnown is Unmarshal for text that may only have members that the type
+// of to has.
+func UnmarshalKnown(text []byte, to any) error { return unmarshal(text, to, known) }
+
+func unmarshal(text []byte, to any, options json.Options) error {
+	if err := shallow(text); err != nil {
+		return err
+	}
+	return explained(json.Unmarshal(text, to, options))
+}
+
+// Check reports whether text is one JSON value that Unmarshal would read.
+func Check(text []byte) error {
+	if err := shallow(text); err != nil {
+		return err
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(text), lenient)
+	if err := d.SkipValue(); err != nil {
+		return explained(err)
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return &Error{What: "something follows the value", Offset: d.InputOffset()}
+	}
+	return nil
+}
+
+// shallow refuses text that is not UTF-8 or is nested too deeply: the decoder's
+// own bound is higher than what Merit's guests can walk.
+func shallow(text []byte) error {
+	if !utf8.Valid(text) {
+		return &Error{What: "the text is not UTF-8"}
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			if i = closing(text, i+1); i < 0 {
+				return nil // the decoder says what is wrong
+			}
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return &Error{What: fmt.Sprintf("values are nested more than %d deep", MaxDepth), Offset: int64(i)}
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// closing returns where the string whose content begins at i ends, or -1.
+func closing(text []byte, i int) int {
+	for from := i; ; i++ {
+		n := bytes.IndexByte(text[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		escapes := 0
+		for i += n; i-1-escapes >= from && text[i-1-escapes] == '\\'; {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i
+		}
+	}
+}
+
+// Error says what is wrong with JSON, and where.
+type Error struct {
+	Path   string // of the value, such as messages[1].content; empty for the whole
+	What   string
+	Kind   string // the JSON type of a value whose type is wrong, else empty
+	Twice  bool   // a name stands twice in an object
+	Offset int64  // in bytes
+	Err    error
+}
+
+// Error names the value by its path.
+func (e *Error) Error() string { return strings.TrimSpace(e.Path + " " + e.What) }
+
+// Unwrap returns what a type's own method said, if anything.
+func (e *Error) Unwrap() error { return e.Err }
+
+// explained makes an *Error of an error of the decoder.
+func explained(err error) error {
+	var syntax *jsontext.SyntacticError
+	var meaning *json.SemanticError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return ofSyntax(syntax)
+	case errors.As(err, &meaning):
+		return ofMeaning(meaning)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return &Error{What: "unexpected end of JSON input", Err: io.ErrUnexpectedEOF}
+	}
+	return &Error{What: err.Error(), Err: err}
+}
+
+func ofSyntax(e *jsontext.SyntacticError) error {
+	if errors.Is(e.Err, jsontext.ErrDuplicateName) {
+		return &Error{Path: path(e.JSONPointer), What: "is given twice", Twice: true, Offset: e.ByteOffset}
+	}
+	what := strings.TrimPrefix(e.Err.Error(), "jsontext: ")
+	if errors.Is(e.Err, io.ErrUnexpectedEOF) {
+		what = "unexpected end of JSON input"
+	}
+	return &Error{What: what, Offset: e.ByteOffset, Err: e.Err}
+}
+
+func ofMeaning(e *json.SemanticError) error {
+	out := &Error{Path: path(e.JSONPointer), Offset: e.ByteOffset, Err: e.Err}
+	var inner *Error
+	switch {
+	case errors.As(e.Err, &inner):
+		out.Path, out.What, out.Kind, out.Twice = joined(out.Path, inner.Path), inner.What, inner.Kind, inner.Twice
+	case errors.Is(e.Err, json.ErrUnknownName):
+		out.What = "is not a field"
+	case e.Err != nil && !errors.Is(e.Err, strconv.ErrRange) && !errors.Is(e.Err, strconv.ErrSyntax):
+		out.What = strings.TrimPrefix(e.Err.Error(), "json: ")
+	default:
+		out.Kind = kind(e)
+		out.What = "must not be " + out.Kind
+	}
+	return out
+}
+
+// kind is the word for the JSON type of the value that did not fit, with the
+// value itself where it is a number that the type cannot hold.
+func kind(e *json.SemanticError) string {
+	switch e.JSONKind {
+	case '"':
+		return "a string"
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '0':
+		if len(e.JSONValue) == 0 {
+			return "a number"
+		}
+		return "the number " + string(e.JSONValue)
+	case 't', 'f':
+		return "a boolean"
+	}
+	return "null"
+}
+
+// path writes a JSON pointer as people do.
+func path(p jsontext.Pointer) string {
+	var out strings.Builder
+	for token := range p.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			fmt.Fprintf(&out, "[%s]", token)
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteByte('.')
+		}
+		out.WriteString(token)
+	}
+	return out.String()
+}
+
+// At returns err with the name of the member that it speaks of before its path.
+func At(name string, err error) error {
+	var inner *Error
+	if err == nil {
+		return nil
+	} else if !errors.As(err, &inner) {
+		return &Error{Path: name, What: err.Error(), Err: err}
+	}
+	out := *inner
+	out.Path = joined(name, inner.Path)
+	return &out
+}
+
+func joined(outer, inner string) string {
+	if outer == "" || inner == "" || inner[0] == '[' {
+		return outer + inner
+	}
+	return outer + "." + inner
+}

@@ -1,0 +1,126 @@
+// What the sandbox refused a reward, and where its code asked for it. A reward
+// that catches the refusal would go on to a score that means nothing: such an
+// evaluation has no score, unless the module says that it does without.
+
+// The kinds, as "export const merit" names them in "without", and what was refused.
+const KINDS = {
+  network: "the network", process: "another process", package: "a package or a global that is not there", native: "native code",
+  file: "a file that is not part of the reward", environment: "the environment of a process", thread: "a thread",
+};
+
+// Globals of other engines, by the kind of what they are for.
+const GLOBALS = {
+  process: "environment", Deno: "environment", Bun: "environment", navigator: "environment",
+  require: "package", module: "package", exports: "package", Buffer: "package", crypto: "package", URL: "package", URLSearchParams: "package",
+  TextEncoder: "package", TextDecoder: "package", structuredClone: "package", AbortController: "package", Intl: "package", window: "package",
+  document: "package", self: "package", global: "package", Blob: "package", File: "package", FileReader: "package", FormData: "package",
+  Request: "network", Response: "network", Headers: "network", __dirname: "file", __filename: "file", localStorage: "file", sessionStorage: "file",
+  indexedDB: "file", WebAssembly: "native", MessageChannel: "thread", BroadcastChannel: "thread",
+};
+
+// Functions and classes that code looks for before it calls them.
+const CALLED = {
+  fetch: "network", XMLHttpRequest: "network", WebSocket: "network", EventSource: "network", importScripts: "package", Worker: "thread", SharedWorker: "thread",
+};
+
+const MEMBERS = { env: "environment", versions: "environment", argv: "environment", subtle: "package" }; // of globals that are not there
+const MOST = 16; // different refusals that are told
+
+const seen = new Map();
+/** Whether anything was refused since it was last taken. */
+export let any = false;
+let waived = new Set();
+
+function note(kind, what, frames) {
+  if (waived.has(kind)) return;
+  any = true;
+  const key = `${kind} ${what}`, known = seen.get(key);
+  if (known) known.count++;
+  else if (seen.size < MOST) seen.set(key, { kind, what, where: place(frames), count: 1 });
+}
+
+function place(frames) {
+  for (const f of frames) {
+    const file = f.getFileName();
+    if (file && !f.isNative() && !file.startsWith("merit/")) return `${file}:${f.getLineNumber()}`;
+  }
+  return "";
+}
+
+/** Takes what was refused. */
+export function refused() {
+  const found = [...seen.values()].filter((r) => !waived.has(r.kind));
+  forget();
+  return found;
+}
+
+/** Forgets what was refused. */
+export function forget() {
+  seen.clear();
+  any = false;
+}
+
+/** Whether a result is a score. */
+export const stands = (result) => !result.error && (result.is_score_valid ?? true);
+
+/** Why an evaluation in which something was refused has no score. */
+export function explanation() {
+  const found = refused();
+  const lines = found.map((r) => `the sandbox refused ${KINDS[r.kind]}: ${r.what}${r.where && ", at " + r.where}${r.count > 1 ? ` (${r.count} times)` : ""}`);
+  const kinds = [...new Set(found.map((r) => r.kind))].map((kind) => JSON.stringify(kind)).join(", ");
+  return `${lines.join("\n")}\nThe reward went on and returned a score all the same, which means nothing. Do without it in the reward, ` +
+    `or say that the score stands without it: export const merit = { without: [${kinds}] }`;
+}
+
+/** Takes what the module says under "without"; returns it as the manifest has it. */
+export function without(said) {
+  const kinds = typeof said === "string" ? said.split(/[\s,]+/).filter(Boolean) : said;
+  if (!Array.isArray(kinds) || !kinds.every((kind) => Object.hasOwn(KINDS, kind))) {
+    throw new TypeError(`merit says without: ${JSON.stringify(said)}; it is a list of ${Object.keys(KINDS).join(", ")}`);
+  }
+  waived = new Set(kinds);
+  return [...waived].sort().join(" ");
+}
+
+// The engine makes the trace of every error here, also of those that are caught.
+Error.prepareStackTrace = (error, frames) => {
+  if (ours(frames)) return frames.map(line).join("");
+  if (error instanceof ReferenceError) {
+    const [, name] = /^'?([\w$]+)'? is not defined$/.exec(error.message) ?? [];
+    if (name !== undefined && Object.hasOwn(GLOBALS, name)) note(GLOBALS[name], name, frames);
+    const [, missing] = /^could not load module (?:filename )?'([^']*)'/.exec(error.message) ?? [];
+    if (missing !== undefined) note("package", missing, frames);
+  } else if (error instanceof TypeError) {
+    const [, member] = /^cannot read property '(\w+)' of undefined$/.exec(error.message) ?? [];
+    if (member !== undefined && Object.hasOwn(MEMBERS, member)) note(MEMBERS[member], member, frames);
+  }
+  return frames.map(line).join("");
+};
+
+// ours tells the errors that Merit's own modules make, as those that a program has told of.
+const ours = (frames) => (frames.find((f) => !f.isNative())?.getFileName() ?? "").startsWith("merit/");
+
+function line(frame) {
+  const name = frame.getFunctionName(), file = frame.getFileName();
+  const at = frame.isNative() ? "native" : `${file}:${frame.getLineNumber()}:${frame.getColumnNumber()}`;
+  return name || file !== "<input>" ? `    at ${name || "<anonymous>"} (${at})\n` : `    at ${at}\n`;
+}
+
+for (const [name, kind] of Object.entries(CALLED)) {
+  const value = function () {
+    const error = new Error(`a reward has no ${kind} (${name})`);
+    error.name = "UnavailableError";
+    note(kind, name, frames());
+    throw error;
+  };
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+}
+
+function frames() {
+  const format = Error.prepareStackTrace;
+  let found = [];
+  Error.prepareStackTrace = (_, all) => { found = all; return ""; };
+  new Error().stack;
+  Error.prepareStackTrace = format;
+  return found;
+}
