@@ -26,9 +26,10 @@ import (
 // a group ends with the first line of another or with the input.
 type Stream struct {
 	Pool     *reward.Pool
-	Group    bool // the reward compares the members of a group
-	Parallel int  // goroutines that decode and evaluate, at least 1
-	Window   int  // lines that are read and not answered, at least 1
+	Group    bool    // the reward compares the members of a group
+	Doubts   *Doubts // is told of every evaluation; may be nil
+	Parallel int     // goroutines that decode and evaluate, at least 1
+	Window   int     // lines that are read and not answered, at least 1
 	// Bytes bounds the text of these lines. It is at least twice MaxLine: an open
 	// group may take what one more line leaves.
 	Bytes    int64
@@ -224,6 +225,9 @@ func (p *pipeline) evaluate(unit []*slot) {
 	evaluations := p.Pool.EvaluateUnit(p.ctx, members)
 	for i, x := range unit {
 		x.result = NewResult(x.t, align.Check(x.t, evaluations[i], p.Pool.StepIndexing()))
+		if p.Doubts != nil {
+			p.Doubts.Note(x.number, x.t, &x.result)
+		}
 		if x.out, x.bad = json.Marshal(&x.result); x.bad != nil {
 			x.bad = &fault.Error{Boundary: fault.Sandbox, Kind: fault.Internal, What: "the result is no JSON", Err: x.bad}
 		}

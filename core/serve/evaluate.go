@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -253,14 +254,26 @@ func (c *call) score(x *scorer, trajectories []*rl.Trajectory, groups []*rl.Grou
 	if err != nil {
 		return nil, err
 	}
-	results := make([]scoring.Result, len(trajectories))
+	results, doubts := make([]scoring.Result, len(trajectories)), scoring.NewDoubts(x.pool)
 	for i, t := range trajectories {
 		results[i] = scoring.NewResult(t, align.Check(t, evaluations[i], x.pool.StepIndexing()))
+		doubts.Note(i, t, &results[i])
 	}
+	if slices.ContainsFunc(groups, func(g *rl.Group) bool { return len(g.Trajectories) > 1 }) {
+		doubts.Together()
+	}
+	c.warn(doubts)
 	counts := scoring.Summarize(results).Outcomes
 	c.w.Header().Set("Merit-Outcomes", spelled(counts))
 	span.SetAttributes(attribute.String("merit.outcomes", spelled(counts)))
 	return results, nil
+}
+
+// warn puts into a header what is doubtful about all evaluations.
+func (c *call) warn(doubts *scoring.Doubts) {
+	if all := doubts.Warnings(); len(all) > 0 {
+		c.w.Header().Set("Merit-Warnings", scoring.SpelledWarnings(all))
+	}
 }
 
 // admitted takes places in the tenant's queue until the call ends.

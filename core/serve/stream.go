@@ -35,7 +35,7 @@ func (c *call) stream() error {
 		return err
 	}
 	s := &scoring.Stream{
-		Pool: x.pool, Group: x.group, Parallel: x.parallel,
+		Pool: x.pool, Group: x.group, Parallel: x.parallel, Doubts: scoring.NewDoubts(x.pool),
 		Window: lines, Bytes: window, MaxLine: c.Limits.Conversation, MaxGroup: min(c.Limits.Group, lines-1),
 		Admit: c.waited, Turn: func(ctx context.Context) (func(), error) { return c.Scheduler.Turn(ctx, c.tenant) },
 	}
@@ -62,7 +62,7 @@ func (c *call) pump(s *scoring.Stream) error {
 	defer span.End()
 	c.w.Header().Set("Content-Type", typeNDJSON)
 	c.w.Header().Set("X-Content-Type-Options", "nosniff")
-	c.w.Header().Set("Trailer", "Merit-Outcomes")
+	c.w.Header().Set("Trailer", "Merit-Outcomes, Merit-Warnings")
 	out := newPrinter(c)
 	if c.r.Header.Get("Expect") == "" { // the answer would come in place of 100 Continue
 		c.w.WriteHeader(http.StatusOK)
@@ -72,6 +72,7 @@ func (c *call) pump(s *scoring.Stream) error {
 	}
 	summary, err := s.Do(ctx, in, out)
 	c.w.Header().Set("Merit-Outcomes", spelled(summary.Outcomes))
+	c.warn(s.Doubts)
 	span.SetAttributes(attribute.Int("merit.trajectories", summary.Trajectories), attribute.String("merit.outcomes", spelled(summary.Outcomes)))
 	if err == nil {
 		return out.close()

@@ -141,7 +141,7 @@ func (c Candidate) open(dir string) (*State, error) {
 		if err == nil && c.Against.Player.Checkpoint != s.checkpoint() {
 			err = &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: c.Against.Source, What: fmt.Sprintf("is not an evaluation of what plays now, %s", s.Playing()),
-				Hint: "measure that with merit evaluate --policy " + dir + " --out, or promote without --evidence and --against: both are measured then",
+				Hint: "measure that with merit evaluate --policy " + dir + " --out FILE, or promote without --evidence and --against: both are measured then",
 			}
 		}
 		return s, err

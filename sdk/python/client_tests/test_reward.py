@@ -269,6 +269,27 @@ class Several(WithFolder):
             Trainer(alone).call(alone, **call)
 
 
+class Warnings(WithFolder):
+    # Promise: what is doubtful about scores that did not fail is in the log, once for each reward: a parameter that nothing
+    # fills with the nearest column, a reward that compares rows that are alone, scores that are one number.
+    def test_doubts(self):
+        path = self.script("""
+def answer_reward(completions, ground_truht=None, **kwargs):
+    return [float(c == g) for c, g in zip(completions, ground_truht or [])] or [0.0] * len(completions)
+""")
+        reward, call = Reward(path, name="r"), dict(completions=["a"] * 32, ground_truth=["a"] * 32)
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            for _ in range(3):
+                reward(**call)
+        self.assertEqual(len(logs.output), 2, logs.output)
+        self.assertRegex(logs.output[0], "r: answer_reward has a parameter ground_truht, .*; did you mean ground_truth?")
+        self.assertRegex(logs.output[1], "r: all of its first 64 scores are 0; ")
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            best = Reward(self.script(BEST, "best.py"))
+            best.evaluate([{"messages": [{"role": "assistant", "content": "a"}], "group": g} for g in "abc"])
+        self.assertRegex(logs.output[0], "compares the members of a group, and every one of 3 rows is alone")
+
+
 class Uploads(WithFolder):
     # Promise: one file gives several rewards, by function and by parameters.
     def test_functions_and_parameters(self):

@@ -97,13 +97,19 @@ class Client:
         return f"{found.get('name')}@{found.get('digest')}"
 
     def evaluate(
-        self, source: Source, query: Dict[str, str], lines: Iterable[Line], name: Callable[[int], str]
+        self,
+        source: Source,
+        query: Dict[str, str],
+        lines: Iterable[Line],
+        name: Callable[[int], str],
+        warned: Callable[[List[Dict[str, str]]], None],
     ) -> Iterator[List[Any]]:
         """The results of trajectories, one for each line, in order, in lists as they come.
 
         Lines are sent ahead as far as the server takes them. Those that it has not
         answered are kept, and sent again if the connection is lost. ``name`` says
-        what errors call line n, from 0.
+        what errors call line n, from 0. ``warned`` gets what the server says about
+        the results as a whole.
         """
         waiting = _Waiting(lines)
         attempt = _Attempt(self)
@@ -119,6 +125,7 @@ class Client:
                         yield waiting.answered(results)
                         if len(results) < len(values):
                             _not_a_result(values[len(results)], name(waiting.done))
+                    warned(json.loads(x.headers.get("merit-warnings") or "[]"))
                 if waiting.ended and not waiting:
                     return
                 raise Lost("the server ended the answer early")

@@ -14,6 +14,10 @@ LogMetric = Callable[[str, float], None]
 TOO_LARGE = "beyond_float32"
 
 
+#: How many scores have to be equal until it is a warning that they are.
+MANY = 64
+
+
 class Tally:
     """The outcomes and the metrics of a batch."""
 
@@ -21,6 +25,7 @@ class Tally:
         self.name, self.n = name, n
         self.outcomes: Dict[str, int] = {}
         self.first: Dict[str, str] = {}
+        self.scores: List[float] = []
         self._metrics: Dict[str, Tuple[float, int]] = {}
 
     def add(self, i: int, said: Mapping[str, Any]) -> Optional[float]:
@@ -31,7 +36,9 @@ class Tally:
             if not fits_float32(score):
                 outcome, reason, score = TOO_LARGE, f"trainers hold scores in float32, where {score:g} is infinite", None
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
-        if score is None:
+        if score is not None:
+            self.scores.append(score)
+        else:
             self.first.setdefault(outcome, f"completion {i}: {outcome}: {reason}")
         for name, m in (said.get("metrics") or {}).items():
             if m.get("is_score_valid"):
@@ -69,6 +76,8 @@ class Said:
     def __init__(self) -> None:
         self._keys: Set[str] = set()
         self._outcomes: List[str] = []
+        self._scores: Set[float] = set()  # all that there have been, at most two
+        self._count = 0
         self._lock = threading.Lock()
 
     def once(self, key: str) -> bool:
@@ -84,6 +93,14 @@ class Said:
             new = [o for o in tally.outcomes if o != SCORED and o not in self._outcomes]
             self._outcomes += new
             return new, [*self._outcomes]
+
+    def constant(self, scores: List[float]) -> bool:
+        """Whether these and all scores before them are one number, and there are many by now."""
+        with self._lock:
+            self._count += len(scores)
+            if len(self._scores) < 2:
+                self._scores.update(scores)
+            return bool(scores) and len(self._scores) == 1 and self._count >= MANY
 
     def __getstate__(self) -> Dict[str, Any]:
         return {k: v for k, v in self.__dict__.items() if k != "_lock"}

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _server
@@ -14,7 +15,7 @@ from ._client import Client
 from ._groups import Groups, in_sequence
 from ._lines import Columns, Encoder, Line, log
 from ._source import Source, read
-from ._tally import LogMetric, Said, Tally
+from ._tally import MANY, LogMetric, Said, Tally
 from .errors import InvalidInput
 from .results import Result, result
 
@@ -27,6 +28,8 @@ def client(server: str, key: str, timeout: float, patience: float) -> Client:
     """The client of a server, one for all of its users in this process."""
     which = server, key, timeout, patience
     return _clients.get(which) or _clients.setdefault(which, Client(*which))
+
+CONSTANT = "nothing can be learned from a constant: check that the reward reads what the rows have"
 
 #: What a reward says that shares a trainer with others. TRL adds with nansum.
 BESIDE = (
@@ -164,7 +167,7 @@ class Reward:
             return encoder.line(row), str(row.get("group") or "")
 
         lines = (line(n, t) for n, t in enumerate(trajectories, 1))
-        for number, said in enumerate(self._evaluated(lines, lambda n: f"trajectory {n + 1}"), 1):
+        for number, said in enumerate(self._evaluated(lines, lambda n: f"trajectory {n + 1}", whole=True), 1):
             yield result({**said, "id": f"line-{number}"} if number in unnamed else said)
             unnamed.discard(number)
 
@@ -218,7 +221,8 @@ class Reward:
         order = in_sequence(names) if names else list(range(len(table.completions)))
         encoder = Encoder()
         lines = (table.line(encoder, i, names[i] if names else "") for i in order)
-        return zip(order, self._evaluated(lines, lambda n: f"completion {order[n]}"))
+        results = self._evaluated(lines, lambda n: f"completion {order[n]}")
+        return ((i, said) for said, i in zip(results, order))  # in this order zip takes the results to their end
 
     def _results_across(self, table: Columns, groups: Groups) -> Iterator[Tuple[int, Mapping[str, Any]]]:
         """Groups have members in several processes: the process with a group's first member has it evaluated."""
@@ -231,13 +235,26 @@ class Reward:
             raise InvalidInput(what, where=self.__name__, hint="give every process as many completions as the others")
         mine = [i for i in range(len(lines)) if (i - i % groups.size) // n == me]
         answers = in_all(
-            lambda: list(zip(mine, self._evaluated((lines[i] for i in mine), lambda k: f"completion {mine[k]}")))
+            lambda: list(zip(self._evaluated((lines[i] for i in mine), lambda k: f"completion {mine[k]}"), mine))
         )
-        return ((i - me * n, said) for given in answers for i, said in given if i // n == me)
+        return ((i - me * n, said) for given in answers for said, i in given if i // n == me)
 
-    def _evaluated(self, lines: Iterable[Line], name: Callable[[int], str]) -> Iterator[Mapping[str, Any]]:
-        for said in self._client.evaluate(self._source, self._query, lines, name):
+    def _evaluated(
+        self, lines: Iterable[Line], name: Callable[[int], str], whole: bool = False
+    ) -> Iterator[Mapping[str, Any]]:
+        """What the server says of lines. Of a batch, not a ``whole`` data set, equal scores are nothing to warn of."""
+
+        def warned(warnings: List[Dict[str, str]]) -> None:
+            for w in warnings:
+                if whole or w["kind"] != "constant_score":
+                    self._warn(w["what"], w["hint"])
+
+        for said in self._client.evaluate(self._source, self._query, lines, name, warned):
             yield from said
+
+    def _warn(self, what: str, hint: str) -> None:
+        if self._said.once(re.sub("[0-9]+", "", what)):
+            log.warning("%s: %s; %s", self.__name__, what, hint)
 
     def _report(self, tally: Tally, log_metric: Optional[LogMetric], others: List[str]) -> None:
         new, seen = self._said.outcomes(tally)
@@ -245,6 +262,8 @@ class Reward:
             tally.log(log_metric, seen)
         if tally.unscored and self._raise:
             raise tally.error()
+        if self._said.constant(tally.scores):
+            self._warn(f"all of its first {MANY} scores are {tally.scores[0]:g}", CONSTANT)
         if others and self._said.once("others"):
             log.warning(BESIDE, self.__name__, ", ".join(others))
         for outcome in new:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -153,7 +154,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	scorer.Worth(o.host)
-	return unscored(summary)
+	return o.unscored(cmd, summary)
 }
 
 // load opens the reward that is named, or that of a configuration, and returns what
@@ -252,8 +253,14 @@ func asFlags(err error) error {
 }
 
 // unscored is the error of a pass in which some trajectories have no score.
-func unscored(s *scoring.Summary) error {
-	return withFlag(s.Unscored(), "merit reward run shows one in full")
+func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
+	err := s.Unscored()
+	if o.reward == "" || o.data == "-" || len(o.columns) > 0 {
+		return err // reward run reads neither these rewards nor these trajectories
+	}
+	given := console.Given(cmd, "reward", "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	given = strings.Replace(given, "--reward "+console.Quote(o.reward), console.Quote(o.reward), 1)
+	return withFlag(err, "merit reward run "+given+" --id ID shows one in full")
 }
 
 // evalReport is the summary with what the wall clock decided.

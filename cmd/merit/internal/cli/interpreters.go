@@ -42,8 +42,9 @@ func newInstallCmd(h *console.Host, i interpreter.Interpreter) *cobra.Command {
 		Long: fmt.Sprintf("Fetch %s (npm package %s, licence %s) with the npm client, without running its scripts.\n"+
 			"What comes is held to the digest that this version of Merit was tested with, freed of debug\n"+
 			"sections and compiled. It is kept in $MERIT_HOME/interpreters, or else in the user's cache.", i.Title, i.Package, i.License),
-		Args: console.NoArgs,
-		RunE: o.run,
+		Example: "  merit " + i.Name + " install",
+		Args:    console.NoArgs,
+		RunE:    o.run,
 	}
 }
 

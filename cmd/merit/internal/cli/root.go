@@ -40,11 +40,12 @@ func Run(ctx context.Context, h *console.Host, args []string) int {
 	defer stop()
 	root := newRoot(h)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exit.OK.Number
 	}
 	err = console.Explain(ctx, err)
+	console.Fit(cmd, err)
 	ui.Problems(h.Stderr, h.ErrStyle(), err)
 	return exit.Of(err).Number
 }

@@ -29,7 +29,6 @@ var advice = []struct {
 	{fault.Plugin, fault.Crashed, nil, "--log-level debug", "logs all that it prints"},
 	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the steps before"},
 	{fault.Sandbox, fault.Invalid, regexp.MustCompile(`^sandbox\.cache_dir$`), "MERIT_CACHE=FOLDER", "chooses one for a command, MERIT_CACHE=off none"},
-	{fault.Sandbox, fault.Unscored, nil, "merit reward run", "shows one in full"},
 }
 
 // advise adds to the hints of err the commands that help.

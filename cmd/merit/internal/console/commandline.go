@@ -2,6 +2,7 @@ package console
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,9 +12,20 @@ import (
 // CommandLine returns the command line that was given to cmd, with one more
 // flag.
 func CommandLine(cmd *cobra.Command, more string) string {
-	words := []string{cmd.CommandPath()}
+	words := given(cmd, func(f *pflag.Flag) bool { return f.Name != more })
+	return strings.Join(append(append([]string{cmd.CommandPath()}, words...), "--"+more), " ")
+}
+
+// Given returns the flags of these names that were given to cmd, as they are typed
+// for another command.
+func Given(cmd *cobra.Command, names ...string) string {
+	return strings.Join(given(cmd, func(f *pflag.Flag) bool { return slices.Contains(names, f.Name) }), " ")
+}
+
+// given are the words of the flags that were given to cmd.
+func given(cmd *cobra.Command, wanted func(*pflag.Flag) bool) (words []string) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Name == more {
+		if !wanted(f) {
 			return
 		}
 		values := []string{f.Value.String()}
@@ -31,7 +43,7 @@ func CommandLine(cmd *cobra.Command, more string) string {
 			}
 		}
 	})
-	return strings.Join(append(words, "--"+more), " ")
+	return words
 }
 
 // plain are words that no shell reads in a special way.

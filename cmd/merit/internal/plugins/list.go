@@ -62,7 +62,7 @@ func (o *listOptions) run(*cobra.Command, []string) error {
 	if len(found) == 0 {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(folders, ", "),
-			Hint: "make build puts the shipped ones into bin/plugins; $" + merit.PluginsVariable + " names other folders",
+			Hint: "a wheel and an archive of Merit bring the shipped ones, and in a checkout make build puts them into bin/plugins; $" + merit.PluginsVariable + " names other folders",
 		}
 	}
 	t := ui.Table{Head: []string{"name", "kind", "version", "what it is", "path"}}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +87,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
-	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(n.Path, files, runs))
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs))
 }
 
 // conform runs every case of sdk/conformance.
@@ -165,8 +167,17 @@ func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, n Named, 
 	return runs, nil
 }
 
+// inFull returns the command that shows one trajectory of those that cmd tried.
+func inFull(cmd *cobra.Command, reward string) func(id string) string {
+	given := console.Given(cmd, "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	return func(id string) string {
+		words := []string{"merit reward run", console.Quote(reward), given, "--id", console.Quote(id)}
+		return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+	}
+}
+
 // compare demands scores and equal results in all runs.
-func (o *checkOptions) compare(module string, files []fixtureFile, runs []checkRun) error {
+func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFile, runs []checkRun) error {
 	var problems []error
 	for k, f := range files {
 		for i, t := range f.trajectories {
@@ -174,7 +185,7 @@ func (o *checkOptions) compare(module string, files []fixtureFile, runs []checkR
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: fmt.Sprintf("merit reward run %s --id %s shows it in full", module, t.ID),
+					Hint: inFull(t.ID) + " shows it in full",
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))

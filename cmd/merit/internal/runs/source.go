@@ -72,7 +72,7 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 	if path == "" {
 		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Missing, What: "no configuration is named",
-			Hint: "name one with -c; examples/sokoban/train.yaml is a complete one",
+			Hint: "name one with -c; merit quickstart makes a complete one",
 		}
 	}
 	cfg, err := merit.LoadConfig(path, s.overrides(f)...)
@@ -81,7 +81,7 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 		return nil, err
 	}
 	if problem := fault.As(err); cfg == nil && problem != nil {
-		problem.Hint = "name a file with -c; examples/sokoban/train.yaml is a complete one"
+		problem.Hint = "name a file with -c; merit quickstart makes a complete one"
 	}
 	return cfg, err
 }

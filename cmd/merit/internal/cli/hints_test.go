@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/testneeds"
+)
+
+// said is a text that a person may read, and where it stands.
+type said struct{ where, text string }
+
+// texts returns every string of the Go packages, with … for what is put into it,
+// every line of the Python and JavaScript packages and of the pages, and every
+// help.
+func texts(t *testing.T) (all []said) {
+	root := testneeds.Root()
+	for _, folder := range []string{"cmd", "core", "sandbox", "sdk", "plugins", "examples", "docs", "README.md"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name := d.Name()
+			if d.IsDir() {
+				if name == "testdata" || name == "node_modules" || name == "tests" || name == "internal" && filepath.Base(filepath.Dir(path)) == "cmd" {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			switch ext := filepath.Ext(name); {
+			case ext == ".go" && !strings.HasSuffix(name, "_test.go"):
+				all = append(all, literals(t, path)...)
+			case ext == ".py" || ext == ".js" || ext == ".mjs" || ext == ".md" || ext == ".tmpl":
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				all = append(all, said{path, string(text)})
+			}
+			return nil
+		}))
+	}
+	h, _ := memory()
+	every(newRoot(h), func(cmd *cobra.Command) {
+		all = append(all, said{cmd.CommandPath() + " --help", cmd.Long + "\n" + cmd.Example})
+	})
+	return all
+}
+
+// literals are the strings of a file; those that are joined are one.
+func literals(t *testing.T, path string) (all []said) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, ok := folded(e)
+		if ok {
+			all = append(all, said{set.Position(e.Pos()).String(), text})
+		}
+		return !ok
+	})
+	return all
+}
+
+// folded is a string literal, or a sum with one in it.
+func folded(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD {
+			return "", false
+		}
+		x, left := folded(e.X)
+		y, right := folded(e.Y)
+		if !left && !right {
+			return "", false
+		}
+		if !left {
+			x = "…"
+		}
+		if !right {
+			y = "…"
+		}
+		return x + y, true
+	}
+	return "", false
+}
+
+// mention is merit and what follows it on its line.
+var mention = regexp.MustCompile("(?:^|[\\s`\"'(=/])merit ([^\\n`]*)")
+
+// prose are words that follow the name of the program where no command is meant.
+var prose = strings.Fields(`and as asks at bundle built binary calls can comes does for from has if in is it itself keeps knows lies loads made
+	means needs of on or plug-in reads refuses repository runner runs said says script speaks starts takes that the then to was which will with
+	writes would process program under beside has looks not finds gives by does, are wheel command sets puts versions
+	also cannot checks server's users module package must answers sees`)
+
+var flag = regexp.MustCompile(`^--?[a-zA-Z][\w-]*`)
+
+// commandOf finds the command that words begin with, and the words behind it.
+func commandOf(root *cobra.Command, words []string) (cmd *cobra.Command, rest []string) {
+	cmd = root
+	for i, w := range words {
+		next := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return trimmed(w) == c.Name() || c.HasAlias(trimmed(w)) })
+		if next < 0 {
+			return cmd, words[i:]
+		}
+		cmd = cmd.Commands()[next]
+		if trimmed(w) != w {
+			return cmd, nil
+		}
+	}
+	return cmd, nil
+}
+
+func trimmed(w string) string { return strings.TrimRight(w, ",.;:)!?\"'’*") }
+
+// clause are the words up to the end of what is said of a command.
+func clause(words []string) []string {
+	for i, w := range words {
+		if strings.HasSuffix(w, ";") || strings.HasSuffix(w, ")") || w == "|" || w == "&&" || w == "--" || w == "merit" || strings.HasSuffix(w, "merit") || w == "#" {
+			return words[:i+1]
+		}
+		if strings.HasSuffix(w, ",") {
+			return words[:i+1]
+		}
+	}
+	return words
+}
+
+// Promise: every command that a hint, an error, a help text or a page names is
+// there, and has the flags that are named with it.
+func TestCommandsThatAreNamedAreThere(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	n := 0
+	for _, s := range texts(t) {
+		for _, m := range mention.FindAllStringSubmatch(s.text, -1) {
+			words := strings.Fields(m[1])
+			if len(words) == 0 {
+				continue
+			}
+			cmd, rest := commandOf(root, words)
+			if cmd == root {
+				first := trimmed(words[0])
+				if slices.Contains(prose, first) || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(first) {
+					continue
+				}
+				t.Errorf("%s names merit %s, and there is no such command", s.where, first)
+				continue
+			}
+			n++
+			for _, w := range clause(rest) {
+				name := strings.TrimLeft(flag.FindString(w), "-")
+				if name == "" || !strings.HasPrefix(w, "--") && len(name) > 1 { // such as -buildmode, of another program
+					continue
+				}
+				if !has(cmd, name, strings.HasPrefix(w, "--")) {
+					t.Errorf("%s: %s has no flag %s: %q", s.where, cmd.CommandPath(), w, m[0])
+				}
+			}
+		}
+	}
+	require.Greater(t, n, 400)
+}
+
+func has(cmd *cobra.Command, name string, long bool) bool {
+	cmd.InitDefaultHelpFlag()
+	if long {
+		return cmd.Flag(name) != nil || cmd.InheritedFlags().Lookup(name) != nil
+	}
+	return cmd.Flags().ShorthandLookup(name) != nil || cmd.InheritedFlags().ShorthandLookup(name) != nil
+}
+
+// Promise: an example of a help has the arguments that its command takes and the
+// flags that it cannot do without.
+func TestExamplesAreWhole(t *testing.T) {
+	h, _ := memory()
+	every(newRoot(h), func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() && cmd.Runnable() {
+			require.NotEmpty(t, cmd.Example, "%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			words := shellWords(strings.TrimSpace(line))
+			require.Equal(t, "merit", words[0], cmd.CommandPath())
+			found, rest := commandOf(cmd.Root(), words[1:])
+			require.True(t, strings.HasPrefix(found.CommandPath(), cmd.CommandPath()), line)
+			fresh, _ := memory()
+			again, _, err := newRoot(fresh).Find(words[1:])
+			require.NoError(t, err)
+			require.NoError(t, again.ParseFlags(rest), line)
+			require.NoError(t, again.ValidateArgs(again.Flags().Args()), line)
+		}
+	})
+}
+
+// shellWords splits a line as a shell does, up to a redirection.
+func shellWords(line string) (words []string) {
+	for _, m := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(line, -1) {
+		if m == ">" || m == "<" || m == "--" {
+			return words
+		}
+		words = append(words, strings.ReplaceAll(m, "'", ""))
+	}
+	return words
+}
+
+// Promise: a hint that is shown names no flag that the command lacks, whichever
+// package gave it.
+func TestHintsFitTheCommand(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	for _, c := range []struct{ command, hint, want string }{
+		{"reward test", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl"},
+		{"reward check", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl, or name a file with --data"},
+		{"explain", "go on with it by --resume", "see merit explain --help"},
+		{"rollout", "go on with it by --resume, replace it with --force, or choose another directory with --out", "replace it with --force, or choose another directory with --out"},
+		{"view", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version"},
+	} {
+		cmd, _, err := root.Find(strings.Fields(c.command))
+		require.NoError(t, err)
+		problem := &fault.Error{Hint: c.hint}
+		console.Fit(cmd, problem)
+		require.Equal(t, c.want, problem.Hint, c.command)
+	}
+}
+
+// Promise: no hint tells somebody who came by pip to build in a checkout.
+func TestNoHintAsksForACheckoutOnly(t *testing.T) {
+	for _, s := range texts(t) {
+		if strings.Contains(s.where, ".go:") && strings.Contains(s.text, "make build") {
+			require.Contains(t, s.text, "checkout", s.where)
+			require.Contains(t, s.text, "wheel", s.where)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package scoring
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Warning is something about many evaluations that makes their scores doubtful,
+// though none of them failed.
+type Warning struct {
+	Kind WarningKind `json:"kind"`
+	What string      `json:"what"`
+	Hint string      `json:"hint"`
+}
+
+// WarningKind says what a Warning is about.
+type WarningKind string
+
+// The kinds of warnings.
+const (
+	UnfilledParameter WarningKind = "unfilled_parameter" // no row has the column that a parameter asks for
+	ConstantScore     WarningKind = "constant_score"     // all scores are one number
+	GroupsOfOne       WarningKind = "groups_of_one"      // a reward compares, and there is nothing to compare
+)
+
+// leastConstant is how many equal scores are worth a word.
+const leastConstant = 16
+
+// mostNames is how many columns a hint names.
+const mostNames = 12
+
+// Doubts watches evaluations and says what is doubtful about them as a whole.
+// Its methods may be called by several goroutines.
+type Doubts struct {
+	mu       sync.Mutex
+	unfilled []asked
+	columns  []string // of the row that came first, of those that were seen
+	first    int      // its number
+	rows     int
+	compares string // the name of a part that compares groups
+	together bool   // some group has several members
+	groups   map[string]bool
+	scores   int
+	score    float64
+	varied   bool
+}
+
+// asked is a parameter that no row has filled so far.
+type asked struct {
+	reward.Parameter
+	function string
+}
+
+// NewDoubts watches the evaluations of a pool.
+func NewDoubts(pool *reward.Pool) *Doubts {
+	d := &Doubts{groups: map[string]bool{}}
+	for _, part := range pool.Parts() {
+		info := part.Scorer.Info()
+		if info.Group && (info.Entry == nil || info.Entry.Batch == 0) {
+			d.compares = part.Name
+		}
+		if info.Entry == nil {
+			continue
+		}
+		for _, p := range info.Entry.Asks {
+			if p.Need != reward.Setting {
+				d.unfilled = append(d.unfilled, asked{p, info.Entry.Function})
+			}
+		}
+	}
+	return d
+}
+
+// Note takes note of row number n and its result.
+func (d *Doubts) Note(n int, t *rl.Trajectory, r *Result) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.rows++; d.rows == 1 || n < d.first {
+		d.first = n
+		if len(d.unfilled) > 0 {
+			d.columns = namesOf(t)
+		}
+	}
+	d.unfilled = slices.DeleteFunc(d.unfilled, func(p asked) bool { return fills(t, p.Parameter) })
+	if d.compares != "" && !d.together {
+		d.together = t.Group != "" && d.groups[t.Group]
+		d.groups[t.Group] = true
+	}
+	if r.Outcome == reward.Scored && r.Score != nil {
+		d.varied = d.varied || d.scores > 0 && *r.Score != d.score
+		d.score = *r.Score
+		d.scores++
+	}
+}
+
+// Together says that some group has several members, for groups that are not
+// named by their members.
+func (d *Doubts) Together() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.together = true
+}
+
+func fills(t *rl.Trajectory, p reward.Parameter) bool {
+	_, ok := t.Column(p.Name)
+	return ok || p.OrTruth && len(t.GroundTruth) > 0 && string(t.GroundTruth) != "null"
+}
+
+// namesOf lists what a row has that a parameter may be called.
+func namesOf(t *rl.Trajectory) []string {
+	var names []string
+	for name := range t.Metadata {
+		names = append(names, name)
+	}
+	for name := range t.Own {
+		names = append(names, name)
+	}
+	if len(t.GroundTruth) > 0 {
+		names = append(names, "ground_truth")
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Warnings says what is doubtful so far.
+func (d *Doubts) Warnings() []Warning {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := []Warning{}
+	if d.rows == 0 {
+		return all
+	}
+	for _, p := range d.unfilled {
+		all = append(all, d.nothingFills(p))
+	}
+	if d.compares != "" && !d.together {
+		all = append(all, Warning{
+			GroupsOfOne, fmt.Sprintf("%s compares the members of a group, and every one of %d rows is alone in its group", d.compares, d.rows),
+			"give the rows of one prompt the same group",
+		})
+	}
+	if d.scores >= leastConstant && !d.varied {
+		all = append(all, Warning{
+			ConstantScore, fmt.Sprintf("all of %d scores are %v", d.scores, d.score),
+			"nothing can be learned from a constant: check that the reward reads what the rows have",
+		})
+	}
+	return all
+}
+
+func (d *Doubts) nothingFills(p asked) Warning {
+	what := fmt.Sprintf("%s has a parameter %s, and no row has such a column", p.function, p.Name)
+	if p.Need == reward.Optional {
+		what += "; it keeps its default"
+	}
+	hint := "the columns are: " + strings.Join(d.columns[:min(len(d.columns), mostNames)], ", ")
+	if len(d.columns) == 0 {
+		hint = "the rows have no columns of their own"
+	}
+	if near := fault.Nearest(p.Name, d.columns); near != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	return Warning{UnfilledParameter, what, hint}
+}
+
+// SpelledWarnings writes warnings as JSON that may stand in a header.
+func SpelledWarnings(all []Warning) string {
+	text, _ := json.Marshal(all) // texts have no error
+	var out strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r < 0x7f:
+			out.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			fmt.Fprintf(&out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+	}
+	return out.String()
+}

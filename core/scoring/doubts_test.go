@@ -1,0 +1,88 @@
+package scoring_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/row"
+	"github.com/merit-rl/merit/core/scoring"
+)
+
+// asking is a reward that says what it asks for.
+type asking struct {
+	reward.Scorer
+	info reward.Info
+}
+
+func (a asking) Info() reward.Info { return a.info }
+
+// warnings says what is doubtful about rows that got these scores.
+func warnings(t *testing.T, info reward.Info, rows []string, scores ...float64) []scoring.Warning {
+	t.Helper()
+	d := scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: asking{info: info}, Weight: 1}}, 1))
+	for i, text := range rows {
+		x, err := row.Decode([]byte(text), i+1)
+		require.NoError(t, err)
+		d.Note(i, x, &scoring.Result{Outcome: reward.Scored, Score: &scores[i%len(scores)]})
+	}
+	return d.Warnings()
+}
+
+// Promise: a parameter that no row fills is named, with the nearest column; one that any row fills, that the ground truth
+// fills or that has a default of its own is not.
+func TestUnfilledParameters(t *testing.T) {
+	info := reward.Info{Name: "r", Entry: &reward.Entry{Function: "answer_reward", Asks: []reward.Parameter{
+		{Name: "solutoin", Need: reward.Optional}, {Name: "level", Need: reward.Required},
+		{Name: "answer", Need: reward.Optional, OrTruth: true}, {Name: "scale", Need: reward.Setting},
+	}}}
+	rows := []string{`{"prompt":"q","completion":"a","solution":"4","ground_truth":"4"}`, `{"prompt":"q","completion":"a","solution":"4","level":1}`}
+	require.Equal(t, []scoring.Warning{{
+		Kind: scoring.UnfilledParameter, What: "answer_reward has a parameter solutoin, and no row has such a column; it keeps its default",
+		Hint: "did you mean solution? the columns are: ground_truth, solution",
+	}}, warnings(t, info, rows, 0, 1))
+	bare := warnings(t, info, []string{`{"prompt":"q","completion":"a"}`}, 1)
+	require.Len(t, bare, 3)
+	require.Equal(t, "the rows have no columns of their own", bare[0].Hint)
+}
+
+// Promise: scores that are all one number are said once there are sixteen of them.
+func TestConstantScores(t *testing.T) {
+	var rows []string
+	for range 16 {
+		rows = append(rows, `{"prompt":"q","completion":"a"}`)
+	}
+	got := warnings(t, reward.Info{}, rows, 0)
+	require.Len(t, got, 1)
+	require.Equal(t, "all of 16 scores are 0", got[0].What)
+	require.Empty(t, warnings(t, reward.Info{}, rows, 0, 1))
+	require.Empty(t, warnings(t, reward.Info{}, rows[1:], 0))
+}
+
+// Promise: a reward that compares says so where every row is alone in its group, and not where it is called with batches.
+func TestGroupsOfOne(t *testing.T) {
+	row := func(group string) string { return fmt.Sprintf(`{"prompt":"q","completion":"a","group":%q}`, group) }
+	compares := reward.Info{Name: "best", Group: true}
+	got := warnings(t, compares, []string{row("a"), row("b"), row("")}, 0, 1)
+	require.Len(t, got, 1)
+	require.Equal(t, scoring.GroupsOfOne, got[0].Kind)
+	require.Empty(t, warnings(t, compares, []string{row("a"), row("b"), row("a")}, 0, 1))
+	batches := compares
+	batches.Entry = &reward.Entry{Batch: 8}
+	require.Empty(t, warnings(t, batches, []string{row("a"), row("b")}, 0, 1))
+}
+
+// Promise: warnings in a header are JSON in ASCII, whatever they name.
+func TestSpelledWarnings(t *testing.T) {
+	all := []scoring.Warning{{Kind: scoring.UnfilledParameter, What: "é\x7f🌍\n", Hint: `"`}}
+	text := scoring.SpelledWarnings(all)
+	for _, b := range []byte(text) {
+		require.True(t, b >= ' ' && b < 0x7f, text)
+	}
+	var back []scoring.Warning
+	require.NoError(t, json.Unmarshal([]byte(text), &back))
+	require.Equal(t, all, back)
+}
