@@ -83,7 +83,7 @@ func Stopped(s *engine.Stop, denied bool) *Verdict {
 	case s.Kind == engine.Cancelled:
 		return &Verdict{reward.Infrastructure, "cancelled"}
 	case denied:
-		return &Verdict{reward.OutOfMemory, "the module was refused more memory (sandbox.memory_mib) and ended: " + s.Error()}
+		return &Verdict{reward.OutOfMemory, "the module was refused more memory (sandbox.memory_mib, or the maximum that it declares) and ended: " + s.Error()}
 	case s.Kind == engine.TooDeep:
 		return &Verdict{reward.Trap, "calls are nested too deeply (sandbox.call_depth)"}
 	case s.Kind == engine.Exited && s.Code == 0:
