@@ -109,7 +109,7 @@ func TestBounds(t *testing.T) {
 	require.EqualError(t, err, "limits.fuel: 2000000 is not allowed\nlimits.memory_mib: 17 is not allowed\nlimits.wall_clock: 1h0m0s is not allowed")
 	k, err := l.key("ann", library.Options{})
 	require.NoError(t, err)
-	require.Equal(t, roomKey{"ann", 1_000_000, 16, 10 * time.Second}, k, "the defaults, as far as it may")
+	require.Equal(t, roomKey{"ann", 1_000_000, 16, l.config.WallClock}, k, "the defaults, as far as it may")
 	l.limits = func(string) tenant.Limits { return tenant.Limits{} }
 	k, err = l.key("ann", library.Options{Fuel: 2_000_000_000})
 	require.NoError(t, err)
