@@ -113,10 +113,10 @@ func TestBounds(t *testing.T) {
 	l.limits = func(string) tenant.Limits { return tenant.Limits{} }
 	k, err = l.key("ann", library.Options{Fuel: 2_000_000_000})
 	require.NoError(t, err)
-	require.Equal(t, roomKey{"ann", 2_000_000_000, 64, 40 * time.Second}, k)
+	require.Equal(t, roomKey{"ann", 2_000_000_000, 64, l.config.WallClock}, k)
 	k, err = l.key("ann", library.Options{Fuel: 10_000_000_000})
 	require.NoError(t, err)
-	require.Equal(t, 3*time.Minute, k.wallClock)
+	require.Equal(t, 150*time.Second, k.wallClock, "as much longer as it has more fuel than the default")
 	_, err = l.key("ann", library.Options{Fuel: 10_000_000_001})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	_, err = l.key("ann", library.Options{Fuel: 1})
