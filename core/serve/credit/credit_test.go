@@ -130,7 +130,7 @@ func TestBadRequests(t *testing.T) {
 		{`[]`, fault.Invalid, []string{"body: must be an object, not an array"}},
 		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given"}},
 		{`{"rows":[],"columns":{}}`, fault.Invalid, []string{"2 of rows, columns and groups are given"}},
-		{`{"rows":[],"row":1,"rows":[]}`, fault.Invalid, []string{"row: is not a field", "rows: is given twice"}},
+		{`{"rows":[],"row":1,"rows":[]}`, fault.Invalid, []string{"rows: is given twice"}},
 		{`{"rows":[]}`, fault.Invalid, []string{"there are no rows"}},
 		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements are more than 5"}},
 		{`{"rows":[1]}`, fault.Invalid, []string{"is not a JSON object"}},
