@@ -58,13 +58,13 @@ func (e *Encoder) text(at int, quoted []byte) bool {
 
 func role(s string) int {
 	switch s {
-	case rl.RoleSystem, rl.RoleDeveloper:
+	case rl.RoleSystem:
 		return RoleSystem
 	case rl.RoleUser:
 		return RoleUser
 	case rl.RoleAssistant:
 		return RoleAssistant
-	case rl.RoleTool, rl.RoleFunction:
+	case rl.RoleTool:
 		return RoleTool
 	}
 	return RoleOther
