@@ -70,8 +70,9 @@ wheel:
 
 # Of a commit without changes; make release SNAPSHOT=1 takes the folder as it is.
 # PLATFORMS="linux/amd64 linux/arm64" makes fewer than four.
+# SIGN=file is the private OpenSSH key that signs SHA256SUMS.
 release:
-	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)"
+	$(RELEASE) -version "$(VERSION)" $(if $(SNAPSHOT),-snapshot) -platforms "$(PLATFORMS)" $(if $(SIGN),-sign "$(SIGN)")
 	@ls -sh dist
 
 # The closing lines name every test that stood aside, and why. The example
@@ -133,6 +134,11 @@ FAULTS ?= 200
 .PHONY: soak-fleet
 soak-fleet:
 	$(GO) run ./cmd/internal/fleetfaults -soak $(FAULTS)
+
+# What a tenant notices of another that attacks: a table, in about three minutes.
+.PHONY: soak-serve
+soak-serve: build
+	$(GO) run ./cmd/internal/siege
 
 generate:
 	$(GO) generate ./...

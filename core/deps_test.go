@@ -3,6 +3,7 @@ package core_test
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sort"
@@ -279,4 +280,19 @@ func anyWithin(path string, prefixes []string) bool {
 		}
 	}
 	return false
+}
+
+// Promise: every HTTP server of the tree protects its connections: half-closed
+// clients, floods and idle connections are no matter of one of them.
+func TestEveryServerIsProtected(t *testing.T) {
+	servers := 0
+	for _, f := range goFiles(t) {
+		text, err := os.ReadFile(filepath.Join(testneeds.Root(), f))
+		require.NoError(t, err)
+		if strings.Contains(string(text), "http.Server{") && !strings.HasPrefix(f, "core/web/") {
+			servers++
+			require.Contains(t, string(text), "web.Protect(", f)
+		}
+	}
+	require.GreaterOrEqual(t, servers, 7)
 }

@@ -91,7 +91,12 @@ tripled = functools.partial(scaled, scale=3)
 	x := said("4", "4", map[string]string{"level": "3", "data_source": `"openai/gsm8k"`, "extra_info": `{"index": 7}`})
 	stepped := *x
 	stepped.Messages = append(append([]rl.Message{}, x.Messages...), rl.Message{Role: rl.RoleUser, Content: rl.Text("sure?")}, rl.Message{Role: rl.RoleAssistant, Content: rl.Text("yes")})
-	asText := said("4", "4", map[string]string{"completion_format": `"text"`})
+	asText := said("4", "4", nil)
+	asText.AsText = rl.PromptAsText | rl.CompletionAsText
+	prefilled := *x
+	prefilled.Messages = []rl.Message{{Role: rl.RoleUser, Content: rl.Text("q")}, {Role: rl.RoleAssistant, Content: rl.Text("<think>")}, {Role: rl.RoleAssistant, Content: rl.Text("a")}}
+	two := 2
+	prefilled.PromptMessages = &two
 	withSteps := stepped
 	withSteps.Steps = []rl.Step{{MessageCount: 2}, {Index: 1, MessageCount: 4}}
 	onlySteps := withSteps
@@ -105,8 +110,9 @@ tripled = functools.partial(scaled, scale=3)
 		{"trl", &stepped, "([4], [['assistant']], [3], ['4'])"},
 		{"trl", &withSteps, "([2], [['assistant', 'user', 'assistant']], [3], ['4'])"},
 		{"closed", x, "('4', [3])"},
-		{"whole", asText, `(['Answer.\n2+2?'], ['4'], [])`},
-		{"whole", x, "(2, 1, ['data_source', 'extra_info', 'level'])"},
+		{"whole", asText, `(['Answer.\n2+2?'], ['4'], ['id'])`},
+		{"trl", &prefilled, "([2], [['assistant']], [3], ['4'])"},
+		{"whole", x, "(2, 1, ['data_source', 'extra_info', 'id', 'level'])"},
 		{"texts", &onlySteps, `(['Answer.\n2+2?'], ['4\nyes'])`},
 		{"texts", &withSteps, `(['Answer.\n2+2?'], ['4\nyes'])`},
 		{"verl", x, "('openai/gsm8k', '4', '4', {'index': 7}, {})"},

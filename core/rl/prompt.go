@@ -22,7 +22,10 @@ const (
 )
 
 // MarshalJSON writes the names of what came as a text.
-func (a AsText) MarshalJSON() ([]byte, error) {
+func (a AsText) MarshalJSON() ([]byte, error) { return json.Marshal(a.Words()) }
+
+// Words returns the names of what came as a text.
+func (a AsText) Words() []string {
 	words := []string{}
 	if a&PromptAsText != 0 {
 		words = append(words, wordPrompt)
@@ -30,7 +33,7 @@ func (a AsText) MarshalJSON() ([]byte, error) {
 	if a&CompletionAsText != 0 {
 		words = append(words, wordCompletion)
 	}
-	return json.Marshal(words)
+	return words
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.

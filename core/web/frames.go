@@ -13,9 +13,11 @@ type tlsConn = tls.Conn
 
 // Bounds of what one HTTP/2 connection may make the server do by frames that hold
 // nothing: requests, resets, settings, pings, priorities, continuations, window
-// updates and empty data. Bytes that the server sends pay for the window updates
-// of those who read them.
+// updates and empty data. A reset counts as ten, since it throws away a request that
+// was begun. Bytes that the server sends pay for the window updates of those who
+// read them.
 const (
+	framesPerReset  = 10
 	framesPerSecond = 1000
 	framesAtOnce    = 2000
 	bytesPerFrame   = 1 << 10
@@ -74,7 +76,10 @@ func (c *pace) read(p []byte) (wait time.Duration) {
 			break
 		}
 		c.have, c.skip = 0, int(c.head[0])<<16|int(c.head[1])<<8|int(c.head[2])
-		if c.skip == 0 || http2.FrameType(c.head[3]) != http2.FrameData {
+		switch kind := http2.FrameType(c.head[3]); {
+		case kind == http2.FrameRSTStream:
+			frames += framesPerReset
+		case c.skip == 0 || kind != http2.FrameData:
 			frames++
 		}
 	}

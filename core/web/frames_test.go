@@ -31,7 +31,7 @@ func TestFramesAreCounted(t *testing.T) {
 		p.limit.SetLimit(0) // no time passes
 		var more bytes.Buffer
 		require.NoError(t, http2.NewFramer(&more, nil).WriteRSTStream(1, http2.ErrCodeCancel))
-		p.wrote(5 * bytesPerFrame)
+		p.wrote(5 * framesPerReset * bytesPerFrame)
 		for range 5 {
 			require.Zero(t, p.read(more.Bytes()))
 		}

@@ -61,15 +61,18 @@ export interface EvaluateResult {
 
 export type Result = number | boolean | EvaluateResult;
 
+/** What the sandbox may refuse a reward. */
+export type Refusal = "network" | "process" | "package" | "native" | "file" | "environment" | "thread";
+
 /**
  * What a reward module exports: `reward` (or its default) or `rewardGroup`.
  * `warmUp` runs once, before the snapshot that every evaluation begins from, in
  * place of the built-in conversation; `warm_up: "off"` does without either.
  */
 export interface RewardModule {
-  default?: (rollout: Rollout) => Result;
-  reward?: (rollout: Rollout) => Result;
-  rewardGroup?: (rollouts: Rollout[]) => Result[];
+  default?: (rollout: Rollout) => Result | Promise<Result>;
+  reward?: (rollout: Rollout) => Result | Promise<Result>;
+  rewardGroup?: (rollouts: Rollout[]) => Array<Result | Promise<Result>> | Promise<Result[]>;
   warmUp?: () => void;
   merit?: {
     name?: string;
@@ -77,6 +80,8 @@ export interface RewardModule {
     description?: string;
     step_index?: "assistant" | "message";
     warm_up?: "conversation" | "own" | "off";
+    /** The score stands without these. */
+    without?: string | Refusal[];
   };
 }
 

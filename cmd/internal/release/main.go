@@ -26,6 +26,7 @@ func main() {
 	flag.BoolVar(&o.wheelOnly, "wheel", false, "make a snapshot of the wheels only, and leave the rest of the folder as it is")
 	flag.StringVar(&o.python, "python", "python3", "the `program` whose pip builds the wheels")
 	flag.StringVar(&o.out, "out", "dist", "the `folder` of the release; what it held is replaced")
+	flag.StringVar(&o.key, "sign", "", "the `file` of the private OpenSSH key that signs SHA256SUMS")
 	flag.Parse()
 	o.snapshot = o.snapshot || o.wheelOnly
 
@@ -46,9 +47,9 @@ func main() {
 
 // options are the flags.
 type options struct {
-	version, python, out string
-	platforms            []platform
-	snapshot, wheelOnly  bool
+	version, python, out, key string
+	platforms                 []platform
+	snapshot, wheelOnly       bool
 }
 
 // run makes the release in a folder beside the one wanted, which takes its
@@ -78,7 +79,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if o.wheelOnly {
 		return moveWheels(staged, o.out)
 	}
-	if err := writeSums(staged); err != nil {
+	if err := errors.Join(writeSums(staged), sign(ctx, staged, o.key)); err != nil {
 		return err
 	}
 	return replace(o.out, staged)

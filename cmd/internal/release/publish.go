@@ -22,6 +22,9 @@ func writeSums(folder string) error {
 	}
 	var list strings.Builder
 	for _, e := range entries {
+		if e.Name() == sumsFile || e.Name() == signatureFile {
+			continue
+		}
 		sum, err := digest(filepath.Join(folder, e.Name()))
 		if err != nil {
 			return err
@@ -53,7 +56,7 @@ func replaceable(folder string) error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		if e.IsDir() || !strings.HasPrefix(name, "merit-") && !strings.HasPrefix(name, "merit_rl-") && name != sumsFile && name != containerFile {
+		if e.IsDir() || !strings.HasPrefix(name, "merit-") && !strings.HasPrefix(name, "merit_rl-") && name != sumsFile && name != signatureFile && name != containerFile {
 			return fmt.Errorf("%s is no part of a release, and the folder would be replaced\n  move it away", filepath.Join(folder, name))
 		}
 	}

@@ -267,3 +267,23 @@ func TestOtherSignals(t *testing.T) {
 		require.Equal(t, 200, resp.StatusCode)
 	}
 }
+
+// Promise: wrong keys are limited by the address that sends them, and the right
+// one is not.
+func TestWrongKeysAreLimited(t *testing.T) {
+	c := collect.New(collect.Options{Sink: nil, Key: "the right key of it"})
+	ask := func(key string) int {
+		r := httptest.NewRequest("POST", "/v1/metrics", strings.NewReader(""))
+		r.Header.Set("Authorization", "Bearer "+key)
+		w := httptest.NewRecorder()
+		c.Handler().ServeHTTP(w, r)
+		return w.Code
+	}
+	counts := map[int]int{}
+	for range 22 {
+		counts[ask("wrong")]++
+	}
+	require.GreaterOrEqual(t, counts[http.StatusUnauthorized], 20)
+	require.Positive(t, counts[http.StatusTooManyRequests])
+	require.Equal(t, http.StatusOK, ask("the right key of it"))
+}

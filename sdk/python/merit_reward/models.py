@@ -74,17 +74,41 @@ def tool_calls(values: "list[dict[str, Any]]") -> "list[ToolCall]":
     return [ToolCall(c, function=FunctionCall(c.get("function") or {})) for c in values]
 
 
+SPEAKING = ("text", "output_text", "input_text", "refusal", None)  # the types of parts that are text
+
+
 class Message(Record):
-    """One turn of a conversation, in OpenAI's form."""
+    """One turn of a conversation, in OpenAI's form.
+
+    Every field that the row has is an entry. ``as_given`` is a dict of what was
+    written in another form: a role in another spelling, tool calls in another shape.
+    """
 
     __slots__ = ()
-    _fields = ("role", "content", "name", "tool_calls", "tool_call_id", "function_call")
+    _fields = (
+        "role",
+        "content",
+        "name",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "reasoning_content",
+        "reasoning",
+        "thinking",
+        "refusal",
+        "weight",
+        "audio",
+        "annotations",
+        "as_given",
+    )
     if TYPE_CHECKING:
         role: str
         content: "str | list[dict[str, Any]] | None"
         name: "str | None"
         tool_calls: "list[ToolCall] | None"
         tool_call_id: "str | None"
+        reasoning_content: "str | None"
+        as_given: "dict[str, Any] | None"
 
     @classmethod
     def model_validate(cls, value: "Mapping[str, Any]") -> "Message":
@@ -102,14 +126,26 @@ class Message(Record):
             return ""
         if isinstance(content, str):
             return content
-        return "".join(p.get("text") or "" for p in content if p.get("type") == "text")
+        return "".join(p.get("text") or p.get("refusal") or "" for p in content if p.get("type") in SPEAKING)
 
 
 class Rollout(Record):
     """A whole episode: what ``rollout=`` and ``rollouts=`` give to a reward."""
 
     __slots__ = ()
-    _fields = ("id", "group", "task", "messages", "ground_truth", "metadata", "steps", "stop_reason")
+    _fields = (
+        "id",
+        "group",
+        "task",
+        "messages",
+        "ground_truth",
+        "metadata",
+        "steps",
+        "stop_reason",
+        "prompt_messages",
+        "given_as_text",
+        "own_columns",
+    )
     if TYPE_CHECKING:
         id: str
         group: str
@@ -119,6 +155,9 @@ class Rollout(Record):
         metadata: dict[str, Any]
         steps: list[Record]
         stop_reason: str
+        prompt_messages: "int | None"
+        given_as_text: "list[str] | None"
+        own_columns: "dict[str, Any] | None"
 
     @property
     def answer(self) -> str:

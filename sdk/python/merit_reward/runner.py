@@ -98,10 +98,14 @@ class Reward:
     def _member(self, r: Rollout) -> "dict[str, Any]":
         """What a shape is called with: as the host would, which leaves out what the function does not take."""
         wants = self.accepts
-        columns = {k: v for k, v in r["metadata"].items() if k not in self.given and k != shapes.PROMPT and (self.open or k in wants)}
+        columns = {k: v for k, v in r["metadata"].items() if k not in self.given and k not in shapes.NOT_COLUMNS and (self.open or k in wants)}
         member = {**columns, "messages": r["messages"], "ground_truth": r.get("ground_truth"), "metadata": r["metadata"], "rollout": r}
-        if steps := r.get("steps"):
-            member[shapes.PROMPT] = steps[0]["message_count"]
+        if (prompt := boundary(r)) is not None:
+            member[shapes.PROMPT] = prompt
+        if form := r.get("given_as_text"):
+            member[shapes.TEXT] = ("prompt" in form) + 2 * ("completion" in form)
+        if own := {k: v for k, v in (r.get("own_columns") or {}).items() if k not in self.given}:
+            member[shapes.OWN] = own
         return member
 
     def _arguments(self, r: Rollout) -> "dict[str, Any]":
@@ -114,6 +118,8 @@ class Reward:
             "metadata": r["metadata"],
         }
         metadata = r["metadata"]
+        if own := r.get("own_columns"):
+            metadata = {**metadata, **{k: v for k, v in own.items() if k in self.accepts or self.open and k not in ("id", "group", "task")}}
         if self.open:
             arguments = {k: v for k, v in metadata.items() if k not in offered and k not in self.given}
             for k in ("messages", "ground_truth", "metadata"):
@@ -236,6 +242,14 @@ def _invalid(module: "Any") -> str:
     if choice not in ("unscored", "score"):
         raise ValueError(f"__merit__ says invalid: {choice!r}; it is 'unscored' or 'score'")
     return str(choice)
+
+
+def boundary(r: "dict[str, Any]") -> "int | None":
+    """How many messages of a rollout are the prompt's, if it says so."""
+    if (said := r.get("prompt_messages")) is not None:
+        return int(said)
+    steps = r.get("steps")
+    return int(steps[0]["message_count"]) if steps else None
 
 
 def rollout(fields: "dict[str, Any]") -> Rollout:

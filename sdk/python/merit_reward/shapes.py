@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
     from .models import Message
 
-FORMAT = "completion_format"  # the column that says what a conversation was: "text" for a prompt and a completion
-NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", "__prompt__", FORMAT))
-PROMPT = "__prompt__"  # how many messages are the prompt's, if the steps of the trajectory say so
+PROMPT = "__prompt__"  # how many messages are the prompt's, if the row or the steps of the trajectory say so
+TEXT = "__text__"  # what of the row was a text and not messages: 1 for the prompt, 2 for the completion, 3 for both
+OWN = "__own__"  # the columns of the row under names that Merit uses itself, such as id, task and metadata
+NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROMPT, TEXT, OWN))
 # What the trainer gives and Merit does not have.
 ABSENT = {
     "TRL": ("completion_ids", "trainer_state", "environments"),
@@ -30,9 +31,8 @@ def shipped(func: "Any") -> bool:
 def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
     """The messages of the prompt and of the completion.
 
-    The prompt is what the policy saw before its first step, where the
-    trajectory has steps; else it ends with the last message of the user or the
-    system.
+    The row says where the prompt ends, by a prompt and a completion, or its
+    steps do; else it ends with the last message of the user or the system.
     """
     messages, n = member["messages"], member.get(PROMPT)
     if n is None:
@@ -40,6 +40,13 @@ def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
         while n and messages[n - 1]["role"] not in ("user", "system", "developer"):
             n -= 1
     return messages[:n], messages[n:]
+
+
+def parts(member: "dict[str, Any]", texts: bool = False) -> "tuple[Any, Any]":
+    """The prompt and the completion as the row had them: each a text or a list of messages. With ``texts`` both are texts."""
+    prompt, completion = split(member)
+    form = 3 if texts else member.get(TEXT, 0)
+    return text(prompt) if form & 1 else prompt, said(completion) if form & 2 else completion
 
 
 def said(completion: "list[Message]") -> str:

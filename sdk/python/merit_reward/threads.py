@@ -63,7 +63,7 @@ class Lock:
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
         if self._held:
-            if self._run is not None and self._run in _put_off:  # somebody looks whether a thread has ended
+            if not blocking and self._run is not None and self._run in _put_off:  # somebody looks whether a thread has ended
                 _go(self._run)
             if self._held and not (blocking and _wait(self, timeout)):
                 return False
@@ -349,6 +349,7 @@ def _look(value: "Any", names: "set[str]", things: "list[Any]", seen: "set[int]"
     if (code := getattr(value, "__code__", None)) is not None and not hasattr(value, "__func__"):
         own = _names(code)
         names |= own
+        names.add(value.__name__)
         reached = [value.__globals__.get(n) for n in own]
         if value.__closure__:
             reached += [c.cell_contents for c in value.__closure__ if _filled(c)]

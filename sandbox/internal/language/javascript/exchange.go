@@ -2,6 +2,7 @@ package javascript
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -25,6 +26,7 @@ func encoder(limit int) profile.Encoder {
 			}
 			request := *t
 			request.Evaluation, request.Outcome = nil, ""
+			request.Messages = seen(t.Messages)
 			if request.Messages == nil {
 				request.Messages = []rl.Message{}
 			}
@@ -38,6 +40,22 @@ func encoder(limit int) profile.Encoder {
 		}
 		return []byte(buffer.String()), nil
 	}
+}
+
+// seen returns messages as rewards see them: in the one form that is documented,
+// with what was written otherwise in a field of its own.
+func seen(messages []rl.Message) []rl.Message {
+	for i := range messages {
+		if len(messages[i].Given) > 0 {
+			copied := slices.Clone(messages)
+			for k := i; k < len(copied); k++ {
+				m := &copied[k]
+				m.Fields, m.Given = m.Seen(), nil
+			}
+			return copied
+		}
+	}
+	return messages
 }
 
 // take reads an answer.

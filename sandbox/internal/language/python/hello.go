@@ -2,6 +2,7 @@ package python
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
@@ -24,6 +25,7 @@ type hello struct {
 	whole     bool   // it is called with whole rollouts
 	open      bool   // it has **kwargs
 	accepts   map[string]bool
+	asked     []string        // parameters that a column may have the name of, in order
 	taken     map[string]bool // whoever runs the reward has given these
 	about     map[string]string
 	shelf     marshal.Value
@@ -54,7 +56,11 @@ func readHello(data []byte) (h hello, ok bool) {
 	h.accepts, h.about = map[string]bool{}, map[string]string{}
 	for _, name := range v.Items[5].Items {
 		h.accepts[string(name.Text)] = true
+		if name := string(name.Text); !reserved[name] {
+			h.asked = append(h.asked, name)
+		}
 	}
+	slices.Sort(h.asked)
 	for about := v.Items[6].Items; len(about) > 1; about = about[2:] {
 		h.about[string(about[0].Text)] = string(about[1].Text)
 	}

@@ -25,9 +25,19 @@ func (h *hello) encode(e *marshal.Encoder, members []*rl.Trajectory) error {
 	return nil
 }
 
-// promptSize is PROMPT of merit_reward.shapes: how many messages are the
-// prompt's, for functions that take prompts and completions.
-const promptSize = "__prompt__"
+// What merit_reward.shapes calls PROMPT, TEXT and OWN, for functions in the
+// shape of a trainer's: how many messages are the prompt's, which of the prompt
+// and the completion was a text, and columns under names that Merit uses itself.
+const (
+	promptSize = "__prompt__"
+	asText     = "__text__"
+	ownColumns = "__own__"
+)
+
+// reserved are the names under which a function gets what Merit has.
+var reserved = map[string]bool{
+	"messages": true, "ground_truth": true, "metadata": true, "rollout": true, promptSize: true, asText: true, ownColumns: true,
+}
 
 // wants reports whether the function can be called with this name.
 func (h *hello) wants(name string) bool { return h.accepts[name] || h.open && !h.taken[name] }
@@ -74,20 +84,94 @@ func (h *hello) metadata(e *marshal.Encoder, t *rl.Trajectory) error {
 			return err
 		}
 	}
-	if h.accepts[promptSize] && len(t.Steps) > 0 {
-		e.Name(promptSize)
-		e.Int(int64(t.Steps[0].MessageCount))
-	}
-	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-		if !h.wants(k) || k == promptSize || k == "messages" || k == "ground_truth" || k == "metadata" {
-			continue
-		}
-		e.Text(k)
-		if err := e.JSON(t.Metadata[k]); err != nil {
+	if h.accepts[promptSize] {
+		if err := h.shaped(e, t); err != nil {
 			return err
 		}
 	}
+	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
+		if h.wants(k) && !reserved[k] {
+			if err := encodeColumn(e, k, t.Metadata[k]); err != nil {
+				return err
+			}
+		}
+	}
+	return h.columns(e, t)
+}
+
+// columns writes the columns that are not in the metadata: those that a parameter
+// names, and for one of **kwargs what only the row has under the name of a field
+// of Merit's.
+func (h *hello) columns(e *marshal.Encoder, t *rl.Trajectory) error {
+	asked := h.asked
+	if h.open && len(t.Own) > 0 && !h.accepts[ownColumns] {
+		asked = slices.Sorted(maps.Keys(t.Own))
+		for _, k := range h.asked {
+			if t.Own[k] == nil {
+				asked = append(asked, k)
+			}
+		}
+	}
+	for _, k := range asked {
+		if _, there := t.Metadata[k]; there && !reserved[k] || reserved[k] || h.taken[k] {
+			continue
+		}
+		if value, ok := t.Column(k); ok {
+			if err := encodeColumn(e, k, value); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// shaped writes what the shapes of trainers need to know of a row.
+func (h *hello) shaped(e *marshal.Encoder, t *rl.Trajectory) error {
+	if n, said := t.Boundary(); said {
+		e.Name(promptSize)
+		e.Int(int64(n))
+	}
+	if t.AsText != 0 {
+		e.Name(asText)
+		e.Int(int64(t.AsText))
+	}
+	everything := h.open || h.accepts["metadata"]
+	return encodeOwn(e, t, ownColumns, func(name string) bool { return (everything || h.accepts[name]) && !h.taken[name] })
+}
+
+// encodeOwn writes a dict of the columns under names that Merit uses itself, as
+// far as they are wanted; nothing if there are none.
+func encodeOwn(e *marshal.Encoder, t *rl.Trajectory, key string, wanted func(string) bool) error {
+	some := false
+	names := slices.Sorted(maps.Keys(t.Own))
+	for _, k := range []string{"group", "id", "task"} {
+		if t.Own[k] == nil {
+			names = append(names, k)
+		}
+	}
+	for _, k := range names {
+		value, ok := t.Column(k)
+		if !ok || !wanted(k) {
+			continue
+		}
+		if !some {
+			e.Name(key)
+			e.Dict()
+			some = true
+		}
+		if err := encodeColumn(e, k, value); err != nil {
+			return err
+		}
+	}
+	if some {
+		e.End()
+	}
+	return nil
+}
+
+func encodeColumn(e *marshal.Encoder, name string, value json.RawMessage) error {
+	e.Text(name)
+	return e.JSON(value)
 }
 
 func encodeMember(e *marshal.Encoder, t *rl.Trajectory) error {
@@ -105,9 +189,29 @@ func encodeMember(e *marshal.Encoder, t *rl.Trajectory) error {
 	if err := encodeMetadata(e, t); err != nil {
 		return err
 	}
+	if err := encodeRow(e, t); err != nil {
+		return err
+	}
 	encodeRollout(e, t)
 	e.End()
 	return nil
+}
+
+// encodeRow adds what a reward sees of the row that the rollout came from.
+func encodeRow(e *marshal.Encoder, t *rl.Trajectory) error {
+	if t.PromptMessages != nil {
+		e.Name("prompt_messages")
+		e.Int(int64(*t.PromptMessages))
+	}
+	if t.AsText != 0 {
+		e.Name("given_as_text")
+		words := t.AsText.Words()
+		e.List(len(words))
+		for _, word := range words {
+			e.Text(word)
+		}
+	}
+	return encodeOwn(e, t, "own_columns", func(string) bool { return true })
 }
 
 func encodeMessages(e *marshal.Encoder, messages []rl.Message) error {
@@ -167,6 +271,11 @@ func encodeMessage(e *marshal.Encoder, m *rl.Message) error {
 	if len(m.ToolCalls) > 0 {
 		e.Name("tool_calls")
 		encodeCalls(e, m.ToolCalls)
+	}
+	for _, f := range m.Seen() {
+		if err := encodeColumn(e, f.Name, f.Value); err != nil {
+			return err
+		}
 	}
 	e.End()
 	return nil

@@ -83,7 +83,7 @@ func (h *hello) rest(e *marshal.Encoder, t *rl.Trajectory, plain bool) (some boo
 			return false, err
 		}
 	}
-	if len(t.Metadata) > 0 || h.accepts[promptSize] && len(t.Steps) > 0 {
+	if len(t.Metadata) > 0 || len(t.Own) > 0 || h.accepts[promptSize] || len(h.asked) > 0 {
 		before := e.Len()
 		if err := h.metadata(e, t); err != nil {
 			return false, err

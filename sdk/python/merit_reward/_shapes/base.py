@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..absent import UnavailableError
 from ..models import EvaluateResult
-from ..shapes import PROMPT, said, split, text
+from ..shapes import OWN, PROMPT, TEXT, said, split, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SCORES = ("score", "overall", "reward", "rewards", "scores")  # what trainers ca
 class Shape:
     """A function as Merit calls it: with messages, ground_truth, metadata and the columns of one member, or of all."""
 
-    wants: "frozenset[str]" = frozenset(("messages", "ground_truth", "metadata", PROMPT))  # what Merit must give
+    wants: "frozenset[str]" = frozenset(("messages", "ground_truth", "metadata", PROMPT, TEXT, OWN))  # what Merit must give
     open = False  # takes every column
     lists = False  # one call can score several members
     groups = False  # it compares the members of a group
@@ -76,8 +76,9 @@ def taken(result: "Any") -> "Any":
 
 
 def metadata(member: "dict[str, Any]") -> "dict[str, Any]":
-    """The columns of a member."""
-    return member.get("metadata") or {}
+    """The columns of a member, as the row has them."""
+    columns, own = member.get("metadata") or {}, member.get(OWN)
+    return {**columns, **own} if own else columns
 
 
 def truth(member: "dict[str, Any]") -> "Any":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..absent import UnavailableError
-from ..shapes import split
+from ..shapes import parts, split
 from . import base
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ def sample(member: "dict[str, Any]") -> "Any":
     columns = base.metadata(member)
     own = columns.get("metadata")
     return Sample(
-        prompt=base.prompt(member) if columns.get("completion_format") == "text" else split(member)[0],
+        prompt=parts(member)[0],
         response=base.answer(member),
         label=base.truth(member),
         metadata=own if isinstance(own, dict) else columns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..shapes import FORMAT, NOT_COLUMNS, PROMPT, inner, said, split, text
+from ..shapes import NOT_COLUMNS, OWN, PROMPT, TEXT, inner, parts
 from .base import Shape, listed
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ class TRL(Shape):
         hint = str(getattr(inner(func), "__annotations__", {}).get("completions", "")).replace("typing.", "").lower()
         self.text = hint.replace("sequence", "list") == "list[str]" or hasattr(func, "_merit_texts")
         self.open = takes_all
-        self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, FORMAT}
+        self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, TEXT, OWN}
         self.whole = [name for name in ("metadata", "messages") if name in names]  # what is given only to who names it
         self.log = Log()
 
@@ -33,16 +33,18 @@ class TRL(Shape):
         log = self.log
         if log.used:
             log.__init__()
-        parts = [self._part(m) for m in members]
+        halves = [parts(m, self.text) for m in members]
         offered: "dict[str, Any]" = {
-            "prompts": [p for p, _ in parts],
-            "completions": [c for _, c in parts],
+            "prompts": [p for p, _ in halves],
+            "completions": [c for _, c in halves],
             "log_metric": log.metric,
             "log_extra": log.extra,
             "ground_truth": [m.get("ground_truth") for m in members],
         }
         for name in self.whole:
             offered[name] = [m.get(name) for m in members]
+        if any(OWN in m for m in members):
+            self._own(offered, members)
         for name in sorted({k for m in members for k in m if k not in NOT_COLUMNS}):
             if name not in offered:
                 offered[name] = [m.get(name) for m in members]
@@ -53,11 +55,13 @@ class TRL(Shape):
             return [_result(r, log.of(i, len(members))) for i, r in enumerate(results)]
         return results
 
-    def _part(self, member: "dict[str, Any]") -> "tuple[Any, Any]":
-        prompt, completion = split(member)
-        if self.text or member.get(FORMAT) == "text":
-            return text(prompt), said(completion)
-        return prompt, completion
+    def _own(self, offered: "dict[str, Any]", members: "list[dict[str, Any]]") -> None:
+        """Puts the row's own columns where Merit has something else under their names."""
+        owns = [m.get(OWN) or {} for m in members]
+        for name in sorted({k for own in owns for k in own}):
+            if name not in ("prompts", "completions", "log_metric", "log_extra"):
+                before = offered.get(name) or [m.get(name) for m in members]
+                offered[name] = [own.get(name, b) for own, b in zip(owns, before)]
 
 
 class Log:

@@ -40,10 +40,8 @@ class Group(Function):
 
 
 def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> "dict[str, Any]":
-    prompt, completion = shapes.split(member)
+    prompt, completion = shapes.parts(member)
     found, info = base.truth(member), columns.get("info")
-    if columns.get(shapes.FORMAT) == "text":
-        prompt, completion = shapes.text(prompt), shapes.said(completion)
     return {
         **columns,
         "prompt": prompt,
