@@ -110,7 +110,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		Limits: Limits{
-			Fuel:         500_000_000,
+			Fuel:         4_000_000_000,
 			MemoryMiB:    64,
 			TableEntries: 10_000,
 			ModuleMiB:    32,
@@ -119,7 +119,7 @@ func DefaultConfig() Config {
 			LogKiB:       64,
 			Steps:        100_000,
 			CallDepth:    10_000,
-			WallClock:    10 * time.Second,
+			WallClock:    60 * time.Second,
 
 			StartFuel:      100_000_000_000,
 			StartWallClock: 15 * time.Minute, // StartFuel is about two minutes of one core: also where others compute
@@ -141,7 +141,7 @@ const mostInterpretedDepth = 50_000
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
 	var p fault.Problems
-	p.Check(c.Fuel >= 1000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000 to 2^50; the default is 500000000")
+	p.Check(c.Fuel >= 1000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000 to 2^50; the default is 4000000000")
 	p.Check(c.StartFuel >= 1000 && c.StartFuel <= 1<<50, "start_fuel", c.StartFuel, "use a number from 1000 to 2^50; the default is 100000000000")
 	p.Whole("memory_mib", c.MemoryMiB, 1, 4095)
 	p.Whole("table_entries", c.TableEntries, 1, 10_000_000)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox"
@@ -66,7 +67,8 @@ func ExampleModule_Evaluate() {
 		log.Fatal(err)
 	}
 	e := reward.Evaluate(ctx, sum("4"))
-	fmt.Printf("%s: %s (valid score: %v)\n", e.Outcome, e.Reason, e.Result.IsScoreValid)
+	what, _, _ := strings.Cut(e.Reason, ":")
+	fmt.Printf("%s: %s (valid score: %v)\n", e.Outcome, what, e.Result.IsScoreValid)
 	// Output: out_of_fuel: the evaluation used up its fuel (sandbox.fuel) (valid score: false)
 }
 

@@ -91,6 +91,10 @@ func hostileCases() []hostile {
 		{"metric without a name", guest{evaluate: wt.I32Const(0) + wt.I32Const(0) + wt.F64Const(1) + wt.Call(metric) + scored}, reward.ABIViolation, "name"},
 		{"metric NaN", guest{evaluate: wt.I32Const(0) + wt.I32Const(1) + nan + wt.Call(metric) + scored, data: "a"}, reward.ABIViolation, "finite"},
 		{"member outside of a group", guest{evaluate: wt.I32Const(1) + wt.Call(member) + scored}, reward.ABIViolation, "member(1)"},
+		{"the one member outside of a group", guest{evaluate: wt.I32Const(0) + wt.Call(member) + score(1) + scored}, reward.ABIViolation, "outside of a group"},
+		{"a score from merit_alloc", guest{change: inAlloc(score(1))}, reward.ABIViolation, "from within merit_alloc"},
+		{"a member from merit_alloc", guest{change: inAlloc(wt.I32Const(0) + wt.Call(member))}, reward.ABIViolation, "from within merit_alloc"},
+		{"an error from merit_alloc", guest{change: inAlloc(wt.I32Const(0) + wt.I32Const(0) + wt.Call(fail))}, reward.ABIViolation, "from within merit_alloc"},
 		{"unknown log level", guest{evaluate: wt.I32Const(9) + wt.I32Const(0) + wt.I32Const(0) + wt.Call(logLine) + scored}, reward.ABIViolation, "level"},
 		{"error without words", guest{evaluate: wt.I32Const(2)}, reward.GuestError, "without a message"},
 		{"error", guest{evaluate: wt.I32Const(0) + wt.I32Const(5) + wt.Call(fail) + wt.I32Const(2), data: "no\x1b[2"}, reward.GuestError, `no\x1b[2`},
@@ -164,4 +168,32 @@ func TestClockAndRandomStartAnew(t *testing.T) {
 		require.Equal(t, first.Result, m.Evaluate(context.Background(), small()).Result)
 	}
 	require.Less(t, time.Since(start), soon)
+}
+
+// inAlloc has merit_alloc do something before it allocates.
+func inAlloc(first wt.Code) func(*wt.Module) {
+	return func(m *wt.Module) {
+		for i := range m.Funcs {
+			if f := &m.Funcs[i]; f.Export == "merit_alloc" {
+				f.Body = first + f.Body
+			}
+		}
+	}
+}
+
+// Promise: the maximum that a module declares holds where the limit is above it: growth beyond it fails, as WebAssembly says.
+func TestDeclaredMaximumHolds(t *testing.T) {
+	for pages, want := range map[int32]float64{1: 2, 2: -1} {
+		g := guest{evaluate: wt.I32Const(pages) + wt.MemoryGrow + wt.Code("\xb7") + wt.Call(setScore) + scored} // f64.convert_i32_s
+		m := g.module()
+		m.Memory.Size = wt.Size{Min: 2, Max: 3}
+		wasm, err := sandbox.WithManifest(m.Bytes(), sandbox.Manifest{WarmUp: sandbox.WarmUpOff})
+		require.NoError(t, err)
+		for _, interpreted := range []bool{false, true} {
+			r := newRuntime(t, func(c *sandbox.Config) { c.Interpreter, c.Isolation = interpreted, sandbox.Fresh })
+			e := load(t, r, wasm).Evaluate(context.Background(), small())
+			require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+			require.Equal(t, want, e.Result.Score)
+		}
+	}
 }

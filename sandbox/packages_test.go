@@ -14,10 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: a pure-Python package of the size of sympy runs as documented, from
-// its sources and within the default limits: an evaluation finds what the
-// warm-up has imported and cached.
-func TestSympy(t *testing.T) {
+// withSympy is a folder with sympy and a reward.
+func withSympy(t *testing.T, text string) string {
 	needInterpreters(t)
 	const where = "import os, sympy, mpmath; print(os.path.dirname(sympy.__file__), os.path.dirname(mpmath.__file__), sep='\\n')"
 	python := testneeds.Command(t, "pip install sympy", "python3", "-c", where)
@@ -27,16 +25,65 @@ func TestSympy(t *testing.T) {
 	for _, pkg := range strings.Fields(string(out)) {
 		copySources(t, pkg, filepath.Join(dir, filepath.Base(pkg)))
 	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "reward.py"), []byte(text), 0o600))
+	return dir
+}
+
+// Promise: a pure-Python package of the size of sympy runs as documented, from
+// its sources and within the default limits: an evaluation finds what the
+// warm-up has imported and cached.
+func TestSympy(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk", "python", "examples", "equal.py"))
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "reward.py"), text, 0o600))
-	m, err := oneWorker(t).LoadFile(context.Background(), dir)
+	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, string(text)))
 	require.NoError(t, err)
 	for answer, want := range map[string]float64{"x**2 + 6*x + 9": 1, "x**2 + 9": 0} {
 		x := &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text("#### " + answer)}}, GroundTruth: []byte(`"(x + 3)**2"`)}
 		e := m.Evaluate(context.Background(), x)
 		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
 		require.Equal(t, want, e.Result.Score, answer)
+	}
+}
+
+// Promise: the usual reward of five lines with sympy runs within the default
+// limits as it is, also where its function imports sympy.
+func TestSympyWithoutWarmUp(t *testing.T) {
+	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, `
+def reward(messages, ground_truth):
+    from sympy import simplify, sympify
+    a, b = messages[-1]["content"], ground_truth
+    return float(simplify(sympify(a) - sympify(b)) == 0)
+`))
+	require.NoError(t, err)
+	for answer, want := range map[string]float64{"cos(2*t)": 1, "1 - sin(t)**2": 0, "(u + 1)**2/u": 0} {
+		x := &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text(answer)}}, GroundTruth: []byte(`"1 - 2*sin(t)**2"`)}
+		e := m.Evaluate(context.Background(), x)
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, want, e.Result.Score, answer)
+	}
+}
+
+// Promise: a package that Merit knows is warmed up before the first evaluation,
+// unless the reward warms itself up or does without; where it is not what it was,
+// the reward runs all the same.
+func TestKnownPackagesAreWarmedUp(t *testing.T) {
+	needInterpreters(t)
+	const ours = "calls = []\ndef sympify(text): calls.append(text); raise ValueError('another version')\n"
+	for text, want := range map[string]bool{
+		"import sympy\ndef reward(messages): return len(sympy.calls)\n":                                                      true,
+		"def reward(messages):\n  import sympy\n  return len(sympy.calls)\n":                                                 true,
+		"__merit__ = {'warm_up': 'off'}\nimport sympy\ndef reward(messages): return len(sympy.calls)\n":                      false,
+		"import sympy, merit\n@merit.warm_up\ndef ready(): pass\ndef reward(messages): return len(sympy.calls)\n":            false,
+		"try: import sympy.nothing\nexcept ImportError: pass\nimport sympy\ndef reward(messages): return len(sympy.calls)\n": true,
+	} {
+		m, err := oneWorker(t).LoadFile(context.Background(), folder(t, map[string]string{
+			"reward.py": text, "sympy/__init__.py": ours, "sympy/parsing/__init__.py": "", "sympy/parsing/sympy_parser.py": "standard_transformations = ()\n" +
+				"implicit_multiplication_application = convert_xor = None\ndef parse_expr(*_, **__): pass\n",
+		}))
+		require.NoError(t, err)
+		e := m.Evaluate(context.Background(), small())
+		require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+		require.Equal(t, want, e.Result.Score > 0, text)
 	}
 }
 

@@ -113,6 +113,30 @@ func TestWarmUpPaysForTheFirstCall(t *testing.T) {
 	require.Equal(t, 1_000_001.0, load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel = 10_000 }), wasm).Evaluate(context.Background(), small()).Result.Score)
 }
 
+// Promise: an evaluation that is out of fuel says how much it took of how much,
+// and what helps; what it says of --fuel does.
+func TestOutOfFuelSaysWhatHelps(t *testing.T) {
+	loop := func(fuel uint64, name, text string) reward.Evaluation {
+		m, err := loadScript(t, newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Fuel, c.CacheDir = 1, fuel, cacheDir(t) }), name, text)
+		require.NoError(t, err)
+		return m.Evaluate(context.Background(), small())
+	}
+	const python = "__merit__ = {'warm_up': 'off'}\ndef reward(messages): return sum(range(20_000)) * 0 + 1\n"
+	for name, c := range map[string]struct{ text, once string }{
+		"reward.py": {python, "a function marked with @warm_up"},
+		"reward.js": {"export const merit = { warm_up: 'off' };\nexport default () => { let n = 0; for (let i = 0; i < 20_000; i++) n += i; return 1; };\n", "an exported function warmUp"},
+	} {
+		e := loop(400_000, name, c.text)
+		require.Equal(t, reward.OutOfFuel, e.Outcome)
+		require.Regexp(t, `^the evaluation used up its fuel \(sandbox\.fuel\): it took \d+ of 400000 units; allow more with --fuel 1600000, or .* in `+c.once, e.Reason)
+		require.GreaterOrEqual(t, e.Fuel, uint64(400_000))
+		require.Equal(t, reward.Scored, loop(50_000_000, name, c.text).Outcome)
+	}
+	e := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel = 1000 }), guest{evaluate: wt.Loop(wt.Br(0)) + scored}.wasm()).Evaluate(context.Background(), small())
+	require.Contains(t, e.Reason, "of 1000 units; allow more with --fuel 4000")
+	require.Contains(t, e.Reason, "merit_warm_up")
+}
+
 // Promise: a start that goes wrong says which limit it met and what to do, and
 // a reward that says two things of its warm-up is refused.
 func TestWarmUpsThatAreRefused(t *testing.T) {

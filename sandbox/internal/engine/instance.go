@@ -41,10 +41,16 @@ type Instance struct {
 	origin   *State // what Restore brings back
 }
 
+// mostPages is what 32 bits can address.
+const mostPages = 1 << 16
+
 // Instantiate makes an instance whose memory may hold up to memoryBytes. No
 // code of the guest has run yet.
 func (p *Program) Instantiate(ctx context.Context, memoryBytes uint64) (*Instance, error) {
 	i := &Instance{program: p}
+	if m := p.meta.Info.Memory; m != nil { // its own maximum holds where it is below the limit
+		memoryBytes = min(memoryBytes, uint64(m.Most(mostPages))*memory.PageBytes)
+	}
 	i.context.instance, i.watch = i, &i.guard
 	i.world = wasi.World{Guest: guest{i}, Process: &p.Process, State: wasi.NewState()}
 	allocator := experimental.MemoryAllocatorFunc(func(_, _ uint64) experimental.LinearMemory {

@@ -77,7 +77,8 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 	if len(input) > limit {
 		return 0, result.BadInput(&abi.TooLarge{Limit: limit}), false
 	}
-	w.instance.Begin(ctx, w.module.budget(len(input), len(members)))
+	budget := w.module.budget(len(input), len(members))
+	w.instance.Begin(ctx, budget)
 	stop := engine.Guarded(func() (stop *engine.Stop) {
 		v, stop = w.session.Evaluate(input)
 		return stop
@@ -87,10 +88,24 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 	if late != nil {
 		stop = late
 	}
-	if stop != nil {
-		return fuel, result.Stopped(stop, w.instance.MemoryDenied()), true
+	switch {
+	case stop == nil:
+		return fuel, v, false
+	case stop.Kind == engine.OutOfFuel:
+		return fuel, result.OutOfFuel(fuel, budget.Fuel, w.module.warmUpName()), true
 	}
-	return fuel, v, false
+	return fuel, result.Stopped(stop, w.instance.MemoryDenied()), true
+}
+
+// warmUpName is what a reward of this kind does once, before all evaluations.
+func (m *Module) warmUpName() string {
+	if !m.script {
+		return "an exported function merit_warm_up"
+	}
+	if m.profile.Name() == "python" {
+		return "a function marked with @warm_up (docs/python.md)"
+	}
+	return "an exported function warmUp (docs/python.md)"
 }
 
 // wanted is the language of a program that stopped the evaluation because it is

@@ -109,7 +109,9 @@ func (s *flatSession) Lasting() bool       { return true }
 func (s *flatSession) Input(members []*rl.Trajectory) ([]byte, error) { return s.encode(members) }
 
 func (s *flatSession) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
+	s.collector.Hold(flatAlloc)
 	at, stop := s.instance.Call(s.alloc, uint64(len(input)))
+	s.collector.Hold("")
 	if stop != nil {
 		return nil, stop
 	}

@@ -19,7 +19,9 @@ type Collector struct {
 	rollout []*rl.Trajectory
 	members []member
 	current int // the member spoken of, or −1
-	text    int // bytes of text taken
+	group   bool
+	held    string // the export that must send no results and is running, or empty
+	text    int    // bytes of text taken
 	metrics int
 	steps   int
 	seen    map[metricKey]struct{}
@@ -60,7 +62,7 @@ func (c *Collector) CountBy(rule reward.StepIndexing) { c.rule = rule }
 
 // Start begins an evaluation of rollouts; in a group none is spoken of yet.
 func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
-	c.rollout, c.current = rollouts, 0
+	c.rollout, c.current, c.group, c.held = rollouts, 0, group, ""
 	if group {
 		c.current = -1
 	}
@@ -94,8 +96,25 @@ func (c *Collector) Bare(i int) bool { return len(c.members[i].steps)+len(c.memb
 // them, where an error is all members'.
 func (c *Collector) Speak(i int) { c.current = i }
 
+// Hold says that an export runs which must send no results; "" ends it.
+func (c *Collector) Hold(export string) { c.held = export }
+
+// mayTell reports what is wrong with a result at this time.
+func (c *Collector) mayTell() error {
+	if c.held != "" {
+		return Violation("a result from within %s: only merit_evaluate and merit_evaluate_group send them", c.held)
+	}
+	return nil
+}
+
 // SetMember is Speak for a guest.
 func (c *Collector) SetMember(index int32) error {
+	if err := c.mayTell(); err != nil {
+		return err
+	}
+	if len(c.members) > 0 && !c.group {
+		return Violation("member(%d) outside of a group: merit_evaluate speaks of one conversation", index)
+	}
 	if index < 0 || int(index) >= len(c.members) {
 		return Violation("member(%d) of a group of %d", index, len(c.members))
 	}
@@ -104,7 +123,9 @@ func (c *Collector) SetMember(index int32) error {
 }
 
 func (c *Collector) member() (*member, error) {
-	switch {
+	switch err := c.mayTell(); {
+	case err != nil:
+		return nil, err
 	case len(c.members) == 0:
 		return nil, Violation("a result before there is a conversation: a start and a warm-up send none")
 	case c.current < 0:
@@ -141,6 +162,9 @@ func (c *Collector) SetReason(text []byte) error {
 // SetError is the author's own error; in a group, before a member is spoken
 // of, it is all members'. A start or a warm-up ends with it.
 func (c *Collector) SetError(text []byte) error {
+	if err := c.mayTell(); err != nil {
+		return err
+	}
 	s, err := c.take(text)
 	if err != nil {
 		return err

@@ -62,6 +62,13 @@ func Of(err error) *Verdict {
 	return Infrastructure(err)
 }
 
+// OutOfFuel is the verdict on an evaluation that used so much of a budget. Once
+// names what the reward may do once before all evaluations.
+func OutOfFuel(used, budget uint64, once string) *Verdict {
+	return &Verdict{reward.OutOfFuel, fmt.Sprintf("the evaluation used up its fuel (sandbox.fuel): it took %d of %d units; "+
+		"allow more with --fuel %d, or do what is expensive in a first call (imports, tables) once, in %s", used, budget, 4*budget, once)}
+}
+
 // Stopped translates how a guest ended. Denied says that it had been refused
 // memory before.
 func Stopped(s *engine.Stop, denied bool) *Verdict {
@@ -76,7 +83,7 @@ func Stopped(s *engine.Stop, denied bool) *Verdict {
 	case s.Kind == engine.Cancelled:
 		return &Verdict{reward.Infrastructure, "cancelled"}
 	case denied:
-		return &Verdict{reward.OutOfMemory, "the module was refused more memory (sandbox.memory_mib) and ended: " + s.Error()}
+		return &Verdict{reward.OutOfMemory, "the module was refused more memory (sandbox.memory_mib, or the maximum that it declares) and ended: " + s.Error()}
 	case s.Kind == engine.TooDeep:
 		return &Verdict{reward.Trap, "calls are nested too deeply (sandbox.call_depth)"}
 	case s.Kind == engine.Exited && s.Code == 0:

@@ -14,7 +14,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import _shelf, absent, refusals, runner, shims
+from . import _packages, _shelf, absent, refusals, runner, shims
 from .models import Message, tool_calls
 
 
@@ -133,8 +133,11 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
         if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
             _serve = tuple(map(_flushed, _serve))
         about = runner.prepare(module)
-        runner.explain(_raised())  # loads what tracebacks need
         refused = [r for r in refusals.settle() if r[0] not in refusals.without]
+        if "warm_up" not in about:
+            _packages.warm(path)
+            refusals.settle()  # those are not the reward's
+        runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
         hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry(), refused)
     except BaseException as e:

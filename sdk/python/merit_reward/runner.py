@@ -189,6 +189,7 @@ def synchronous(func: "Callable[..., Any]") -> "Callable[..., Any]":
                     task.cancel()
                 loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
 
+    call.__wrapped__ = func  # type: ignore[attr-defined]  # its annotations and marks still count
     return call
 
 

@@ -26,7 +26,9 @@ def install() -> None:
             sys.modules[f"merit.{sub}"] = sys.modules[f"merit_reward.{ours}"]
         sys.meta_path.insert(0, _Code)  # type: ignore[arg-type]
     if _Trainers not in sys.meta_path:
-        sys.meta_path.append(_Trainers)  # type: ignore[arg-type]
+        # Before what counts a package that nobody has as refused.
+        names = [getattr(finder, "__name__", "") for finder in sys.meta_path]
+        sys.meta_path.insert(names.index("_Absent") if "_Absent" in names else len(names), _Trainers)  # type: ignore[arg-type]
     names = [name for name in PEERS if name not in sys.modules]
     for name in names:
         _module(name, merit_reward).__path__ = []

@@ -82,12 +82,11 @@ class Client:
                 raise
             return self.call("PUT", f"/v1/rewards/{name}", source.body(), source.content_type, query)
 
-    def compares(self, source: Source, query: Dict[str, str]) -> bool:
-        """Whether a reward compares the members of a group."""
+    def about(self, source: Source, query: Dict[str, str]) -> Dict[str, Any]:
+        """What the server knows of the reward itself: whether it compares the members of a group, and so on."""
         if source.function and not source.files:  # the version tells of the function that it was uploaded with
-            said = json.loads(self.call("GET", f"/v1/rewards/{source.reference}/manifest", query=query))
-            return bool(said.get("group"))
-        return bool((self.version(source, query).get("reward") or {}).get("group"))
+            return dict(json.loads(self.call("GET", f"/v1/rewards/{source.reference}/manifest", query=query)))
+        return dict(self.version(source, query).get("reward") or {})
 
     def _reference(self, source: Source, query: Dict[str, str]) -> str:
         """What a request calls the reward. Its name is a part of that, as another may hold the same files."""

@@ -95,7 +95,7 @@ class Reward:
         self._truth, self._raise = ground_truth, on_unscored == "raise"
         self.__name__ = name or self._source.name
         self._said = Said()
-        self._compares: Optional[bool] = None
+        self._about: Optional[Mapping[str, Any]] = None
         client(self._server, self._key, timeout, patience)  # says what is wrong with the address
         if not self._server:
             _server.reserve()
@@ -167,6 +167,8 @@ class Reward:
             return encoder.line(row), str(row.get("group") or "")
 
         lines = (line(n, t) for n, t in enumerate(trajectories, 1))
+        if self._source.files:
+            lines = self._in_batches(lines)
         for number, said in enumerate(self._evaluated(lines, lambda n: f"trajectory {n + 1}", whole=True), 1):
             yield result({**said, "id": f"line-{number}"} if number in unnamed else said)
             unnamed.discard(number)
@@ -185,10 +187,19 @@ class Reward:
 
     @property
     def compares(self) -> bool:
-        """Whether it compares the members of a group, as the server says; asked once, as ``manifest`` asks."""
-        if self._compares is None:
-            self._compares = self._client.compares(self._source, self._query)
-        return self._compares
+        """Whether several completions are scored together, as the server says; asked once, as ``manifest`` asks."""
+        return bool(self._reward.get("group"))
+
+    @property
+    def _by_group(self) -> bool:
+        """Whether these are the members of a group, and not so many completions that follow each other."""
+        return self.compares and not (self._reward.get("entry") or {}).get("batch")
+
+    @property
+    def _reward(self) -> Mapping[str, Any]:
+        if self._about is None:
+            self._about = self._client.about(self._source, self._query)
+        return self._about
 
     def _scores(
         self,
@@ -210,18 +221,18 @@ class Reward:
 
     def _results(self, table: Columns, groups: Groups, in_thread: bool) -> Iterator[Tuple[int, Mapping[str, Any]]]:
         """What the server says of each row, in any order."""
-        if self.compares:
+        if self._by_group:
             groups.check(self.__name__, self._said)
-        if self.compares and groups.straddle:
+        if self._by_group and groups.straddle:
             if in_thread:
                 hint = "give the trainer the Reward itself, without .aio"
                 raise InvalidInput("groups reach over several processes", where=self.__name__, hint=hint)
             return self._results_across(table, groups)
-        names = groups.names() if self.compares or groups.size or groups.given else []
+        names = groups.names() if self._by_group or groups.size or groups.given else []
         order = in_sequence(names) if names else list(range(len(table.completions)))
         encoder = Encoder()
         lines = (table.line(encoder, i, names[i] if names else "") for i in order)
-        results = self._evaluated(lines, lambda n: f"completion {order[n]}")
+        results = self._evaluated(self._in_batches(lines), lambda n: f"completion {order[n]}")
         return ((i, said) for said, i in zip(results, order))  # in this order zip takes the results to their end
 
     def _results_across(self, table: Columns, groups: Groups) -> Iterator[Tuple[int, Mapping[str, Any]]]:
@@ -251,6 +262,11 @@ class Reward:
 
         for said in self._client.evaluate(self._source, self._query, lines, name, warned):
             yield from said
+
+    def _in_batches(self, lines: Iterator[Line]) -> Iterator[Line]:
+        """Lines of which so many are scored together: after a lost connection such a batch is sent again as a whole."""
+        batch = (self._reward.get("entry") or {}).get("batch") or 0
+        return ((text, f"batch-{n // batch}") for n, (text, _) in enumerate(lines)) if batch else lines
 
     def _warn(self, what: str, hint: str) -> None:
         if self._said.once(re.sub("[0-9]+", "", what)):

@@ -23,7 +23,7 @@ class TRL(Shape):
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         super().__init__(row, func, names, takes_all)
         hint = str(getattr(inner(func), "__annotations__", {}).get("completions", "")).replace("typing.", "").lower()
-        self.text = hint.replace("sequence", "list") == "list[str]" or hasattr(func, "_merit_texts")
+        self.text = hint.replace("sequence", "list") == "list[str]" or hasattr(inner(func), "_merit_texts")
         self.open = takes_all
         self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, TEXT, OWN}
         self.whole = [name for name in ("metadata", "messages") if name in names]  # what is given only to who names it

@@ -41,14 +41,23 @@ class Group(Function):
 
 def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> "dict[str, Any]":
     prompt, completion = shapes.parts(member)
-    found, info = base.truth(member), columns.get("info")
+    found = base.truth(member)
     return {
         **columns,
         "prompt": prompt,
         "completion": completion,
         "answer": columns.get("answer", "") if found is None else found,
         "task": columns.get("task", "default"),
-        "info": info if isinstance(info, dict) else {},
+        "info": _info(columns.get("info")),
         "responses": [],
         "turn": sum(m["role"] == "assistant" for m in member["messages"]),
     }
+
+
+def _info(value: "Any") -> "Any":
+    """The column info: verifiers reads one that is JSON as text."""
+    if isinstance(value, str):
+        import json
+
+        value = json.loads(value)
+    return value or {}
