@@ -55,7 +55,8 @@ def reward(messages):
 	m, err := r.LoadFile(t.Context(), dir)
 	require.NoError(t, err)
 	e := m.Evaluate(t.Context(), small())
-	require.Equal(t, reward.GuestError, e.Outcome, "a lone surrogate is no UTF-8, and the reward's own stream is strict")
+	require.Equal(t, reward.GuestError, e.Outcome, "a lone surrogate is not UTF-8, and the reward's own stream is strict")
+	require.Contains(t, e.Reason, "UnicodeEncodeError")
 	require.Equal(t, "a\né\nbytes\nto error\nINFO:root:logged\n", e.Log)
 
 	m, err = loadScript(t, r, "late.py", "import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer)\ndef reward(messages):\n  print('held back')\n  return 1.0\n")
@@ -110,10 +111,10 @@ func TestEntry(t *testing.T) {
 		want       reward.Entry
 	}{
 		{"a.py", "def f(completions, level, ground_truht=None, **kw): return [1]", reward.Entry{
-			Function: "f", Shape: "TRL", Asks: []reward.Parameter{{Name: "ground_truht", Need: reward.Optional}, {Name: "level", Need: reward.Required}},
+			Function: "f", Shape: "TRL", Lists: true, Asks: []reward.Parameter{{Name: "ground_truht", Need: reward.Optional}, {Name: "level", Need: reward.Required}},
 		}},
 		{"b.py", "__merit__ = {'batch': 4}\ndef compute_score(data_sources, solution_strs, ground_truths, extra_infos): return []", reward.Entry{
-			Function: "compute_score", Shape: "verl, of a batch", Batch: 4,
+			Function: "compute_score", Shape: "verl, of a batch", Batch: 4, Lists: true,
 		}},
 		{"c.js", "export default function exact(rollout) { return 1; }", reward.Entry{Function: "exact", Shape: "(rollout)"}},
 		{"d.js", "export const merit = { batch: 3 };\nexport function rewardGroup(rollouts) { return rollouts.map(() => 1); }", reward.Entry{

@@ -78,8 +78,14 @@ func (p *Pool) rows(ctx context.Context, members []*rl.Trajectory) [][]Evaluatio
 func (w Weighted) evaluate(ctx context.Context, members []*rl.Trajectory) []Evaluation {
 	var evaluations []Evaluation
 	if g, ok := w.Scorer.(GroupScorer); ok && w.Scorer.Info().Group {
-		if len(members) > 0 {
-			evaluations = g.EvaluateGroup(ctx, members)
+		size := w.Scorer.Info().batch()
+		for rest := members; len(rest) > 0; {
+			n := len(rest)
+			if size > 0 {
+				n = min(n, size)
+			}
+			evaluations = append(evaluations, g.EvaluateGroup(ctx, rest[:n])...)
+			rest = rest[n:]
 		}
 		if len(evaluations) != len(members) {
 			reason := fmt.Sprintf("the reward returned %d evaluations for a group of %d", len(evaluations), len(members))

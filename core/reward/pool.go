@@ -26,7 +26,8 @@ type Pool struct {
 	parts    []Weighted
 	scorers  []Scorer     // of the parts
 	shared   SharedScorer // the first part, if it can score for all
-	groups   bool         // some part compares the members of a group
+	groups   bool         // some part compares the members of a group, or of a batch
+	batch    int          // how many trajectories are scored together where no part wants groups
 	indexing StepIndexing
 	parallel int
 }
@@ -42,11 +43,10 @@ func NewPool(scorers []Weighted, parallel int) *Pool {
 		p.parallel = processors.Count()
 	}
 	nameParts(p.parts)
+	group, batch := Units(p.parts)
+	p.groups, p.batch = group || batch > 0, batch
 	for _, part := range p.parts {
 		info := part.Scorer.Info()
-		if _, ok := part.Scorer.(GroupScorer); ok && info.Group {
-			p.groups = true
-		}
 		if parallel <= 0 {
 			p.parallel = max(p.parallel, info.InFlight)
 		}
@@ -72,7 +72,7 @@ func nameParts(parts []Weighted) {
 	for i := range parts {
 		info := parts[i].Scorer.Info()
 		if parts[i].Name == "" && alike[info.Name] > 1 {
-			parts[i].Name = info.Function
+			parts[i].Name = info.function()
 		}
 		parts[i].Name = cmp.Or(parts[i].Name, info.Name)
 		if seen[parts[i].Name]++; seen[parts[i].Name] > 1 {
@@ -100,6 +100,9 @@ func (p *Pool) Evaluate(ctx context.Context, groups []*rl.Group, onDone func(don
 	for _, g := range groups {
 		flat = append(flat, g.Trajectories...)
 		ends = append(ends, len(flat))
+	}
+	if p.batch > 0 {
+		_, ends = p.Units(flat)
 	}
 	if onDone == nil {
 		return p.evaluate(ctx, flat, ends, nil)
@@ -136,7 +139,7 @@ func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, o
 		}
 		return p.evaluate(ctx, trajectories, nil, tell)
 	}
-	order, ends := ByGroup(trajectories)
+	order, ends := p.Units(trajectories)
 	sorted := make([]*rl.Trajectory, len(order))
 	for i, at := range order {
 		sorted[i] = trajectories[at]
@@ -157,6 +160,51 @@ func (p *Pool) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory, o
 		evaluations[at] = found[i]
 	}
 	return evaluations, nil
+}
+
+// Units says what is scored together by parts: whole groups, or a number of
+// trajectories that follow each other, which is 0 if every one is scored alone.
+// Beside a part that compares groups, batches are cut from the members of each.
+func Units(parts []Weighted) (group bool, batch int) {
+	for _, part := range parts {
+		info := part.Scorer.Info()
+		if _, ok := part.Scorer.(GroupScorer); !ok || !info.Group {
+			continue
+		}
+		if n := info.batch(); n == 0 {
+			group = true
+		} else {
+			batch = common(max(batch, 1), n)
+		}
+	}
+	if group {
+		return true, 0
+	}
+	return false, batch
+}
+
+// common is the least common multiple of two numbers.
+func common(a, b int) int {
+	x, y := a, b
+	for y > 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// Units returns the positions of trajectories in the order in which they are
+// scored, and where what is scored together ends.
+func (p *Pool) Units(trajectories []*rl.Trajectory) (order, ends []int) {
+	if p.groups && p.batch == 0 {
+		return ByGroup(trajectories)
+	}
+	for i := range trajectories {
+		order = append(order, i)
+		if n := i + 1; n%max(p.batch, 1) == 0 || n == len(trajectories) {
+			ends = append(ends, n)
+		}
+	}
+	return order, ends
 }
 
 // ByGroup returns the positions of trajectories with those of one group side

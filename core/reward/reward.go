@@ -82,12 +82,30 @@ type Entry struct {
 	// Batch is how many trajectories one call scores together; 0 is one, or the
 	// members of a group where Info.Group says so.
 	Batch int `json:"batch,omitempty"`
+	// Lists says that one call can score several trajectories.
+	Lists bool `json:"lists,omitempty"`
 	// Asks are the parameters that only columns of the data can fill.
 	Asks []Parameter `json:"asks,omitempty"`
 }
 
 // MaxBatch is the most trajectories that one call of a script scores by number.
 const MaxBatch = 1024
+
+// batch is Entry.Batch, 0 of what has no entry.
+func (i Info) batch() int {
+	if i.Entry == nil {
+		return 0
+	}
+	return i.Entry.Batch
+}
+
+// function is the name of the function that scores, if there is one.
+func (i Info) function() string {
+	if i.Entry == nil {
+		return i.Function
+	}
+	return i.Entry.Function
+}
 
 // String names the function and its shape.
 func (e *Entry) String() string {

@@ -69,6 +69,9 @@ type Module struct {
 	ABI          string          `json:"abi"`
 	StepIndexing string          `json:"step_index"`
 	Function     string          `json:"function,omitempty"` // that was chosen of a script
+	Scores       string          `json:"scores,omitempty"`   // the function that scores, chosen or found
+	Shape        string          `json:"shape,omitempty"`    // its calling convention, such as TRL
+	Batch        int             `json:"batch,omitempty"`    // how many trajectories it gets in one call
 	With         json.RawMessage `json:"with,omitempty"`     // its parameters, a JSON object
 	Weight       float64         `json:"weight"`
 	// LoadedWithout lists what the reward asked for while it was loaded and the

@@ -37,6 +37,7 @@ type chunks struct {
 	parallel int
 	most     int // trajectories of a chunk
 	group    bool
+	batch    int
 	skipBad  bool
 	bad      jsonl.Bad       // lines that cannot be used
 	truth    truth           // lines that have a ground truth
@@ -68,6 +69,9 @@ func (c *chunks) next(ctx context.Context) ([]item, error) {
 			for cut > 0 && all[cut-1].Group != "" && all[cut-1].Group == all[len(all)-1].Group {
 				cut--
 			}
+		}
+		if c.batch > 0 && !c.ended {
+			cut -= cut % c.batch
 		}
 		c.pending = slices.Clone(all[cut:])
 		if cut > 0 || c.ended {

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -39,6 +40,9 @@ const mostNames = 12
 // Doubts watches evaluations and says what is doubtful about them as a whole.
 // Its methods may be called by several goroutines.
 type Doubts struct {
+	// LeastConstant is how many equal scores are worth a word; 0 means 16.
+	LeastConstant int
+
 	mu       sync.Mutex
 	unfilled []asked
 	columns  []string // of the row that came first, of those that were seen
@@ -146,7 +150,7 @@ func (d *Doubts) Warnings() []Warning {
 			"give the rows of one prompt the same group",
 		})
 	}
-	if d.scores >= leastConstant && !d.varied {
+	if d.scores >= cmp.Or(d.LeastConstant, leastConstant) && !d.varied {
 		all = append(all, Warning{
 			ConstantScore, fmt.Sprintf("all of %d scores are %v", d.scores, d.score),
 			"nothing can be learned from a constant: check that the reward reads what the rows have",

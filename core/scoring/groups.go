@@ -26,6 +26,12 @@ func (p *pipeline) group() {
 		case <-p.ctx.Done():
 			return
 		}
+		if p.Batch > 0 {
+			if !p.batched(g, x) {
+				return
+			}
+			continue
+		}
 		if x.bad != nil {
 			close(x.done)
 			if lost == 0 {
@@ -45,7 +51,7 @@ func (p *pipeline) group() {
 		}
 		lost = 0
 		g.slots, g.bytes = append(g.slots, x), g.bytes+x.size
-		if g.wrong == nil && (len(g.slots) > p.MaxGroup || g.bytes > p.Bytes-int64(p.MaxLine)) {
+		if g.wrong == nil && p.tooLarge(g) {
 			g.wrong = &fault.Error{
 				Boundary: fault.Data, Kind: fault.Exhausted,
 				What: fmt.Sprintf("group %q has more than %d members or %d bytes", g.name, p.MaxGroup, p.Bytes-int64(p.MaxLine)),
@@ -70,6 +76,35 @@ func (p *pipeline) group() {
 		g.refuse()
 	}
 	p.dispatch(g)
+}
+
+func (p *pipeline) tooLarge(g *open) bool {
+	return len(g.slots) > p.MaxGroup || g.bytes > p.Bytes-int64(p.MaxLine)
+}
+
+// batched adds a line to a batch, and has it evaluated when it is full. A line
+// that cannot be read is not counted, as in a file with --skip-bad.
+func (p *pipeline) batched(g *open, x *slot) bool {
+	if x.bad != nil {
+		close(x.done)
+		return true
+	}
+	g.slots, g.bytes = append(g.slots, x), g.bytes+x.size
+	if p.tooLarge(g) {
+		g.wrong = &fault.Error{
+			Boundary: fault.Data, Kind: fault.Exhausted,
+			What: fmt.Sprintf("a batch of %d lines has more than %d lines or %d bytes", p.Batch, p.MaxGroup, p.Bytes-int64(p.MaxLine)),
+			Hint: "take a smaller batch, or ask the operator for larger limits",
+		}
+		g.refuse()
+		return true
+	}
+	if len(g.slots) < p.Batch && g.wrong == nil {
+		return true
+	}
+	full := open{slots: g.slots}
+	*g = open{}
+	return p.dispatch(&full)
 }
 
 // lack refuses a group that may have had a member in a line that cannot be

@@ -49,7 +49,7 @@ const prefix = 8 + 1 + 16 + 1 // of a record, before the result
 var recordSum = crc32.MakeTable(crc32.Castagnoli)
 
 // kept returns the results of the trajectories that an earlier pass has left.
-func (j *journal) kept(chunk []item, group bool) ([][]byte, error) {
+func (j *journal) kept(chunk []item, whole func([]item, int) int) ([][]byte, error) {
 	if j.earlier == nil {
 		return nil, nil
 	}
@@ -76,11 +76,9 @@ func (j *journal) kept(chunk []item, group bool) ([][]byte, error) {
 		j.results++
 	}
 	if j.earlier == nil {
-		if group {
-			whole := wholeGroups(chunk, len(all))
-			j.results -= len(all) - whole
-			all = all[:whole]
-		}
+		n := whole(chunk, len(all))
+		j.results -= len(all) - n
+		all = all[:n]
 		if err := j.cut(ends[len(all)]); err != nil {
 			return nil, err
 		}

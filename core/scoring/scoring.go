@@ -39,6 +39,7 @@ type Run struct {
 	Parallel int  // goroutines that decode; 0 is one for each processor
 	Chunk    int  // trajectories in memory; 0 is ChunkTrajectories
 	Group    bool // the reward compares the members of a group
+	Batch    int  // how many trajectories that follow each other are scored together; 0 is one
 	// SkipBad omits lines that cannot be used and lists them in the summary; a
 	// group reward compares the members that are left.
 	SkipBad     bool
@@ -50,6 +51,8 @@ type Run struct {
 	// Warn, if set, is told once if the reward reads a ground truth that the
 	// file does not have.
 	Warn func(error)
+	// Doubts, if set, is told of every evaluation, and ends the summary.
+	Doubts *Doubts
 }
 
 // Do scores every trajectory of in and writes results to out, which may be
@@ -62,9 +65,9 @@ func (r *Run) Do(ctx context.Context, in *jsonl.Reader, out io.Writer) (*Summary
 // results takes the results of a pass in input order.
 type results interface {
 	// kept returns results that an earlier pass has left for the trajectories
-	// that come next, fewer than all if it stopped among them. With group, none
-	// is divided.
-	kept(chunk []item, group bool) ([][]byte, error)
+	// that come next, fewer than all if it stopped among them: then as many of the
+	// first ones as whole says, which divides nothing that is scored together.
+	kept(chunk []item, whole func(chunk []item, first int) int) ([][]byte, error)
 	// add takes the result of the next trajectory, without a line break.
 	add(x item, result []byte) error
 }
@@ -72,7 +75,7 @@ type results interface {
 // stream is results that go straight to a writer.
 type stream struct{ io.Writer }
 
-func (stream) kept([]item, bool) ([][]byte, error) { return nil, nil }
+func (stream) kept([]item, func([]item, int) int) ([][]byte, error) { return nil, nil }
 
 func (s stream) add(_ item, result []byte) error {
 	if s.Writer == nil {
@@ -87,7 +90,7 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 		return nil, err
 	}
 	summary := newSummary()
-	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, skipBad: r.SkipBad, seen: map[string]bool{}}
+	reader := &chunks{bad: jsonl.Bad{Unit: in.Unit()}, in: in, parallel: r.Parallel, most: cmp.Or(r.Chunk, ChunkTrajectories), group: r.Group, batch: r.Batch, skipBad: r.SkipBad, seen: map[string]bool{}}
 	for {
 		chunk, err := reader.next(ctx)
 		if err != nil {
@@ -105,6 +108,9 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 			return nil, err
 		}
 	}
+	if r.Doubts != nil {
+		summary.Warnings = r.Doubts.Warnings()
+	}
 	summary.Skipped, summary.WithoutGroundTruth = reader.bad, reader.truth.without
 	summary.Skipped.First = append([]jsonl.BadLine{}, reader.bad.First...) // a list in JSON, too, if empty
 	if summary.Trajectories == 0 {
@@ -114,9 +120,21 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 	return summary, nil
 }
 
+// whole returns how many of the first trajectories of a chunk leave nothing
+// divided that is scored together.
+func (r *Run) whole(chunk []item, first int) int {
+	switch {
+	case r.Batch > 0 && first < len(chunk):
+		return first - first%r.Batch
+	case r.Group:
+		return wholeGroups(chunk, first)
+	}
+	return first
+}
+
 // chunk takes over the results that are kept and scores the rest.
 func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, summary *Summary) error {
-	kept, err := out.kept(chunk, r.Group)
+	kept, err := out.kept(chunk, r.whole)
 	if err != nil {
 		return err
 	}
@@ -134,7 +152,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o := &order{run: r, out: out, summary: summary, items: rest, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
+	o := &order{run: r, out: out, summary: summary, items: rest, from: summary.Trajectories, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
 	trajectories := make([]*rl.Trajectory, len(rest))
 	for i, x := range rest {
 		trajectories[i] = x.Trajectory
@@ -154,6 +172,7 @@ type order struct {
 	out     results
 	summary *Summary
 	items   []item
+	from    int // number of the first of them
 
 	mu       sync.Mutex
 	ready    []scored // results that came before their turn
@@ -179,6 +198,9 @@ func (o *order) take(ctx context.Context, i int, e reward.Evaluation) error {
 	}
 	if log := o.run.Log; log != nil && log.Enabled(ctx, slog.LevelDebug) {
 		log.Debug("evaluated", "trajectory", x.ID, "outcome", e.Outcome, "score", e.Result.Score, "reason", e.Reason, "fuel", e.Fuel, "elapsed", e.Elapsed, "log", e.Log)
+	}
+	if o.run.Doubts != nil {
+		o.run.Doubts.Note(o.from+i, x.Trajectory, &result)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

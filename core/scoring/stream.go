@@ -27,6 +27,7 @@ import (
 type Stream struct {
 	Pool     *reward.Pool
 	Group    bool    // the reward compares the members of a group
+	Batch    int     // or of so many lines that follow each other, at most MaxGroup; 0 is none
 	Doubts   *Doubts // is told of every evaluation; may be nil
 	Parallel int     // goroutines that decode and evaluate, at least 1
 	Window   int     // lines that are read and not answered, at least 1
@@ -73,7 +74,7 @@ func (s *Stream) Do(ctx context.Context, in io.Reader, out Sink) (*Summary, erro
 		})
 	}
 	var readErr error
-	if s.Group {
+	if s.Group || s.Batch > 0 {
 		p.members = make(chan *slot, s.Window)
 		producers.Go(p.group)
 	}

@@ -25,6 +25,8 @@ type Summary struct {
 	// WithoutGroundTruth is how many trajectories have none.
 	WithoutGroundTruth int       `json:"without_ground_truth"`
 	Skipped            jsonl.Bad `json:"skipped"` // lines, if Run.SkipBad is set
+	// Warnings say what makes the scores doubtful as a whole, if Run.Doubts is set.
+	Warnings []Warning `json:"warnings,omitempty"`
 
 	counts   map[reward.Outcome]int
 	mean, m2 float64 // Welford

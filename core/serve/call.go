@@ -67,6 +67,7 @@ type scorer struct {
 	pool     *reward.Pool
 	parallel int  // goroutines that are of use
 	group    bool // it compares the members of a group
+	batch    int  // or of so many trajectories that follow each other
 }
 
 // open opens the reward that ref names until the call ends, says which it is in
@@ -81,8 +82,7 @@ func (c *call) open(ref string, o library.Options) (*scorer, error) {
 	// Those who wait for a slot keep nobody from decoding.
 	x := &scorer{parallel: max(2*processors.Count(), info.InFlight)}
 	x.pool = reward.NewPool([]reward.Weighted{{Scorer: gated, Weight: 1}}, x.parallel)
-	_, group := gated.(reward.GroupScorer)
-	x.group = group && info.Group
+	x.group, x.batch = reward.Units([]reward.Weighted{{Scorer: gated}})
 	return x, nil
 }
 

@@ -60,7 +60,7 @@ func (c *call) peer(p shape.Peer) error {
 	if err != nil {
 		return err
 	}
-	if x.group {
+	if x.group || x.batch > 1 && len(request.Trajectories) < 2 {
 		return refuse(http.StatusUnprocessableEntity, "reward", fmt.Sprintf("%s compares the members of a group, which %s does not send together", ref, p),
 			"use a reward that scores one trajectory, or POST /v1/evaluate with groups")
 	}

@@ -35,7 +35,7 @@ func (c *call) stream() error {
 		return err
 	}
 	s := &scoring.Stream{
-		Pool: x.pool, Group: x.group, Parallel: x.parallel, Doubts: scoring.NewDoubts(x.pool),
+		Pool: x.pool, Group: x.group, Batch: x.batch, Parallel: x.parallel, Doubts: scoring.NewDoubts(x.pool),
 		Window: lines, Bytes: window, MaxLine: c.Limits.Conversation, MaxGroup: min(c.Limits.Group, lines-1),
 		Admit: c.waited, Turn: func(ctx context.Context) (func(), error) { return c.Scheduler.Turn(ctx, c.tenant) },
 	}

@@ -130,6 +130,10 @@ type Reward struct {
 	// With are parameters of a script: keyword arguments in Python, the second
 	// argument in JavaScript. They win over columns of the same name.
 	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
+	// Batch has one call of a script score several trajectories, where its function
+	// takes lists: "group" gives it the members of a group, a number as many as
+	// follow each other. Empty means what the script says of itself.
+	Batch string `yaml:"batch,omitempty" json:"batch,omitempty"`
 	// Rubric makes the reward a dual evaluation: the outputs of an episode are
 	// judged by the rubric that an agent wrote and by the stakeholder's, and the
 	// module gets both as its ground truth.
@@ -148,6 +152,7 @@ type Reward struct {
 // Reference says which reward of which file it is; it is for modules only.
 func (r Reward) Reference() (sandbox.Reference, error) {
 	ref, err := sandbox.ParseReference(r.Module)
+	ref.Batch = r.Batch
 	if err != nil || len(r.With) == 0 {
 		return ref, err
 	}

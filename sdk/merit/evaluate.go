@@ -91,11 +91,14 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 	if warn == nil {
 		warn = func(err error) { r.options.log.Warn(err.Error()) }
 	}
+	group, batch := reward.Units(r.Parts)
+	doubts := scoring.NewDoubts(reward.NewPool(r.Parts, 1))
+	doubts.LeastConstant = 2 // of a whole data set
 	if o.Evaluator == nil {
 		o.Evaluator = reward.NewPool(r.Parts, o.Parallel)
 	}
 	return &scoring.Run{
-		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: r.Group(), SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
+		Pool: o.Evaluator, Parallel: o.Parallel, Chunk: o.Chunk, Group: group, Batch: batch, Doubts: doubts, SkipBad: o.SkipBad, GroundTruth: r.groundTruth(),
 		Log: r.options.log, Warn: warn,
 		Progress: func(done, total int) { r.options.progress.Collecting("eval", done, total) },
 	}

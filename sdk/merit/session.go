@@ -36,6 +36,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/plugins/host"
@@ -234,9 +235,13 @@ func (s *Session) Manifest() run.Manifest {
 		if name == "" {
 			name = info.Name
 		}
+		entry := info.Entry
+		if entry == nil {
+			entry = new(reward.Entry)
+		}
 		m.Rewards = append(m.Rewards, run.Module{
 			Name: name, Digest: info.Digest, ABI: info.ABI, StepIndexing: string(info.StepIndexing), Weight: p.Weight,
-			Function: info.Function, With: info.With, LoadedWithout: info.LoadedWithout(),
+			Function: info.Function, With: info.With, Scores: entry.Function, Shape: entry.Shape, Batch: entry.Batch, LoadedWithout: info.LoadedWithout(),
 		})
 	}
 	plugin := run.Plugin{Name: s.Plugin.Name, Version: s.Plugin.Version}

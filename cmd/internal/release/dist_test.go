@@ -84,7 +84,11 @@ func TestSums(t *testing.T) {
 	require.NoError(t, err, string(text))
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
-	require.Equal(t, len(entries)-1, bytes.Count(text, []byte(": OK\n")))
+	own := 1 // the list itself, and its signature
+	if _, err := os.Stat(filepath.Join(folder, signatureFile)); err == nil {
+		own++
+	}
+	require.Equal(t, len(entries)-own, bytes.Count(text, []byte(": OK\n")))
 }
 
 // Promise: the archive of a platform holds static binaries for it, all of the

@@ -51,9 +51,14 @@ func Find(plugin string, folders ...string) (string, error) {
 	}
 }
 
-// trusted refuses a plug-in that others than its user and group can replace: it
-// would run with the rights of whoever uses it.
+// trusted refuses an installed plug-in that everybody on the machine can replace: it
+// would run with the rights of whoever uses it. Other folders are the user's own
+// choice, and some file systems, such as Windows' drives in WSL, show every file as
+// everybody's.
 func trusted(dir, path string) error {
+	if filepath.Clean(dir) != Home(os.Getenv) {
+		return nil
+	}
 	for _, at := range []string{path, dir, filepath.Dir(filepath.Clean(dir))} {
 		info, err := os.Stat(at)
 		if err != nil || info.Mode().Perm()&0o002 == 0 {

@@ -71,7 +71,8 @@ func TestFind(t *testing.T) {
 // replace, is not run.
 func TestPluginsThatAnybodyCouldReplace(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
-	dir := filepath.Join(home, "plugins")
+	t.Setenv("MERIT_HOME", home)
+	dir := disk.Home(os.Getenv)
 	path := filepath.Join(dir, "maze")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755))

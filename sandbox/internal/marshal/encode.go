@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -137,10 +138,16 @@ const maxDigits = 4300
 func (e *Encoder) JSON(raw []byte) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	return e.next(d)
+	return e.next(d, 0)
 }
 
-func (e *Encoder) next(d *json.Decoder) error {
+// maxJSON is how deep JSON is nested at most, as for encoding/json.
+const maxJSON = 10_000
+
+func (e *Encoder) next(d *json.Decoder, depth int) error {
+	if depth > maxJSON {
+		return fmt.Errorf("it is nested more than %d deep", maxJSON)
+	}
 	token, err := d.Token()
 	if err != nil {
 		return err
@@ -156,11 +163,11 @@ func (e *Encoder) next(d *json.Decoder) error {
 		e.number(string(v))
 	case json.Delim:
 		if v == '[' {
-			return e.items(d)
+			return e.items(d, depth)
 		}
 		e.Dict()
 		for d.More() {
-			if err := errors.Join(e.next(d), e.next(d)); err != nil {
+			if err := errors.Join(e.next(d, depth+1), e.next(d, depth+1)); err != nil {
 				return err
 			}
 		}
@@ -171,11 +178,11 @@ func (e *Encoder) next(d *json.Decoder) error {
 }
 
 // items appends a list whose length is known at its end.
-func (e *Encoder) items(d *json.Decoder) error {
+func (e *Encoder) items(d *json.Decoder, depth int) error {
 	e.List(0)
 	at, n := len(e.buf)-4, uint32(0)
 	for ; d.More(); n++ {
-		if err := e.next(d); err != nil {
+		if err := e.next(d, depth+1); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/testneeds"
@@ -90,4 +91,19 @@ func FuzzJSON(f *testing.F) {
 			require.NoError(t, err)
 		}
 	})
+}
+
+// Promise: values that nest without end are an error in both directions: the stack
+// is not used up.
+func TestDepth(t *testing.T) {
+	const deep = 1_000_000
+	for _, raw := range []string{strings.Repeat("[", deep), strings.Repeat(`{"a":`, deep), strings.Repeat("[", deep) + strings.Repeat("]", deep)} {
+		var e marshal.Encoder
+		e.Reset()
+		require.ErrorContains(t, e.JSON([]byte(raw)), "nested more than")
+	}
+	for _, unit := range []string{"[\x01\x00\x00\x00", "(\x01\x00\x00\x00", "{N"} {
+		_, err := marshal.Decode([]byte(strings.Repeat(unit, deep)))
+		require.Error(t, err)
+	}
 }

@@ -87,15 +87,15 @@ func (c *Certificates) Reload() error {
 	if c == nil {
 		return nil
 	}
-	if err := Private(c.files.Key); err != nil {
-		return err
-	}
 	pair, err := tls.LoadX509KeyPair(c.files.Cert, c.files.Key)
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Config, Kind: fault.Invalid, Where: c.files.Cert + ", " + c.files.Key, What: "is no certificate with its key", Err: err,
 			Hint: "both are PEM files; the certificate comes first in its file, then those between it and its root",
 		}
+	}
+	if err := Private(c.files.Key); err != nil {
+		return err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
 	if c.files.ClientCA != "" {

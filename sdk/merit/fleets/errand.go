@@ -41,17 +41,11 @@ const (
 // cut makes parcels of units that stand together.
 func (e *errand) cut() (all []*parcel) {
 	var units [][]int
-	if e.group {
-		order, ends := reward.ByGroup(e.all)
-		from := 0
-		for _, to := range ends {
-			units = append(units, order[from:to])
-			from = to
-		}
-	} else {
-		for i := range e.all {
-			units = append(units, []int{i})
-		}
+	order, ends := e.pool.Units(e.all)
+	from := 0
+	for _, to := range ends {
+		units = append(units, order[from:to])
+		from = to
 	}
 	p, n, size := &parcel{}, 0, 0
 	for _, unit := range units {

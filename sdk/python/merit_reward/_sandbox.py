@@ -19,8 +19,13 @@ from .models import Message, tool_calls
 
 
 class _File(io.FileIO):
+    """The log as a file, which stays open: a wrapper that a reward puts around it and drops would close it."""
+
     def isatty(self) -> bool:
         return False
+
+    def close(self) -> None:
+        pass
 
 
 def _log():  # type: ignore[no-untyped-def]

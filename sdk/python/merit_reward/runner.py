@@ -67,7 +67,7 @@ class Reward:
 
     def entry(self) -> "dict[str, Any]":
         """What whoever runs the reward is told of its function."""
-        return {"function": self.name, "shape": self.shape_name, "batch": self.batch, "asks": self.asks, "truth": self.reads_truth}
+        return {"function": self.name, "shape": self.shape_name, "batch": self.batch, "lists": bool(self.shape and self.shape.lists), "asks": self.asks, "truth": self.reads_truth}
 
     def _batch(self, batch: "Any") -> int:
         """How many members come in one call: 0 for one, or for the members of a group."""

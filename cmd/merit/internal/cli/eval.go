@@ -30,6 +30,7 @@ type evalOptions struct {
 	host     *console.Host
 	reward   string
 	with     string
+	batch    string
 	config   string
 	data     string
 	out      string
@@ -79,6 +80,7 @@ do not change the exit code.`,
 	f := cmd.Flags()
 	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
 	rewards.WithFlag(cmd, &o.with)
+	rewards.BatchFlag(cmd, &o.batch)
 	rewards.StrictFlag(cmd, &o.strict)
 	f.StringVarP(&o.config, "config", "c", "", "a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox")
 	console.Files(cmd, "config", "yaml", "yml")
@@ -102,7 +104,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := errors.Join(console.Required(cmd, named...), o.fleet.Check(cmd)); err != nil {
 		return err
 	}
-	if o.config != "" && (o.reward != "" || o.with != "") {
+	if o.config != "" && (o.reward != "" || o.with != "" || o.batch != "") {
 		return console.Usage(cmd, "give one of the two", "--config and --reward both say which reward scores")
 	}
 	if o.resume && (o.out == "" || o.out == "-") {
@@ -136,7 +138,10 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		Data: o.data, Out: o.out, Parallel: o.parallel, Columns: columns, SkipBad: o.skipBad, Resume: o.resume,
 		Warn: func(err error) {
 			progress.Close()
-			ui.Warning(o.host.Stderr, o.host.ErrStyle(), withFlag(err, "--map ground_truth=COLUMN"))
+			if f := fault.As(err); f == nil || !strings.Contains(f.Hint, "--with") { // a parameter has flags of its own
+				err = withFlag(err, "--map ground_truth=COLUMN")
+			}
+			ui.Warning(o.host.Stderr, o.host.ErrStyle(), err)
 		},
 		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
 	}
@@ -165,6 +170,7 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 		if err != nil {
 			return nil, nil, err
 		}
+		named.Batch = o.batch
 		cfg, err := named.Config(o.sandbox)
 		if err != nil {
 			return nil, nil, err
@@ -282,6 +288,7 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	}
 	var t ui.Table
 	t.Add("reward", info.Name+"  "+info.Digest)
+	rewards.AddEntry(&t, info)
 	if without := info.LoadedWithout(); without != "" {
 		t.Add("loaded without", ui.Clean(without))
 	}
@@ -303,6 +310,9 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	}
 	if s.MaxFuel > 0 {
 		t.Add("fuel", fmt.Sprintf("%.0f mean, %d most", s.MeanFuel, s.MaxFuel))
+	}
+	for _, w := range s.Warnings {
+		t.Add("warning", ui.Clean(w.What+"; "+w.Hint))
 	}
 	t.Add("evaluations/s", fmt.Sprintf("%.0f  (%.2f s)", r.PerSecond, r.Seconds))
 	if err := t.Write(w); err != nil || s.Skipped.Count == 0 {

@@ -20,6 +20,7 @@ type benchOptions struct {
 	data     string
 	duration time.Duration
 	with     string
+	batch    string
 	sandbox  sandbox.Config
 }
 
@@ -39,6 +40,7 @@ was used at most and what share of the limit that is.`,
 	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
 	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
 	WithFlag(cmd, &o.with)
+	BatchFlag(cmd, &o.batch)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -65,6 +67,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	n.Batch = o.batch
 	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
 	if err != nil {
 		return err

@@ -24,6 +24,7 @@ type checkOptions struct {
 	host        *console.Host
 	data        string
 	with        string
+	batch       string
 	conformance bool
 	strict      bool
 	sandbox     sandbox.Config
@@ -36,7 +37,10 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 		Short: "Check everything that the sandbox asks of a reward",
 		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
 twice, in reverse order and without the compiler, and demands the same results
-and the same fuel each time. It reports every problem at once. With --isolation
+and the same fuel each time. A script that takes lists is also given all fixtures
+in one call, and must say the same scores, unless it says that it compares
+(batch). A parameter that no column of the fixtures fills is an error. It reports
+every problem at once. With --isolation
 shared, it shows whether a reward remembers what it should not. It ends with the
 digest of what was checked: a reward with another one was not. It warns of what
 the reward asked for while it was loaded and did not get, such as a package that
@@ -52,6 +56,7 @@ conformance guest, which reports every field that it can read.`,
 	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
 	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
 	WithFlag(cmd, &o.with)
+	BatchFlag(cmd, &o.batch)
 	StrictFlag(cmd, &o.strict)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
@@ -63,6 +68,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	n.Batch = o.batch
 	folder := n.Path
 	if n.Path, err = findModule(folder); err != nil {
 		return err
@@ -87,7 +93,71 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
-	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs))
+	alone, err := o.alone(ctx, n, files, runs[0])
+	if err != nil {
+		return err
+	}
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
+}
+
+// unfilled says which parameters of a reward no column of its fixtures fills.
+func unfilled(files []fixtureFile, info reward.Info) error {
+	doubts := scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: described{info: info}}}, 1))
+	n := 0
+	for _, f := range files {
+		if f.path == builtin { // these have nobody's columns
+			return nil
+		}
+		for _, t := range f.trajectories {
+			doubts.Note(n, t, new(scoring.Result))
+			n++
+		}
+	}
+	var problems []error
+	for _, w := range doubts.Warnings() {
+		if w.Kind == scoring.UnfilledParameter {
+			problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: files[0].path, What: w.What, Hint: w.Hint + "; or give it a value by --with"})
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// described is a scorer that only says what it is.
+type described struct {
+	reward.Scorer
+	info reward.Info
+}
+
+// Info implements reward.Scorer.
+func (d described) Info() reward.Info { return d.info }
+
+// alone scores the fixtures of each file in one call, where the function takes
+// lists and is called with one trajectory, and demands the same scores: a reward
+// that compares says a constant of each alone.
+func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, first checkRun) (differs, err error) {
+	e := first.reward.Entry
+	if e == nil || !e.Lists || first.reward.Group {
+		return nil, nil
+	}
+	n.Batch = fmt.Sprint(reward.MaxBatch)
+	together, err := o.passes(ctx, o.sandbox, n, files, pass{"together", false})
+	if err != nil {
+		return nil, err
+	}
+	for k, f := range files {
+		for i, t := range f.trajectories {
+			one, all := first.evaluations[k][i], together[0].evaluations[k][i]
+			if one.Outcome != reward.Scored || all.Outcome != reward.Scored || one.Result.Score == all.Result.Score {
+				continue
+			}
+			return &fault.Error{
+				Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
+				What: fmt.Sprintf("%s compares: the score is %g alone, and %g in one call with the others", e.Function, one.Result.Score, all.Result.Score),
+				Hint: `say in the reward what it gets in one call: __merit__ = {"batch": "group"}, or a number of trajectories in the place of "group"; or give --batch`,
+			}, nil
+		}
+	}
+	return nil, nil
 }
 
 // conform runs every case of sdk/conformance.
@@ -241,6 +311,11 @@ func (o *checkOptions) report(files []fixtureFile, runs []checkRun) error {
 	if err := t.Write(o.host.Stdout); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(o.host.Stdout, "\nchecked", ui.Clean(runs[0].reward.Name), runs[0].reward.Digest)
+	info := runs[0].reward
+	entry := ""
+	if info.Entry != nil {
+		entry = ui.Clean(info.Entry.String()) + "  "
+	}
+	_, err := fmt.Fprintln(o.host.Stdout, "\nchecked", ui.Clean(info.Name), entry+info.Digest)
 	return err
 }

@@ -36,9 +36,9 @@ func (f fixtureFile) expected() string {
 }
 
 // readFixtures reads the fixtures of a reward: data if it is named, else
-// fixtures/*.jsonl in the reward's folder, else, if builtin is set, the
+// fixtures/*.jsonl in the reward's folder, else, if sample is set, the
 // conversations that every new reward begins with.
-func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
+func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
 	var paths []string
 	if data != "" {
 		paths = []string{data}
@@ -63,9 +63,9 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 		}
 		files = append(files, f)
 	}
-	if len(files) == 0 && builtin {
-		sample, err := Sample()
-		return []fixtureFile{{"built-in", sample}}, err
+	if len(files) == 0 && sample {
+		conversations, err := Sample()
+		return []fixtureFile{{builtin, conversations}}, err
 	}
 	if len(files) == 0 {
 		return nil, &fault.Error{
@@ -78,11 +78,11 @@ func readFixtures(folder, data string, builtin bool) ([]fixtureFile, error) {
 
 // Sample returns the conversations that every new reward begins with.
 func Sample() ([]*rl.Trajectory, error) {
-	in, err := jsonl.NewReader("built-in", bytes.NewReader(guest.Conversations))
+	in, err := jsonl.NewReader(builtin, bytes.NewReader(guest.Conversations))
 	if err != nil {
 		return nil, err
 	}
-	f, err := readFixture("built-in", in)
+	f, err := readFixture(builtin, in)
 	return f.trajectories, err
 }
 
@@ -103,28 +103,33 @@ func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
 // evaluate scores the trajectories of a file, in order or in reverse.
 func (f fixtureFile) evaluate(ctx context.Context, j *merit.Rewards, reverse bool) ([]reward.Evaluation, error) {
 	pool := reward.NewPool(j.Parts, 1)
-	ts := append([]*rl.Trajectory(nil), f.trajectories...)
-	if reverse {
-		flip(ts)
-	}
-	evaluations, err := pool.EvaluateAll(ctx, ts, nil)
-	if err != nil {
-		return nil, err
-	}
-	if reverse {
-		flip(evaluations)
-	}
-	for i, t := range f.trajectories {
-		evaluations[i] = align.Check(t, evaluations[i], pool.StepIndexing())
+	order, ends := pool.Units(f.trajectories)
+	evaluations := make([]reward.Evaluation, len(f.trajectories))
+	for k := range ends {
+		if reverse { // of what is scored together: it stays as it is
+			k = len(ends) - 1 - k
+		}
+		from := 0
+		if k > 0 {
+			from = ends[k-1]
+		}
+		at := order[from:ends[k]]
+		members := make([]*rl.Trajectory, len(at))
+		for i := range at {
+			members[i] = f.trajectories[at[i]]
+		}
+		for i, e := range pool.EvaluateUnit(ctx, members) {
+			evaluations[at[i]] = align.Check(members[i], e, pool.StepIndexing())
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	return evaluations, nil
 }
 
-func flip[T any](s []T) {
-	for i, j := 0, len(s)-1; i < j; i, j = i+1, j-1 {
-		s[i], s[j] = s[j], s[i]
-	}
-}
+// builtin stands for the path of the conversations that every new reward begins with.
+const builtin = "built-in"
 
 // golden is a result without the fuel, which every compiler changes.
 type golden struct {

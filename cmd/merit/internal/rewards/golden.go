@@ -23,6 +23,7 @@ type testOptions struct {
 	host    *console.Host
 	update  bool
 	with    string
+	batch   string
 	sandbox sandbox.Config
 }
 
@@ -40,6 +41,7 @@ writes the results there instead: read the difference before you keep it.`,
 	}
 	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
 	WithFlag(cmd, &o.with)
+	BatchFlag(cmd, &o.batch)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -50,6 +52,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	n.Batch = o.batch
 	if _, err := os.Stat(n.Path); err != nil {
 		return console.CannotRead(err)
 	}

@@ -3,6 +3,7 @@ package rewards
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,18 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 		return problems
 	}
 	return err
+}
+
+// AddEntry adds which function of a script scores, in which shape and batches.
+func AddEntry(t *ui.Table, info reward.Info) {
+	if e := info.Entry; e != nil {
+		t.Add("function", ui.Clean(e.String()))
+		if e.Batch > 0 {
+			t.Add("batch", fmt.Sprint(e.Batch))
+		} else if info.Group {
+			t.Add("batch", "group")
+		}
+	}
 }
 
 // isPython reports whether a script, or the one in a folder, is in Python.

@@ -16,6 +16,7 @@ type Named struct {
 	Path     string // of a file or folder
 	Function string
 	With     map[string]any
+	Batch    string // how many members come in one call, as --batch says it
 }
 
 // Name reads what a command line says.
@@ -30,13 +31,13 @@ func Name(reward, with string) (Named, error) {
 		f.Boundary, f.Where = fault.CLI, "--with"
 		return Named{}, f
 	}
-	return Named{ref.Path, ref.Function, fields}, nil
+	return Named{Path: ref.Path, Function: ref.Function, With: fields}, nil
 }
 
 // Part is the reward as one of a configuration.
 func (n Named) Part() merit.Reward {
 	ref := sandbox.Reference{Path: n.Path, Function: n.Function}
-	return merit.Reward{Module: ref.String(), With: n.With, Weight: 1}
+	return merit.Reward{Module: ref.String(), With: n.With, Batch: n.Batch, Weight: 1}
 }
 
 // Config is a configuration with the reward and a sandbox, and nothing else.
@@ -52,7 +53,7 @@ func (n Named) Config(c sandbox.Config) (_ *merit.Config, err error) {
 // Find is the reward as the sandbox names it: the module of a folder, if that is
 // meant.
 func (n Named) Find() (ref sandbox.Reference, err error) {
-	ref.Function = n.Function
+	ref.Function, ref.Batch = n.Function, n.Batch
 	if len(n.With) > 0 {
 		if ref.With, err = json.Marshal(n.With); err != nil {
 			return ref, err
@@ -65,4 +66,9 @@ func (n Named) Find() (ref sandbox.Reference, err error) {
 // WithFlag adds --with.
 func WithFlag(cmd *cobra.Command, with *string) {
 	cmd.Flags().StringVar(with, "with", "", `parameters of a script as a JSON object: '{"tolerance": 0.1}'`)
+}
+
+// BatchFlag adds --batch.
+func BatchFlag(cmd *cobra.Command, batch *string) {
+	cmd.Flags().StringVar(batch, "batch", "", "give a script that takes lists several trajectories in one call: group, or how many that follow each other")
 }

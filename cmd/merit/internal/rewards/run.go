@@ -20,6 +20,7 @@ type runOptions struct {
 	data    string
 	id      string
 	with    string
+	batch   string
 	sandbox sandbox.Config
 }
 
@@ -36,6 +37,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
 	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
 	WithFlag(cmd, &o.with)
+	BatchFlag(cmd, &o.batch)
 	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
@@ -46,6 +48,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	n.Batch = o.batch
 	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
 	if err != nil {
 		return err

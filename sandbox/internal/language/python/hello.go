@@ -76,7 +76,7 @@ const orTruth = 4
 // readEntry reads what the function that scores is called with. It comes from
 // the guest: profile.Believed bounds it.
 func readEntry(v *marshal.Value) reward.Entry {
-	e := reward.Entry{Function: string(v.Get("function").Text), Shape: string(v.Get("shape").Text), Batch: int(v.Get("batch").Int)}
+	e := reward.Entry{Function: string(v.Get("function").Text), Shape: string(v.Get("shape").Text), Batch: int(v.Get("batch").Int), Lists: v.Get("lists").Bool}
 	for asks := v.Get("asks").Items; len(asks) > 1; asks = asks[2:] {
 		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
 	}

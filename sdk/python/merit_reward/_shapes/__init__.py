@@ -77,6 +77,8 @@ TABLE = (
     Row("OpenAI's grader", "sample item", "records.Grader", "sample item"),
     Row("trlX", "samples", "answers.All", "samples prompts outputs tokenizer", query="samples", prompt="prompts", answer="outputs",
         tokens="tokenizer", columns=True, every=True),
+    Row("verl, PRIME's manager", "task completion reference", "answers.One", "task completion reference task_extra_info", answer="completion",
+        truth="reference", extra="task task_extra_info"),
     Row("rLLM", "task_info", "records.RLLM", "task_info action model_response llm_response solution response"),
     Row("verifiers", "completion | state parser | parser answer", "verifiers.Function", "prompt completion answer state task info parser", columns=True, truth="answer"),
     Row("open-instruct", "prediction label", "answers.One", "tokenized_prediction prediction label query", answer="prediction", truth="label",

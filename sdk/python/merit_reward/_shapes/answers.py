@@ -24,10 +24,10 @@ class One(base.Shape):
         for name in options.get("tokens", "").split():
             found[name] = base.Absent(name)
         if options.get("extra"):
+            source, info = options["extra"].split()
             extra = columns.get("extra_info")
-            plural = "s" if self.lists else ""
-            found["data_source" + plural] = columns.get("data_source", "")
-            found["extra_info" + plural] = extra if isinstance(extra, dict) else columns
+            found[source] = columns.get("data_source", "")
+            found[info] = extra if isinstance(extra, dict) else columns
         return found
 
 
