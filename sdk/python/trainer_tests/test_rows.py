@@ -60,7 +60,7 @@ def test_names(rewards):
     text = """
 def named(completions, prompts, id, group, task, metadata, data_source, extra_info, **kwargs):
     return [float([i, g, t, m, d, e, c, p] == [7, "g", "sums", "{}", None, {"x": None}, "a", "q"])
-            for i, g, t, m, s, d, e, c, p in zip(id, group, task, metadata, data_source, extra_info, completions, prompts)]
+            for i, g, t, m, d, e, c, p in zip(id, group, task, metadata, data_source, extra_info, completions, prompts)]
 """
     columns = dict(id=[7], group=["g"], task=["sums"], metadata=["{}"], data_source=[None], extra_info=[{"x": None}])
     assert Reward(rewards(text))(prompts=["q"], completions=["a"], **columns) == [1.0]
