@@ -8,10 +8,13 @@
 package rollout
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"time"
 
 	"github.com/merit-rl/merit/core/action"
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/restart"
 )
@@ -80,6 +83,35 @@ func DefaultConfig() Config {
 		Restarts:        restart.Default(),
 		Action:          action.DefaultConfig(),
 		Anchor:          AnchorObservation,
+	}
+}
+
+// Suits returns every problem of c with an environment of spec: that episodes
+// might never end, and that actions are not to be read as c says. A collection
+// begins with the same checks.
+func (c Config) Suits(spec env.Spec) error {
+	_, err := c.parser(spec)
+	return err
+}
+
+// parser is what reads the actions of an environment of spec.
+func (c Config) parser(spec env.Spec) (*action.Parser, error) {
+	parser, err := action.New(c.Action, spec.Actions, spec.Tools)
+	if err != nil {
+		err = errors.Join(under("rollout.action", flat(err))...)
+	}
+	return parser, errors.Join(err, c.ends(spec))
+}
+
+// ends returns an error if nothing ends an episode.
+func (c Config) ends(spec env.Spec) error {
+	if c.MaxSteps > 0 || spec.MaxSteps > 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.max_steps",
+		What: fmt.Sprintf("is 0, and environment %s sets no limit of its own: an episode might never end", spec.Name),
+		Hint: "set rollout.max_steps",
 	}
 }
 

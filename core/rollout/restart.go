@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
@@ -48,13 +47,6 @@ func (w *worker) first(ctx context.Context, q *queue) error {
 // prepare makes w ready for a collection.
 func (w *worker) prepare(ctx context.Context, q *queue, share int) error {
 	c := w.collector
-	if c.cfg.MaxSteps == 0 && w.spec.MaxSteps == 0 {
-		return &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: "rollout.max_steps",
-			What: fmt.Sprintf("is 0, and environment %s sets no limit of its own: an episode might never end", w.spec.Name),
-			Hint: "set rollout.max_steps",
-		}
-	}
 	n := min(w.spec.Slots, share)
 	w.queue, w.slots, w.busy, w.alone, w.apart = q, make([]slot, n), 0, false, false
 	w.limit, w.version = cmp.Or(c.cfg.MaxSteps, w.spec.MaxSteps), c.policy.Version()
@@ -136,9 +128,9 @@ func (c *Collector) agree(spec env.Spec) error {
 	c.specMu.Lock()
 	defer c.specMu.Unlock()
 	if c.spec == nil {
-		parser, err := action.New(c.cfg.Action, spec.Actions, spec.Tools)
+		parser, err := c.cfg.parser(spec)
 		if err != nil {
-			return errors.Join(under("rollout.action", flat(err))...)
+			return err
 		}
 		c.spec, c.parser = &spec, parser
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -73,6 +74,9 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if err := s.openEnvironment(ctx, o, train.Splits()...); err != nil {
 		return err
 	}
+	if err := s.Config.Rollout.Suits(env.Spec{Name: s.Plugin.Name, MaxSteps: s.Plugin.MaxSteps, Actions: s.Plugin.Actions, Tools: s.Plugin.Tools}); err != nil {
+		return s.Config.Places.Explain("", err)
+	}
 	if len(s.Config.Policy.Validate()) > 0 {
 		return nil // likewise
 	}
@@ -80,7 +84,7 @@ func (s *Session) tryEnvironment(ctx context.Context, o *options) error {
 	if err != nil || s.Player != nil {
 		return closed(err, release)
 	}
-	p, err := open(ctx, s.spec(), -1)
+	p, err := open(ctx, s.spec(), max(s.Config.Train.Iterations, 0))
 	if err != nil {
 		return err
 	}

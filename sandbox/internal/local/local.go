@@ -62,11 +62,11 @@ func (o Options) compiling(title string, bytes int) {
 	if o.Logger == nil || bytes < large {
 		return
 	}
-	kept := "the result is not kept, for want of a cache folder"
+	kept := "the result is not kept, for want of a cache folder, so every start takes as long"
 	if o.CacheDir != "" {
-		kept = "the result is kept in " + o.CacheDir
+		kept = "the result is kept in " + o.CacheDir + ", so the next start is quick"
 	}
-	text := fmt.Sprintf("compiling %s (%d MiB), which can take half a minute; %s", cmp.Or(title, "a module"), bytes>>20, kept)
+	text := fmt.Sprintf("compiling %s (%d MiB), which takes a while; %s", cmp.Or(title, "a module"), bytes>>20, kept)
 	o.Logger.Log(context.Background(), Notice, text)
 }
 
