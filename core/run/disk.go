@@ -68,6 +68,7 @@ func storageError(path, what string, err error) error {
 func corrupt(path, what, hint string, err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: what, Hint: hint, Err: err}
 }
+
 // growing is a file that is appended to. After a failed append it has the
 // length that it had before.
 type growing struct {
