@@ -124,7 +124,7 @@ func TestBadRequests(t *testing.T) {
 		kind fault.Kind
 		want []string
 	}{
-		{`{"rows":[}`, fault.Protocol, []string{"body: it is not JSON: at byte 10"}},
+		{`{"rows":[}`, fault.Protocol, []string{"body: it is not JSON: at byte 9"}},
 		{"{\"rows\":[\"\xff\"]}", fault.Protocol, []string{"body: it is not UTF-8"}},
 		{`{"rows":[{"reward":NaN}]}`, fault.Protocol, []string{"it is not JSON"}},
 		{`[]`, fault.Invalid, []string{"body: must be an object, not an array"}},
