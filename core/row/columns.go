@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // fields are the JSON names of a trajectory.
@@ -95,6 +96,25 @@ func lookAlike(t *rl.Trajectory, name string) error {
 		}
 	}
 	return nil
+}
+
+// misnamed returns the error of a row that has a column which looks like messages
+// in their place, and err for any other row.
+func misnamed(text []byte, err error) error {
+	if strictjson.Check(text) != nil || text[0] != '{' {
+		return err
+	}
+	members := jsonspan.Members(nil, text)
+	if value(text, members, Messages) != nil {
+		return err
+	}
+	for _, m := range members {
+		name := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd]))
+		if strings.EqualFold(name, Messages) || nearly(name, Messages) {
+			return invalid("write messages, or map the column: messages="+name, "there is no column messages; did you mean %s?", name)
+		}
+	}
+	return err
 }
 
 // sameJSON reports whether two JSON values are spelled alike but for spaces.

@@ -41,8 +41,9 @@ func Decode(text []byte, number int) (*rl.Trajectory, error) {
 		t, err = rl.DecodeTrajectory(text, number)
 	}
 	if err != nil {
-		if t, text, err = relaxed(text, number, err); err != nil {
-			return nil, err
+		row := text
+		if t, text, err = relaxed(row, number, err); err != nil {
+			return nil, misnamed(row, err)
 		}
 	}
 	if err := keepColumns(t, text); err != nil {

@@ -120,6 +120,8 @@ func TestNotUnderstood(t *testing.T) {
 		`{"messages":[{"role":"assistant","content":[{"type":"text","content":"a"}]}]}`:     `messages[0].content[0] has no text`,
 		`{"messages":[{"role":"assistant","content":"a","tool_calls":[{"arguments":{}}]}]}`: `messages[0].tool_calls[0] names no function`,
 		`{"messages":[{"role":"assistant","content":"a","tool_calls":{"name":"f"}}]}`:       `messages[0].tool_calls must not be an object`,
+		`{"Messages":[{"role":"assistant","content":"a"}]}`:                                 "there is no column messages; did you mean Messages?",
+		`{"mesages":[{"role":"assistant","content":"a"}]}`:                                  "there is no column messages; did you mean mesages?",
 		`{` + answer + `,"Messages":[]}`:                                                    "the column Messages is not read; did you mean messages?",
 		`{` + answer + `,"meſſages":[]}`:                                                    "did you mean messages?",
 		`{` + answer + `,"ground_truth":"4","GROUND_TRUTH":"5"}`:                            "did you mean ground_truth?",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -40,6 +41,10 @@ func (w *worker) prepare(ctx context.Context) error {
 	return w.warm(ctx)
 }
 
+// severalRewards finds the first of the rewards between which a script leaves the
+// choice to whoever runs it.
+var severalRewards = regexp.MustCompile(`(?m)^LookupError: the module has several rewards;.*\n\s+(\S+)`)
+
 // unstarted says why a guest did not start, and what may help.
 type unstarted struct{ what, hint string }
 
@@ -49,6 +54,9 @@ func (w *worker) notStarted(stop *engine.Stop) error {
 	denied := w.instance.MemoryDenied()
 	v := result.Stopped(stop, denied)
 	u := &unstarted{v.Reason, "the message comes from the reward itself: correct it there"}
+	if choice := severalRewards.FindStringSubmatch(v.Reason); choice != nil {
+		u.hint = "name one of them after the file, as in --reward " + choice[1]
+	}
 	long, budget := w.module.longStart(), w.module.startBudget()
 	const less = "import less and warm up with less"
 	switch {

@@ -37,7 +37,7 @@ class All(One):
     lists = True
 
     def many(self, members: "list[dict[str, Any]]") -> "list[Any]":
-        rows = [self.offered(m) for m in members]
+        rows = [self.asked(m) for m in members]
         names = sorted({name for r in rows for name in r})
         results = self.called({name: [r.get(name) for r in rows] for name in names})
         return [base.taken(r) for r in base.listed(_column(results, len(members)), members, min(self.names & self.row.given))]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import Row
 
 RESULT = ("score", "is_score_valid", "reason", "error", "step_outputs", "metrics")
+ROW = frozenset(("messages", "ground_truth", "metadata"))  # what a function of any shape may ask for
 SCORES = ("score", "overall", "reward", "rewards", "scores")  # what trainers call the score of a result
 
 
@@ -33,7 +34,17 @@ class Shape:
 
     def many(self, members: "list[dict[str, Any]]") -> "list[Any]":
         """A result for each member."""
-        return [taken(self.called(self.offered(m))) for m in members]
+        return [taken(self.called(self.asked(m))) for m in members]
+
+    def asked(self, member: "dict[str, Any]") -> "dict[str, Any]":
+        """What the shape offers for one member, and what of the row the function asks for by name beside it."""
+        offered = self.offered(member)
+        more = self.names - offered.keys()
+        if more:
+            columns = metadata(member)
+            offered.update({k: columns[k] for k in more if k in columns})
+            offered.update({k: member[k] for k in more & ROW if k in member and k not in offered})
+        return offered
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
         """What the function is called with for one member."""
