@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,7 @@ type WarningKind string
 const (
 	UnfilledParameter WarningKind = "unfilled_parameter" // no row has the column that a parameter asks for
 	ConstantScore     WarningKind = "constant_score"     // all scores are one number
+	DuplicateIDs      WarningKind = "duplicate_ids"      // several rows have one id
 	GroupsOfOne       WarningKind = "groups_of_one"      // a reward compares, and there is nothing to compare
 )
 
@@ -54,7 +56,13 @@ type Doubts struct {
 	scores   int
 	score    float64
 	varied   bool
+	ids      map[uint64]struct{} // hashes of the first mostIDs
+	again    int                 // rows whose id another has
+	twice    string              // the least of these ids
 }
+
+// mostIDs bounds how many ids are watched.
+const mostIDs = 1 << 20
 
 // asked is a parameter that no row has filled so far.
 type asked struct {
@@ -64,7 +72,7 @@ type asked struct {
 
 // NewDoubts watches the evaluations of a pool.
 func NewDoubts(pool *reward.Pool) *Doubts {
-	d := &Doubts{groups: map[string]bool{}}
+	d := &Doubts{groups: map[string]bool{}, ids: map[uint64]struct{}{}}
 	for _, part := range pool.Parts() {
 		info := part.Scorer.Info()
 		if info.Group && (info.Entry == nil || info.Entry.Batch == 0) {
@@ -92,6 +100,7 @@ func (d *Doubts) Note(n int, t *rl.Trajectory, r *Result) {
 			d.columns = namesOf(t)
 		}
 	}
+	d.identify(t)
 	d.unfilled = slices.DeleteFunc(d.unfilled, func(p asked) bool { return fills(t, p.Parameter) })
 	if d.compares != "" && !d.together {
 		d.together = t.Group != "" && d.groups[t.Group]
@@ -101,6 +110,22 @@ func (d *Doubts) Note(n int, t *rl.Trajectory, r *Result) {
 		d.varied = d.varied || d.scores > 0 && *r.Score != d.score
 		d.score = *r.Score
 		d.scores++
+	}
+}
+
+// identify counts the rows that have the id of another.
+func (d *Doubts) identify(t *rl.Trajectory) {
+	if t.Unnamed {
+		return
+	}
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(t.ID))
+	if _, there := d.ids[hash.Sum64()]; there {
+		if d.again++; d.again == 1 || t.ID < d.twice {
+			d.twice = t.ID
+		}
+	} else if len(d.ids) < mostIDs {
+		d.ids[hash.Sum64()] = struct{}{}
 	}
 }
 
@@ -140,6 +165,12 @@ func (d *Doubts) Warnings() []Warning {
 	all := []Warning{}
 	if d.rows == 0 {
 		return all
+	}
+	if d.again > 0 {
+		all = append(all, Warning{
+			DuplicateIDs, fmt.Sprintf("%d of %d rows have an id that another row has, such as %.60q", d.again, d.rows, d.twice),
+			"results are told apart by their ids: give each row its own",
+		})
 	}
 	for _, p := range d.unfilled {
 		all = append(all, d.nothingFills(p))

@@ -16,11 +16,11 @@
 //	        Readers must use the stride: later revisions append fields to rows
 //	        and to the header (see header_size), and never change what is here.
 //
-// Header, 160 bytes:
+// Header, 184 bytes:
 //
 //	  0 u32   magic          bytes 'M' 'R' 'T' '1'
 //	  4 u32   version        1
-//	  8 u32   header_size    160
+//	  8 u32   header_size    184
 //	 12 u32   total_size     bytes of the whole buffer
 //	 16 u32   flags          bit 0: group buffer (members, no messages or steps)
 //	 20 u32   stop_reason    0 none, 1 terminated, 2 truncated, 3 policy_ended, 4 pattern, 5 error
@@ -38,6 +38,10 @@
 //	112 str   group          of the group
 //	120 str   task           of the task
 //	128 value ground_truth   32 bytes
+//	160 i32   prompt_messages  how many messages are the prompt's, or −1 if nobody said
+//	164 u32   as_text        bit 0: the prompt was a text and no list of messages, bit 1: the completion was
+//	168 table fields         count 168, offset 172, stride 176; what messages have beside the rest
+//	180 u32   reserved       0
 //
 // value, 32 bytes, any JSON value:
 //
@@ -47,12 +51,12 @@
 //	16 str   text           the text of a string; for other kinds the same as json
 //	24 f64   number         of a number, finite; 1 for true; else 0
 //
-// Message row, 64 bytes:
+// Message row, 72 bytes:
 //
 //	 0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
 //	 4 i32   assistant_index  0-based among the assistant messages, or −1:
 //	                          the index that step() takes by default
-//	 8 str   role_text      the role as it came
+//	 8 str   role_text      the role; another spelling of it stands in the field as_given
 //	16 str   content        text; of a list of parts, its text parts joined
 //	24 str   name
 //	32 str   tool_call_id
@@ -61,6 +65,8 @@
 //	48 u32   flags          bit 0: content was null, bit 1: content was a list of parts
 //	52 i32   step           row in steps whose action this message is, or −1
 //	56 str   parts          JSON of the list of parts as it came, else empty
+//	64 u32   first_field    row in fields
+//	68 u32   field_count
 //
 // Tool call row, 32 bytes:
 //
@@ -70,6 +76,13 @@
 //	24 str   type           usually "function"
 //
 // Metadata row, 40 bytes:
+//
+//	0 str   key
+//	8 value value          32 bytes
+//
+// Field row, 40 bytes: a field of a message such as reasoning_content. The field
+// as_given is an object of those fields that were written in another form than
+// the one above.
 //
 //	0 str   key
 //	8 value value          32 bytes

@@ -87,29 +87,36 @@ func (e *Encoder) done() ([]byte, error) {
 }
 
 func (e *Encoder) trajectory(t *rl.Trajectory) {
-	calls := 0
+	calls, fields := 0, 0
 	for i := range t.Messages {
 		calls += len(t.Messages[i].ToolCalls)
+		if len(t.Messages[i].Fields)+len(t.Messages[i].Given) > 0 {
+			fields += len(t.Messages[i].Seen())
+		}
 	}
 	messages := HeaderSize
 	toolCalls := messages + len(t.Messages)*MessageSize
 	metadata := toolCalls + calls*ToolCallSize
-	steps := metadata + len(t.Metadata)*MetadataSize
-	if e.room(steps + len(t.Steps)*StepSize); e.over {
+	e.columns(t)
+	steps := metadata + len(e.keys)*MetadataSize
+	table := steps + len(t.Steps)*StepSize
+	if e.room(table + fields*FieldSize); e.over {
 		return
 	}
 	e.header(0)
 	e.put(HeaderStopReason, stopReason(t.StopReason))
 	e.table(HeaderMessages, len(t.Messages), messages, MessageSize)
 	e.table(HeaderToolCalls, calls, toolCalls, ToolCallSize)
-	e.table(HeaderMetadata, len(t.Metadata), metadata, MetadataSize)
+	e.table(HeaderMetadata, len(e.keys), metadata, MetadataSize)
 	e.table(HeaderSteps, len(t.Steps), steps, StepSize)
+	e.table(HeaderFields, fields, table, FieldSize)
+	e.boundary(t)
 	e.heap()
 	e.str(HeaderID, t.ID)
 	e.str(HeaderGroup, t.Group)
 	e.str(HeaderTask, t.Task)
 	e.value(HeaderGroundTruth, t.GroundTruth)
-	e.messages(t, messages, toolCalls)
+	e.messages(t, messages, toolCalls, table)
 	e.metadata(t, metadata)
 	e.steps(t, steps, messages)
 	e.put(HeaderHeapSize, len(e.buf)-e.base-e.at(HeaderHeapOffset))
@@ -117,8 +124,8 @@ func (e *Encoder) trajectory(t *rl.Trajectory) {
 	e.put(HeaderTotalSize, len(e.buf)-e.base)
 }
 
-func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls int) {
-	assistants, last, call := 0, -1, 0
+func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
+	assistants, last, call, field := 0, -1, 0, 0
 	for i := range t.Messages {
 		m, row := &t.Messages[i], table+i*MessageSize
 		index := -1
@@ -151,21 +158,56 @@ func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls int) {
 			e.str(row+ToolCallType, c.Type)
 			call++
 		}
+		e.put(row+MessageFirstField, field)
+		if len(m.Fields)+len(m.Given) == 0 {
+			continue
+		}
+		for _, f := range m.Seen() {
+			at := fields + field*FieldSize
+			e.str(at+FieldKey, f.Name)
+			e.value(at+FieldValue, f.Value)
+			field++
+		}
+		e.put(row+MessageFieldCount, field-e.at(row+MessageFirstField))
 	}
 	e.put(HeaderAssistantCount, assistants)
 	e.put(HeaderLastAssistant, last)
 }
 
-func (e *Encoder) metadata(t *rl.Trajectory, table int) {
+// boundary writes where the prompt ends, if anybody said, and what was a text.
+func (e *Encoder) boundary(t *rl.Trajectory) {
+	n, said := t.Boundary()
+	if !said {
+		n = -1
+	}
+	e.put(HeaderPromptMessages, n)
+	e.put(HeaderAsText, int(t.AsText))
+}
+
+// columns lists the keys of the metadata and the columns under names that Merit
+// uses itself, but for those that a rollout has otherwise.
+func (e *Encoder) columns(t *rl.Trajectory) {
 	e.keys = e.keys[:0]
 	for k := range t.Metadata {
 		e.keys = append(e.keys, k)
 	}
+	for k := range t.Own {
+		if _, there := t.Metadata[k]; !there && k != "metadata" && k != "messages" && k != "ground_truth" {
+			e.keys = append(e.keys, k)
+		}
+	}
 	slices.Sort(e.keys)
+}
+
+func (e *Encoder) metadata(t *rl.Trajectory, table int) {
 	for i, k := range e.keys {
 		row := table + i*MetadataSize
 		e.str(row+MetadataKey, k)
-		e.value(row+MetadataValue, t.Metadata[k])
+		if value, ok := t.Metadata[k]; ok {
+			e.value(row+MetadataValue, value)
+		} else {
+			e.value(row+MetadataValue, t.Own[k])
+		}
 	}
 }
 
@@ -205,11 +247,12 @@ func (e *Encoder) header(flags int) {
 	e.put(HeaderFlags, flags)
 	for _, t := range [...][2]int{
 		{HeaderMessages, MessageSize}, {HeaderToolCalls, ToolCallSize}, {HeaderMetadata, MetadataSize},
-		{HeaderSteps, StepSize}, {HeaderMembers, MemberSize},
+		{HeaderSteps, StepSize}, {HeaderMembers, MemberSize}, {HeaderFields, FieldSize},
 	} {
 		e.table(t[0], 0, HeaderSize, t[1])
 	}
 	e.put(HeaderLastAssistant, -1)
+	e.put(HeaderPromptMessages, -1)
 }
 
 func (e *Encoder) table(at, count, offset, stride int) {

@@ -167,6 +167,29 @@ func TestNoAllocation(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, encode))
 }
 
+// Promise: fields of messages, the boundary and columns under Merit's names reach
+// guests, and a guest reads a buffer of a host that does not write them.
+func TestFieldsAndBoundary(t *testing.T) {
+	two := 2
+	x := &rl.Trajectory{PromptMessages: &two, AsText: rl.CompletionAsText, Own: map[string]json.RawMessage{"id": json.RawMessage("7"), "metadata": json.RawMessage("null")}}
+	for _, m := range []string{`{"role":"user","content":"q"}`, `{"role":"model","content":"a","reasoning_content":"one two","weight":0.5}`, `{"role":"assistant","content":"b"}`} {
+		var message rl.Message
+		require.NoError(t, json.Unmarshal([]byte(m), &message))
+		x.Messages = append(x.Messages, message)
+	}
+	r := decode(t, x)
+	require.Equal(t, []any{2, false, true}, []any{r.PromptMessages, r.PromptText, r.CompletionText})
+	require.Equal(t, "assistant", r.Messages[1].Role)
+	require.Equal(t, "one two", r.Messages[1].Field("reasoning_content").Text)
+	require.Equal(t, 0.5, r.Messages[1].Field("weight").Number)
+	require.Equal(t, `{"role":"model"}`, r.Messages[1].Field("as_given").JSON)
+	require.Empty(t, r.Messages[2].Fields)
+	require.Equal(t, reward.Absent, r.Messages[2].Field("weight").Kind)
+	require.Len(t, r.Metadata, 1)
+	require.Equal(t, 7.0, r.Metadata[0].Value.Number)
+	require.Equal(t, -1, decode(t, &rl.Trajectory{ID: "x"}).PromptMessages)
+}
+
 // FuzzTrajectory encodes whatever JSON makes a trajectory; the guest must read
 // it back.
 func FuzzTrajectory(f *testing.F) {

@@ -12,12 +12,18 @@ const Magic = 0x3154524d
 
 // Sizes of the header and of the rows that this version writes.
 const (
-	HeaderSize   = 160
-	MessageSize  = 64
+	HeaderSize   = 184
+	MessageSize  = 72
 	ToolCallSize = 32
 	MetadataSize = 40
+	FieldSize    = 40
 	StepSize     = 48
 	MemberSize   = 8
+
+	// FirstHeaderSize and FirstMessageSize are those of hosts that do not write
+	// what was appended later.
+	FirstHeaderSize  = 160
+	FirstMessageSize = 64
 )
 
 // Offsets in the header. A table is count, offset, stride.
@@ -40,6 +46,9 @@ const (
 	HeaderGroup          = 112
 	HeaderTask           = 120
 	HeaderGroundTruth    = 128
+	HeaderPromptMessages = 160
+	HeaderAsText         = 164
+	HeaderFields         = 168
 )
 
 // Offsets in a value.
@@ -64,6 +73,8 @@ const (
 	MessageFlags          = 48
 	MessageStep           = 52
 	MessageParts          = 56
+	MessageFirstField     = 64
+	MessageFieldCount     = 68
 )
 
 // Offsets in a tool call row.
@@ -78,6 +89,12 @@ const (
 const (
 	MetadataKey   = 0
 	MetadataValue = 8
+)
+
+// Offsets in a row of the fields of messages.
+const (
+	FieldKey   = 0
+	FieldValue = 8
 )
 
 // Offsets in a step row.

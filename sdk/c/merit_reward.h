@@ -53,6 +53,7 @@ typedef struct {
     int content_null;
     int32_t step;    /* index of the step whose action this is, or -1 */
     merit_str parts; /* JSON of the list of parts, or empty */
+    uint32_t first_field, field_count; /* what it has beside these, such as reasoning_content */
 } merit_message;
 
 typedef struct { merit_str id, name, arguments, type; } merit_tool_call;
@@ -83,6 +84,8 @@ typedef struct {
     uint32_t message_count, assistant_count, metadata_count, step_count;
     int32_t last_assistant; /* index of the last assistant message, or -1 */
     merit_value ground_truth;
+    int32_t prompt_messages; /* how many messages are the prompt's, or -1 if nobody said */
+    int prompt_text, completion_text; /* the data had a text there and no list of messages */
     const unsigned char *base_; /* the buffer */
 } merit_rollout;
 
@@ -164,6 +167,11 @@ static inline merit_message merit_message_at(const merit_rollout *r, uint32_t i)
     m.content_null = (int)(merit_u32_(p + 48) & 1);
     m.step = (int32_t)merit_u32_(p + 52);
     m.parts = merit_str_(b, p + 56);
+    m.first_field = m.field_count = 0;
+    if (merit_u32_(b + 32) >= 72) {
+        m.first_field = merit_u32_(p + 64);
+        m.field_count = merit_u32_(p + 68);
+    }
     return m;
 }
 /* Tool call i of message m, 0 <= i < m->tool_call_count. */
@@ -172,10 +180,18 @@ static inline merit_tool_call merit_tool_call_at(const merit_rollout *r, const m
     merit_tool_call c = {merit_str_(b, p), merit_str_(b, p + 8), merit_str_(b, p + 16), merit_str_(b, p + 24)};
     return c;
 }
-static inline merit_field merit_field_at(const merit_rollout *r, uint32_t i) {
-    const unsigned char *b = r->base_, *p = merit_row_(b, 48, i);
+static inline merit_field merit_field_(const unsigned char *b, const unsigned char *p) {
     merit_field f = {merit_str_(b, p), merit_value_(b, p + 8)};
     return f;
+}
+/* Field i of message m, 0 <= i < m->field_count. The field as_given is an object
+   of what was written in another form: a role in another spelling, tool calls in
+   another shape. */
+static inline merit_field merit_message_field_at(const merit_rollout *r, const merit_message *m, uint32_t i) {
+    return merit_field_(r->base_, merit_row_(r->base_, 168, m->first_field + i));
+}
+static inline merit_field merit_field_at(const merit_rollout *r, uint32_t i) {
+    return merit_field_(r->base_, merit_row_(r->base_, 48, i));
 }
 static inline merit_step_view merit_step_at(const merit_rollout *r, uint32_t i) {
     const unsigned char *b = r->base_, *p = merit_row_(b, 60, i);
@@ -206,6 +222,17 @@ static inline merit_str merit_answer(const merit_rollout *r) {
     merit_str none = {"", 0};
     return r->last_assistant < 0 ? none : merit_message_at(r, (uint32_t)r->last_assistant).content;
 }
+/* The field of a message under key, such as reasoning_content; its kind is
+   MERIT_ABSENT if there is none. */
+static inline merit_value merit_message_field(const merit_rollout *r, const merit_message *m, const char *key) {
+    merit_str k = merit_string(key), empty = {"", 0};
+    merit_value none = {MERIT_ABSENT, 0, empty, empty, 0};
+    for (uint32_t i = 0; i < m->field_count; i++) {
+        merit_field f = merit_message_field_at(r, m, i);
+        if (merit_equal(f.key, k)) return f.value;
+    }
+    return none;
+}
 /* The metadata under key; its kind is MERIT_ABSENT if there is none. */
 static inline merit_value merit_meta(const merit_rollout *r, const char *key) {
     merit_str k = merit_string(key);
@@ -226,6 +253,13 @@ static inline merit_rollout merit_rollout_(const unsigned char *b) {
     r.step_count = merit_u32_(b + 60);
     r.assistant_count = merit_u32_(b + 92);
     r.last_assistant = (int32_t)merit_u32_(b + 96);
+    r.prompt_messages = -1;
+    r.prompt_text = r.completion_text = 0;
+    if (merit_u32_(b + 8) >= 184) {
+        r.prompt_messages = (int32_t)merit_u32_(b + 160);
+        r.prompt_text = (int)(merit_u32_(b + 164) & 1);
+        r.completion_text = (int)(merit_u32_(b + 164) >> 1 & 1);
+    }
     r.id = merit_str_(b, b + 104);
     r.group = merit_str_(b, b + 112);
     r.task = merit_str_(b, b + 120);

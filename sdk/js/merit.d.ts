@@ -13,6 +13,10 @@ export interface Message {
   name?: string;
   tool_calls?: ToolCall[];
   tool_call_id?: string;
+  /** What was written in another form: a role in another spelling, tool calls in another shape. */
+  as_given?: Record<string, unknown>;
+  /** Every other field that the row has, such as reasoning_content. */
+  [field: string]: unknown;
 }
 
 /** One decision of the policy as the environment saw it. */
@@ -33,6 +37,12 @@ export interface Rollout {
   group?: string;
   task?: string;
   messages: Message[];
+  /** How many messages are the prompt's, if the row says so. */
+  prompt_messages?: number;
+  /** Which of the prompt and the completion was a text and no list of messages. */
+  given_as_text?: Array<"prompt" | "completion">;
+  /** Columns of the row under names that Merit uses itself. */
+  own_columns?: Record<string, unknown>;
   ground_truth?: unknown;
   metadata?: Record<string, unknown>;
   steps?: Step[];

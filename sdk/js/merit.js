@@ -1,12 +1,14 @@
 // The helpers that the sandbox provides as "merit". Nothing here is needed to
 // write a reward; everything here is short.
 
+const SPEAKING = ["text", "output_text", "input_text", "refusal", undefined];
+
 /** The content of a message as text: the string, or the text parts joined. */
 export function text(message) {
   const content = message.content;
   if (typeof content === "string") return content;
   if (!content) return "";
-  return content.map((part) => (part.type === "text" ? (part.text ?? "") : "")).join("");
+  return content.map((part) => (SPEAKING.includes(part.type) ? (part.text ?? part.refusal ?? "") : "")).join("");
 }
 
 /** The text of the last assistant message, or "". */

@@ -39,6 +39,7 @@ type decoder struct {
 	bad     bool
 	rollout *Rollout
 	calls   []ToolCall
+	fields  []Field // of all messages
 }
 
 func (d *decoder) decode(buf []byte) bool {
@@ -51,6 +52,7 @@ func (d *decoder) decode(buf []byte) bool {
 	r.StopReason = StopReason(d.u32(layout.HeaderStopReason))
 	r.GroundTruth = d.value(layout.HeaderGroundTruth)
 	d.toolCalls()
+	d.prompt()
 	d.messages()
 	d.metadata()
 	d.steps()
@@ -58,8 +60,8 @@ func (d *decoder) decode(buf []byte) bool {
 }
 
 func (d *decoder) header() bool {
-	return len(d.buf) >= layout.HeaderSize && d.u32(0) == layout.Magic && d.u32(layout.HeaderVersion) == layout.Version &&
-		d.u32(layout.HeaderHeaderSize) >= layout.HeaderSize && d.u32(layout.HeaderTotalSize) == len(d.buf)
+	return len(d.buf) >= layout.FirstHeaderSize && d.u32(0) == layout.Magic && d.u32(layout.HeaderVersion) == layout.Version &&
+		d.u32(layout.HeaderHeaderSize) >= layout.FirstHeaderSize && d.u32(layout.HeaderTotalSize) == len(d.buf)
 }
 
 func (d *decoder) toolCalls() {
@@ -75,11 +77,29 @@ func (d *decoder) toolCalls() {
 	}
 }
 
+// prompt reads what later hosts write of the prompt, and the fields of messages.
+func (d *decoder) prompt() {
+	r := d.rollout
+	r.PromptMessages, r.PromptText, r.CompletionText, d.fields = -1, false, false, d.fields[:0]
+	if d.u32(layout.HeaderHeaderSize) < layout.HeaderSize || len(d.buf) < layout.HeaderSize {
+		return
+	}
+	r.PromptMessages = int(int32(d.u32(layout.HeaderPromptMessages)))
+	texts := d.u32(layout.HeaderAsText)
+	r.PromptText, r.CompletionText = texts&1 != 0, texts&2 != 0
+	t := d.table(layout.HeaderFields, layout.FieldSize)
+	d.fields = resize(d.fields, t.count)
+	for i := range d.fields {
+		at := t.row(i)
+		d.fields[i] = Field{Key: d.str(at + layout.FieldKey), Value: d.value(at + layout.FieldValue)}
+	}
+}
+
 func (d *decoder) messages() {
-	t := d.table(layout.HeaderMessages, layout.MessageSize)
+	t := d.table(layout.HeaderMessages, layout.FirstMessageSize)
 	d.rollout.Messages = resize(d.rollout.Messages, t.count)
 	for i := range d.rollout.Messages {
-		row := (*[layout.MessageSize]byte)(d.buf[t.row(i):])
+		row := (*[layout.FirstMessageSize]byte)(d.buf[t.row(i):])
 		m := &d.rollout.Messages[i]
 		m.Role = d.text(word(row[layout.MessageRoleText:]))
 		m.Content = d.text(word(row[layout.MessageContent:]))
@@ -93,6 +113,16 @@ func (d *decoder) messages() {
 			return
 		}
 		m.ToolCalls = d.calls[first : first+count : first+count]
+		m.Fields = nil
+		if t.stride < layout.MessageSize || len(d.fields) == 0 {
+			continue
+		}
+		first, count = d.u32(t.row(i)+layout.MessageFirstField), d.u32(t.row(i)+layout.MessageFieldCount)
+		if first+count > len(d.fields) {
+			d.bad = true
+			return
+		}
+		m.Fields = d.fields[first : first+count : first+count]
 	}
 }
 

@@ -14,6 +14,12 @@ type Rollout struct {
 	Metadata    []Field // keys ascending
 	Steps       []Step  // empty if there was no environment
 	StopReason  StopReason
+	// PromptMessages is how many of the messages are the prompt's, or −1 if
+	// nobody said. PromptText and CompletionText say that the data had a text there
+	// and no list of messages.
+	PromptMessages int
+	PromptText     bool
+	CompletionText bool
 }
 
 // Roles of a message. Others may occur.
@@ -33,6 +39,20 @@ type Message struct {
 	ToolCalls  []ToolCall
 	Null       bool   // the content was null
 	Parts      string // JSON of the list of parts, or empty
+	// Fields are what the message has beside these, such as reasoning_content.
+	// The field as_given is an object of what was written in another form: a role
+	// in another spelling, tool calls in another shape.
+	Fields []Field
+}
+
+// Field returns a field of the message; its kind is Absent if there is none.
+func (m *Message) Field(key string) Value {
+	for i := range m.Fields {
+		if m.Fields[i].Key == key {
+			return m.Fields[i].Value
+		}
+	}
+	return Value{}
 }
 
 // ToolCall is a request of the assistant to run a tool.

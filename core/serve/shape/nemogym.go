@@ -23,6 +23,8 @@ func (d *decoder) nemoGym(o object) []*rl.Trajectory {
 	if params, ok := d.object("responses_create_params", o.values["responses_create_params"]); ok {
 		w.instructions(params)
 		w.input(params.values["input"])
+		asked := len(w.messages)
+		t.PromptMessages = &asked
 		c.rest("responses_create_params", params, "input")
 	}
 	if response, ok := d.object("response", o.values["response"]); ok {

@@ -51,7 +51,9 @@ func (d *decoder) openRLHF(o object) []*rl.Trajectory {
 				"send the prompt as text that the tokenizer gives back; prompts with images cannot be sent in this shape")
 			continue
 		}
+		asked := 1
 		all = append(all, &rl.Trajectory{
+			PromptMessages: &asked, AsText: rl.PromptAsText | rl.CompletionAsText,
 			ID:          index("query", i),
 			Messages:    []rl.Message{{Role: rl.RoleUser, Content: rl.Text(prompt)}, {Role: rl.RoleAssistant, Content: rl.Text(answer)}},
 			GroundTruth: present(labels[i]),

@@ -27,6 +27,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 )
 
@@ -100,6 +101,10 @@ func Decode(p Peer, body []byte, o Options) (*Request, error) {
 		}
 	}
 	for _, t := range r.Trajectories {
+		t.Unnamed = true
+		if f := fault.As(row.Check(t)); f != nil && len(d.problems) == 0 {
+			d.wrong(t.ID, f.What, f.Hint)
+		}
 		d.within(t.ID, size(t), d.Bytes, "bytes of one trajectory")
 	}
 	if err := d.err(); err != nil {

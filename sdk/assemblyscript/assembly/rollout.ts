@@ -11,6 +11,7 @@ export enum Kind { Absent, String, Number, Bool, Null, Json }
 
 // Where the tables stand in the header: count, offset, stride.
 const MESSAGES = 24;
+const FIELDS = 168;
 const TOOL_CALLS = 36;
 const METADATA = 48;
 const STEPS = 60;
@@ -69,9 +70,24 @@ export class Message extends View {
   get step(): i32 { return load<i32>(this.at, 52); }
   /** JSON of the list of parts, or empty. */
   get parts(): Bytes { return this.str(56); }
+  /** How many fields the message has beside these, such as reasoning_content. */
+  get fieldCount(): i32 { return load<u32>(this.base, MESSAGES + 8) < 72 ? 0 : load<i32>(this.at, 68); }
+  /**
+   * Field i, 0 ≤ i < fieldCount. The field as_given is an object of what was
+   * written in another form: a role in another spelling, tool calls in another shape.
+   */
+  fieldAt(i: i32): Field { return new Field(this.base, this.row(FIELDS, load<i32>(this.at, 64) + i)); }
+  /** The field under key, or null. */
+  field(key: Bytes): Value | null {
+    for (let i = 0; i < this.fieldCount; i++) {
+      const field = this.fieldAt(i);
+      if (field.key.equals(key)) return field.value;
+    }
+    return null;
+  }
 }
 
-/** One entry of the metadata. */
+/** One entry of the metadata, or a field of a message. */
 export class Field extends View {
   get key(): Bytes { return this.str(0); }
   get value(): Value { return new Value(this.base, this.at + 8); }
@@ -106,6 +122,13 @@ export class Rollout extends View {
   get assistantCount(): i32 { return load<i32>(this.at, 92); }
   /** Index of the last assistant message, or −1. */
   get lastAssistant(): i32 { return load<i32>(this.at, 96); }
+
+  /** How many messages are the prompt's, or −1 if nobody said. */
+  get promptMessages(): i32 { return load<u32>(this.at, 8) < 184 ? -1 : load<i32>(this.at, 160); }
+  /** The data had a text for the prompt, and no list of messages. */
+  get promptText(): bool { return load<u32>(this.at, 8) >= 184 && (load<u32>(this.at, 164) & 1) != 0; }
+  /** The data had a text for the completion, and no list of messages. */
+  get completionText(): bool { return load<u32>(this.at, 8) >= 184 && (load<u32>(this.at, 164) & 2) != 0; }
 
   get messageCount(): i32 { return load<i32>(this.at, MESSAGES); }
   message(i: i32): Message { return new Message(this.base, this.row(MESSAGES, i)); }

@@ -124,8 +124,7 @@ def rft(f, rows):
     """OpenAI's Python grader: grade(sample, item), where item is the row and sample what the model said."""
     out = []
     for r in rows:
-        last = messages(r)[-1]
-        text = said([last])
+        text, last = said(r["completion"]), messages(r)[-1]
         try:
             parsed = json.loads(text)
         except ValueError:

@@ -19,15 +19,6 @@ var sections = []struct {
 	{"typed", "Typed: some rows cannot be scored in the sandbox, and say why", "outcome, and what the reason contains", func(s specimen) string { return code(s.Outcome) + ": " + s.Says }},
 	{"refused", "Refused: the reward is not loaded", "what the message contains", func(s specimen) string { return s.Says }},
 	{"differs", "Differs", "why", func(s specimen) string { return s.Why }},
-	{"pending", "Not yet as expected", "expected", func(s specimen) string { return s.Want }},
-}
-
-// section is the table in which an entry stands.
-func (s specimen) section() string {
-	if s.Pending != "" {
-		return "pending"
-	}
-	return s.Want
 }
 
 func code(text string) string {
@@ -43,7 +34,7 @@ func tables(all []specimen) string {
 	for _, section := range sections {
 		var rows []string
 		for _, s := range all {
-			if s.section() == section.want {
+			if s.Want == section.want {
 				rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s |\n", code(s.File), s.Shape, s.Shows, section.cell(s)))
 			}
 		}

@@ -4,6 +4,7 @@ use crate::read::Buffer;
 
 // Where the tables stand in the header: count, offset, stride.
 const MESSAGES: usize = 24;
+const FIELDS: usize = 168;
 const TOOL_CALLS: usize = 36;
 const METADATA: usize = 48;
 const STEPS: usize = 60;
@@ -70,6 +71,8 @@ pub struct Message<'a> {
     /// Index of the step whose action this message is.
     pub step: Option<u32>,
     first_tool_call: u32,
+    first_field: u32,
+    field_count: u32,
 }
 
 /// A request of the assistant to run a tool. `arguments` is JSON text as the
@@ -169,6 +172,21 @@ impl<'a> Rollout<'a> {
         index(self.0.i32(96))
     }
 
+    /// How many messages are the prompt's; `None` if nobody said.
+    pub fn prompt_messages(&self) -> Option<u32> {
+        if self.0.u32(8) < 184 { None } else { index(self.0.i32(160)) }
+    }
+
+    /// The data had a text for the prompt, and no list of messages.
+    pub fn prompt_text(&self) -> bool {
+        self.0.u32(8) >= 184 && self.0.u32(164) & 1 != 0
+    }
+
+    /// The data had a text for the completion, and no list of messages.
+    pub fn completion_text(&self) -> bool {
+        self.0.u32(8) >= 184 && self.0.u32(164) & 2 != 0
+    }
+
     /// The content of the last assistant message, or "".
     pub fn answer(&self) -> &'a str {
         self.last_assistant().map_or("", |i| self.message(i as usize).content)
@@ -180,7 +198,10 @@ impl<'a> Rollout<'a> {
 
     pub fn message(&self, i: usize) -> Message<'a> {
         let (b, at) = (self.0, self.0.row(MESSAGES, i));
+        let late = b.u32(MESSAGES + 8) >= 72;
         Message {
+            first_field: if late { b.u32(at + 64) } else { 0 },
+            field_count: if late { b.u32(at + 68) } else { 0 },
             role: Role::from_u32(b.u32(at)),
             assistant_index: index(b.i32(at + 4)),
             role_text: b.str(at + 8),
@@ -207,6 +228,22 @@ impl<'a> Rollout<'a> {
             let at = b.row(TOOL_CALLS, i as usize);
             ToolCall { id: b.str(at), name: b.str(at + 8), arguments: b.str(at + 16), kind: b.str(at + 24) }
         })
+    }
+
+    /// What a message of this rollout has beside its own fields, such as
+    /// `reasoning_content`. The field `as_given` is an object of what was written
+    /// in another form: a role in another spelling, tool calls in another shape.
+    pub fn fields(&self, m: &Message<'a>) -> impl Iterator<Item = Field<'a>> {
+        let (b, first) = (self.0, m.first_field);
+        (first..first + m.field_count).map(move |i| {
+            let at = b.row(FIELDS, i as usize);
+            Field { key: b.str(at), value: value(b, at + 8) }
+        })
+    }
+
+    /// The field of a message under key.
+    pub fn field(&self, m: &Message<'a>, key: &str) -> Option<Value<'a>> {
+        self.fields(m).find(|f| f.key == key).map(|f| f.value)
     }
 
     /// The metadata, keys ascending.

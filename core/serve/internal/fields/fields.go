@@ -5,6 +5,7 @@ package fields
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,18 +29,22 @@ func Check(text []byte) ([]byte, error) {
 		return nil, unreadable("it is not UTF-8", "encode it as UTF-8")
 	}
 	if err := strictjson.Check(text); err != nil {
-		return nil, strictly(err)
+		if err := strictly(text, err); err != nil {
+			return nil, err
+		}
 	}
 	return bytes.TrimSpace(text), nil
 }
 
 // strictly says why a body is not JSON, or is JSON that could be read in two ways.
-func strictly(err error) error {
+func strictly(text []byte, err error) error {
 	var wrong *strictjson.Error
 	if !errors.As(err, &wrong) {
 		return unreadable("it is not JSON: "+err.Error(), hintJSON)
 	}
-	if wrong.Twice {
+	if wrong.Twice && !strings.ContainsAny(wrong.Path, ".[") && json.Valid(text) {
+		return nil // Read says it, with whatever else is wrong
+	} else if wrong.Twice {
 		return Wrong(wrong.Path, wrong.What, "give it once")
 	}
 	return unreadable(fmt.Sprintf("it is not JSON: at byte %d, %v", wrong.Offset, err), hintJSON)

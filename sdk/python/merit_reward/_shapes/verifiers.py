@@ -46,7 +46,7 @@ def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> "dict[str, An
         **columns,
         "prompt": prompt,
         "completion": completion,
-        "answer": columns.get("answer", "") if found is None else found,
+        "answer": columns.get("answer", "" if found is None else found),
         "task": columns.get("task", "default"),
         "info": _info(columns.get("info")),
         "responses": [],
