@@ -98,6 +98,7 @@ var table = []row{
 	{"core/config", []string{"core/fault"}, "reads YAML into any struct; what the keys mean is not its own"},
 	{"sandbox", []string{"core/rl", "core/fault", "core/prefix", "core/processors", "core/reward", "sdk/python", "sdk/js"}, "implements reward.Scorer; gives scripts their SDK"},
 	{"sandbox/abi", []string{"core/rl", "core/reward"}, "the guest format of the nouns; a manifest names the rule for steps"},
+	{"sandbox/built", []string{"core/fault"}, "which sources a module was built from: reads files and runs nothing"},
 	{"sandbox/fuel", nil, "a pass over bytes"},
 	{"sdk", nil, "the guest SDKs as files, for scaffolds"},
 	{"sdk/plugin/proto", nil, "the contract with plug-ins: generated"},

@@ -26,6 +26,7 @@ type options struct {
 	traces   *run.Traces // what source holds
 	getenv   func(string) string
 	refused  func(module string, err error) error
+	outdated bool
 	places   config.Places // of the configuration, if there is one
 }
 
@@ -96,3 +97,7 @@ func WithVariables(getenv func(string) string) Option {
 func WithRefusal(explain func(module string, err error) error) Option {
 	return func(o *options) { o.refused = explain }
 }
+
+// WithOutdated loads modules whose sources have changed since they were built,
+// for programs that know by a digest which module they want.
+func WithOutdated() Option { return func(o *options) { o.outdated = true } }

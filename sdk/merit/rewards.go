@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/plugins/openai/judging"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/built"
 	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
@@ -30,7 +31,8 @@ type Rewards struct {
 }
 
 // LoadRewards loads every module and judge of list, or says what is wrong with
-// each. A script is a module too: a .py or .js file, or the folder of one. The
+// each. A script is a module too: a .py or .js file, or the folder of one. A
+// module whose sources have changed since it was built is refused. The
 // server of a judge is asked whether it has the model and accepts the key.
 func LoadRewards(ctx context.Context, cfg sandbox.Config, list []Reward, opts ...Option) (*Rewards, error) {
 	return loadRewards(ctx, cfg, list, newOptions(opts))
@@ -105,6 +107,11 @@ func (r *Rewards) loadModule(ctx context.Context, part Reward) (reward.Scorer, e
 	ref, err := part.Reference()
 	if err != nil {
 		return nil, err
+	}
+	if !r.options.outdated {
+		if err := built.Check(ref.Path); err != nil {
+			return nil, err
+		}
 	}
 	m, err := r.runtime.LoadReference(ctx, ref)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/built"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -65,6 +66,9 @@ func (p *packing) reward(r *merit.Reward) error {
 func (p *packing) module(r *merit.Reward) (string, error) {
 	ref, err := r.Reference()
 	if err != nil {
+		return "", err
+	}
+	if err := built.Check(ref.Path); err != nil {
 		return "", err
 	}
 	b, err := sandbox.ReadBundle(ref, p.limits)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/proof"
@@ -47,7 +48,7 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 	if err := errors.Join(problems...); err != nil || !v.report.Rescored() {
 		return nil, err
 	}
-	rewards, err := merit.LoadRewards(ctx, v.cfg.Sandbox, list, opts...)
+	rewards, err := merit.LoadRewards(ctx, v.cfg.Sandbox, list, append(slices.Clip(opts), merit.WithOutdated())...)
 	if err != nil {
 		return nil, err
 	}

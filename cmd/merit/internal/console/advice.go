@@ -2,12 +2,14 @@ package console
 
 import (
 	"errors"
+	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/sandbox/built"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/engine"
 )
@@ -46,6 +48,10 @@ func advise(err error) {
 			f.Hint += ": merit engine install " + missing.Engine.Name
 			continue
 		}
+		if outdated := new(built.Outdated); errors.As(problem, &outdated) {
+			f.Hint += ": " + buildCommand(outdated)
+			continue
+		}
 		if incomplete := guest.Incomplete(""); errors.As(problem, &incomplete) {
 			continue // its hint says what to install
 		}
@@ -58,4 +64,13 @@ func advise(err error) {
 			}
 		}
 	}
+}
+
+// buildCommand is the command that builds an outdated module again.
+func buildCommand(o *built.Outdated) string {
+	line := "merit reward build " + Quote(o.Folder)
+	if filepath.Join(o.Folder, "reward.wasm") != filepath.Clean(o.Module) {
+		line += " --out " + Quote(o.Module)
+	}
+	return line
 }

@@ -27,6 +27,10 @@ type Language struct {
 	// Commands returns what builds the reward in folder into the file out;
 	// both paths are absolute. The error says what is missing for it.
 	Commands func(ctx context.Context, folder, out string) ([]Command, error)
+	// Sources lists the files that Commands reads in folder and, of a package
+	// beside it, elsewhere; folder is absolute. A file that is listed need not
+	// exist. Nil where Commands is.
+	Sources func(ctx context.Context, folder string) []string
 	// Lacks matches what a program of Commands says if it is incomplete: then
 	// the source is not to blame.
 	Lacks *regexp.Regexp

@@ -35,6 +35,7 @@ func golang() Language {
 				Args: []string{"go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "."},
 			}}, nil
 		},
+		Sources:  goSources,
 		Lacks:    regexp.MustCompile(`unsupported GOOS/GOARCH|c-shared not supported|requires go >=|toolchain not available`),
 		Test:     []string{"go", "test"},
 		Template: "go",
@@ -71,7 +72,7 @@ func exportC(name string) string {
 
 func c() Language {
 	return Language{
-		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"), Lacks: clangLacks,
+		Name: "c", Title: "C", Detect: has("*.c"), Needs: map[string]string{"clang": debianC}, Commands: clang("clang", "*.c"), Sources: trees(cSource, "."), Lacks: clangLacks,
 		Template: "c", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
@@ -79,7 +80,7 @@ func c() Language {
 func cpp() Language {
 	return Language{
 		Name: "cpp", Title: "C++", Detect: has("*.cpp", "*.cc"), Needs: map[string]string{"clang++": debianC},
-		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"), Lacks: clangLacks,
+		Commands: clang("clang++", "*.c[pc]*", "-std=c++17", "-fno-exceptions", "-fno-rtti"), Sources: trees(cSource, "."), Lacks: clangLacks,
 		Template: "cpp", SDK: []Copy{{sdk.Files, "c/merit_reward.h", "."}}, Export: exportC,
 	}
 }
@@ -93,6 +94,7 @@ func assemblyScript() Language {
 		Commands: func(_ context.Context, folder, out string) ([]Command, error) {
 			return []Command{{Dir: folder, Args: []string{"asc", "reward.ts", "-O3", "--runtime", "incremental", "--exportStart", "_initialize", "-o", out}}}, nil
 		},
+		Sources:  trees(tsSource, "."),
 		Lacks:    regexp.MustCompile(`node.*(No such file|not found)`),
 		Template: "assemblyscript",
 		SDK:      []Copy{{sdk.Files, "assemblyscript/assembly", "merit-reward"}},

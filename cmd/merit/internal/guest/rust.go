@@ -36,6 +36,7 @@ func rust() Language {
 				"--extern", "merit_reward="+lib, "-o", out, "src/lib.rs")
 			return []Command{{Dir: folder, Args: sdk}, {Dir: folder, Args: reward}}, nil
 		},
+		Sources:  trees(anyFile, "src", "merit-reward/src"),
 		Lacks:    regexp.MustCompile("linker `[^`]+` not found|can't find crate for `(core|std)`|target may not be installed"),
 		Template: "rust",
 		SDK:      []Copy{{sdk.Files, "rust/Cargo.toml", "merit-reward"}, {sdk.Files, "rust/src", "merit-reward/src"}},

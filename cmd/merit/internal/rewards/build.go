@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/built"
 )
 
 type buildOptions struct {
@@ -58,6 +59,10 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	sources, err := readSources(cmd.Context(), lang, folder, target(args)) // before the build: what is edited during it counts as changed
+	if err != nil {
+		return err
+	}
 	wasm, err := lang.Build(cmd.Context(), folder)
 	if err != nil {
 		return err
@@ -65,10 +70,13 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if wasm, err = sandbox.WithManifest(wasm, manifest); err != nil {
 		return err
 	}
+	if wasm, err = built.With(wasm, out, folderOf(target(args)), sources); err != nil {
+		return err
+	}
 	if err := o.write(out, wasm); err != nil {
 		return err
 	}
-	b := built{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
+	b := module{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(b)
 	}
@@ -76,8 +84,8 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// built is what there is to say of a build.
-type built struct {
+// module is what there is to say of a build.
+type module struct {
 	Module   string `json:"module"`
 	Language string `json:"language"`
 	Bytes    int    `json:"bytes,omitempty"`
@@ -91,7 +99,7 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 		return err
 	}
 	defer j.Close()
-	b := built{Module: path, Language: lang.Name, Digest: j.Parts[0].Scorer.Info().Digest}
+	b := module{Module: path, Language: lang.Name, Digest: j.Parts[0].Scorer.Info().Digest}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(b)
 	}
@@ -109,6 +117,23 @@ func (o *buildOptions) write(path string, wasm []byte) error {
 		return err
 	}
 	return out.Close()
+}
+
+// readSources computes the digests of everything that decides about the module
+// that is built from the language's folder within target.
+func readSources(ctx context.Context, lang guest.Language, folder, target string) (built.Files, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	if target, err = filepath.Abs(folderOf(target)); err != nil {
+		return nil, err
+	}
+	files, err := built.Read(target, append(lang.Sources(ctx, folder), filepath.Join(target, "manifest.json")))
+	if err != nil {
+		return nil, console.CannotRead(err)
+	}
+	return files, nil
 }
 
 // readManifest reads manifest.json beside the source: what the module says
