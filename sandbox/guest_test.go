@@ -54,6 +54,11 @@ func watch(t testing.TB, dir string) {
 	}))
 }
 
+// hostileFuel is the budget of the tables of hostile scripts. It decides which of
+// their limits a script meets first; the default is eight times as much, which
+// honest mathematics needs and an endless loop would use up.
+const hostileFuel = 500_000_000
+
 // newRuntime returns a runtime that the test closes.
 func newRuntime(t testing.TB, change ...func(*sandbox.Config)) *sandbox.Runtime {
 	t.Helper()

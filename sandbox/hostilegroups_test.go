@@ -49,7 +49,7 @@ func TestHostileGroups(t *testing.T) {
 		javascript += fmt.Sprintf("%q() {\n%s\n},\n", c.name, c.javascript)
 	}
 	for file, text := range map[string]string{"reward.py": python, "reward.js": javascript + "};\n"} {
-		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.MemoryMiB, c.CacheDir = 1, 32, cacheDir(t) })
+		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.MemoryMiB, c.CacheDir, c.Fuel = 1, 32, cacheDir(t), hostileFuel })
 		m, err := loadScript(t, r, file, text)
 		require.NoError(t, err)
 		require.True(t, m.Info().Group)

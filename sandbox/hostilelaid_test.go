@@ -40,7 +40,7 @@ func TestForgedShelves(t *testing.T) {
 		"widths missing":            "{'widths': []}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(t) })
+			r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.CacheDir, c.Fuel = 1, cacheDir(t), hostileFuel })
 			ctx, cancel := context.WithTimeout(context.Background(), suiteTime)
 			defer cancel()
 			before := resident("self")

@@ -139,7 +139,7 @@ func TestHostilePython(t *testing.T) {
 func hostileScripts(t *testing.T, name, text string, cases []hostileScript) {
 	want := map[string][]reward.Evaluation{}
 	for _, mode := range []int{0, 3} {
-		r := newRuntime(t, suiteModes[mode].change, func(c *sandbox.Config) { c.Workers, c.Steps, c.CacheDir = 1, 1000, cacheDir(t) })
+		r := newRuntime(t, suiteModes[mode].change, func(c *sandbox.Config) { c.Workers, c.Steps, c.CacheDir, c.Fuel = 1, 1000, cacheDir(t), hostileFuel })
 		m, err := loadScript(t, r, name, text)
 		require.NoError(t, err)
 		before := resident("self")

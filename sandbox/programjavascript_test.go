@@ -153,7 +153,7 @@ func TestHostileSolutionsInJavaScript(t *testing.T) {
 	require.NoError(t, err)
 	want := map[string]reward.Evaluation{}
 	for _, mode := range []int{0, 3} {
-		r := newRuntime(t, suiteModes[mode].change, func(c *sandbox.Config) { c.Workers, c.CacheDir = 1, cacheDir(t) })
+		r := newRuntime(t, suiteModes[mode].change, func(c *sandbox.Config) { c.Workers, c.CacheDir, c.Fuel = 1, cacheDir(t), hostileFuel })
 		m, err := loadScript(t, r, "reward.js", fmt.Sprintf(judge, text))
 		require.NoError(t, err)
 		before := resident("self")

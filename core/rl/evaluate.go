@@ -29,6 +29,9 @@ func (r *EvaluateResult) UnmarshalJSON(data []byte) error {
 		plain
 		Score *float64 `json:"score"`
 	}{plain: plain{IsScoreValid: true}}
+	if string(bytes.TrimSpace(data)) == "null" {
+		return errors.New("a result is null")
+	}
 	if err := strictjson.Unmarshal(data, &p); err != nil {
 		return err
 	}

@@ -352,23 +352,19 @@ def _os(name: str):  # type: ignore[no-untyped-def]
 def _watched(real, name: str, failure=OSError, direct: bool = False):  # type: ignore[no-untyped-def]
     """A function that opens something, counted where that is not there; if ``direct``, where the author's own code calls it."""
 
-    def watched(file, *arguments, **named):  # type: ignore[no-untyped-def]
+    def watched(*arguments, **named):  # type: ignore[no-untyped-def]
         try:
-            return real(file, *arguments, **named)
+            return real(*arguments, **named)
         except failure as e:
             caller = sys._getframe(1)
             tracing = caller.f_code.co_filename.startswith(refusals.OURS)  # the interpreter looks for the lines of a traceback
             if not tracing and not isinstance(e, (FileExistsError, IsADirectoryError)) and (not direct or refusals.authors(caller)):
+                file = next(iter((*arguments, *named.values())), ".")
                 refusals.note("file", f"{name}({str(file)[:200]!r})")
             raise
 
     watched.__name__ = watched.__qualname__ = name.rpartition(".")[2]
     return watched
-
-
-def _listing(real, name: str):  # type: ignore[no-untyped-def]
-    watched = _watched(real, name)
-    return lambda path=".": watched(path)
 
 
 def watch() -> None:
@@ -381,7 +377,7 @@ def watch() -> None:
     for name in ("open", "mkdir", "stat"):
         setattr(os, name, _watched(getattr(os, name), "os." + name, direct=name == "stat"))
     for name in ("listdir", "scandir"):
-        setattr(os, name, _listing(getattr(os, name), "os." + name))
+        setattr(os, name, _watched(getattr(os, name), "os." + name))
 
     class Environment(type(os.environ)):  # type: ignore[misc]
         def __getitem__(self, key):  # type: ignore[no-untyped-def]
