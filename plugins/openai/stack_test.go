@@ -202,8 +202,8 @@ var bad = map[string]struct {
 	"a stream that stops":      {reply: chattest.Reply{Body: `{"choices": [`, Cut: true}, says: "did not end"},
 	"NaN log-probabilities":    {reply: completion(`{"id": 1, "logprob": NaN}`), says: "not finite"},
 	"log-probability above 0":  {reply: completion(`{"id": 1, "logprob": 0.5}`), says: "above 0"},
-	"wrong ids":                {reply: completion(`{"id": -5, "logprob": -1}`), ends: fault.Protocol},
-	"no log-probabilities":     {reply: chattest.Say("north"), ends: fault.Protocol},
+	"wrong ids":                {reply: completion(`{"id": -5, "logprob": -1}`), says: "has the id -5"},
+	"no log-probabilities":     {reply: chattest.Say("north"), says: "log-probabilities were asked for"},
 	"a model that is gone":     {reply: chattest.Fail(404, "", "no such model"), ends: fault.Missing},
 	"a key that is missing":    {reply: chattest.Fail(401, "", "no key"), ends: fault.Missing},
 	"context overflow":         {reply: chattest.Fail(400, "exceed_context_size_error", "too long"), stops: rl.StopContext},
@@ -212,8 +212,8 @@ var bad = map[string]struct {
 	"an endless stream":        {reply: chattest.Reply{Body: strings.Repeat(" ", 1<<16), Endless: true}, ends: fault.Refused},
 	"a huge body":              {reply: chattest.Say(strings.Repeat("x", 2<<20)), ends: fault.Refused},
 	"a redirect to other host": {reply: chattest.Reply{Status: 307, Header: map[string]string{"Location": "http://192.0.2.1/v1/chat/completions"}}, ends: fault.Refused},
-	"a page":                   {reply: chattest.Reply{Body: "<html>"}, ends: fault.Protocol},
-	"of another shape":         {reply: chattest.Reply{Body: `{"choices": 5}`}, ends: fault.Protocol},
+	"a page":                   {reply: chattest.Reply{Body: "<html>"}, says: "a page, not JSON"},
+	"of another shape":         {reply: chattest.Reply{Body: `{"choices": 5}`}, says: "number where"},
 }
 
 func completion(tokens string) chattest.Reply {

@@ -38,18 +38,11 @@ func (c *Client) refused(kind fault.Kind, hint, format string, args ...any) *fau
 	return f
 }
 
-// odd is the error of an answer that is not a chat completion. The first one
-// says that the server is not the one that was meant; after a server has
-// answered well, one odd answer is an accident.
+// odd is the error of an answer that is not the chat completion that was asked
+// for. It costs one request: Served says beforehand whether the server is the one
+// that was meant.
 func (c *Client) odd(hint, format string, args ...any) *fault.Error {
-	return c.once(fault.Protocol, hint, format, args...)
-}
-
-// once is fault for what is an accident if the server has answered well before.
-func (c *Client) once(kind fault.Kind, hint, format string, args ...any) *fault.Error {
-	f := c.fault(kind, hint, format, args...)
-	f.Retry = c.meter.read().Answers > 0
-	return f
+	return c.again(fault.Protocol, hint, format, args...)
 }
 
 // again is fault for what may be otherwise the next time.

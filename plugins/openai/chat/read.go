@@ -118,7 +118,7 @@ func outOfRange(wrong *json.UnmarshalTypeError) bool {
 func (c *Client) usage(r *Response, w *completion) *fault.Error {
 	if w.Usage == nil {
 		if c.config.Budget.bounded() {
-			return c.odd("remove the budget, or use a server that counts", "the answer does not say how many tokens it took, so the budget cannot be kept")
+			return c.fault(fault.Protocol, "remove the budget, or use a server that counts", "the answer does not say how many tokens it took, so the budget cannot be kept")
 		}
 		return nil
 	}

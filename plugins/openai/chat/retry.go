@@ -79,7 +79,9 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 		asked := time.Duration(0)
 		if f != nil && a != nil {
 			asked = after(a.retryAfter, time.Now())
-			c.gate.close(time.Now().Add(asked))
+			if asked <= longest*c.config.MaxBackoff {
+				c.gate.close(time.Now().Add(asked))
+			}
 		}
 		if f == nil || !f.Retry || ctx.Err() != nil {
 			return a, f
@@ -166,17 +168,18 @@ func (g *gate) opens() time.Time {
 	return g.until
 }
 
-// longest is how many times max_backoff a new request waits at a gate.
+// longest is how many times max_backoff the wait may be that a server asks of all
+// requests. A longer one is an error of the request that was answered so.
 const longest = 10
 
 // admitted waits until the server takes requests again. A request whose deadline
-// comes before that, or that would wait far longer than any retry, fails at once.
+// comes before that fails at once.
 func (c *Client) admitted(ctx context.Context) *fault.Error {
 	wait := time.Until(c.gate.opens())
 	if wait <= 0 {
 		return nil
 	}
-	if wait <= longest*c.config.MaxBackoff && pause(ctx, wait) {
+	if pause(ctx, wait) {
 		return nil
 	}
 	if ctx.Err() != nil {

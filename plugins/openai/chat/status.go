@@ -106,7 +106,7 @@ func (c *Client) refusal(a *answer) *fault.Error {
 	case s >= 300 && s < 400:
 		return said(c.fault, fault.Refused, "the server sends the request elsewhere, which is not followed", "set url to the address of the API itself")
 	case s >= 400:
-		return said(c.once, fault.Invalid, "the server refuses the request", "correct what it names; extra, schema and tools differ between servers")
+		return said(c.again, fault.Invalid, "the server refuses the request", "correct what it names; extra, schema and tools differ between servers")
 	}
-	return said(c.once, fault.Protocol, "the server answers with a status that says nothing", "is url the base of an OpenAI-compatible API? It usually ends in /v1")
+	return said(c.again, fault.Protocol, "the server answers with a status that says nothing", "is url the base of an OpenAI-compatible API? It usually ends in /v1")
 }
