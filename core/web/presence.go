@@ -56,6 +56,9 @@ const (
 
 // watch ends a request when its client, who sends no more, is gone.
 func watch(ctx context.Context, end context.CancelCauseFunc, at connected, a *answer, interim bool) {
+	if at.life.Err() != nil { // the server ends the request, not the client
+		return
+	}
 	if interim {
 		a.ask(at.wire)
 	}
