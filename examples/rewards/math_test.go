@@ -158,7 +158,7 @@ func TestMathOnRealAnswers(t *testing.T) {
 }
 
 // Promise: natively and in the sandbox the reward says the same of its own data,
-// on the fuel that its README recommends; three of the hardest need more.
+// on the fuel that its README recommends.
 func TestMathNativelyAsSandboxed(t *testing.T) {
 	folder := mathPackages(t)
 	data := filepath.Join(folder, "data.jsonl")
@@ -173,7 +173,7 @@ func TestMathNativelyAsSandboxed(t *testing.T) {
 		require.Equal(t, *native[i].Score, *r.Score, r.ID)
 		require.Equal(t, native[i].Reason, r.Reason, r.ID)
 	}
-	require.Equal(t, 3, stopped)
+	require.Zero(t, stopped)
 }
 
 // hostile answers, each with what may become of it. None may be right.
@@ -226,13 +226,15 @@ func TestMathOnHostileAnswers(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "hostile.jsonl")
 	require.NoError(t, os.WriteFile(data, rows, 0o644))
-	for i, r := range sandboxed(t, folder, data, 0) {
+	for i, r := range sandboxed(t, folder, data, 500_000_000) { // the budget under which the table was written
 		name := names[i/2]
 		if i%2 == 1 {
 			require.Equal(t, "scored 1", fmt.Sprint(r.Outcome, " ", *r.Score), "after %s", name)
 			continue
 		}
-		require.Contains(t, strings.Fields(hostile[name].outcomes), r.Outcome, "%s: %s", name, r.Reason)
+		// Packages that are warmed up leave less memory: it may be used up before the fuel is.
+		outcomes := strings.Fields(strings.ReplaceAll(hostile[name].outcomes, "out_of_fuel", "out_of_fuel out_of_memory"))
+		require.Contains(t, outcomes, r.Outcome, "%s: %s", name, r.Reason)
 		require.True(t, r.Score == nil || *r.Score == 0, name)
 		require.NotEmpty(t, r.Reason, name)
 	}
