@@ -76,7 +76,7 @@ var hostilePython = []hostile{
 	{"deep expression", "def rule(output, task): return " + strings.Repeat("(", 300), reward.GuestError, "too complex"},
 	{"deeper expression", "def rule(output, task): return " + strings.Repeat("[", 190) + strings.Repeat("]", 190), reward.GuestError, "too complex"},
 	{"huge reason", "def rule(output, task): return {'score': 1, 'reason': 'x' * (1 << 20)}", reward.OutputLimit, ""},
-	{"print flood", "def rule(output, task):\n  while True: print('x' * 10000)", reward.OutputLimit, ""},
+	{"print flood", "def rule(output, task):\n  while True: print('x' * 10000)", reward.OutOfFuel, ""},
 	{"sys.exit", "import sys\ndef rule(output, task): sys.exit(0)", reward.GuestError, "line 2: SystemExit"},
 	{"os._exit", "import os\ndef rule(output, task): os._exit(0)", reward.ABIViolation, ""},
 	{"BaseException", "class E(BaseException): pass\ndef rule(output, task): raise E('no')", reward.GuestError, "line 2: E: no"},

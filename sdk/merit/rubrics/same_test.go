@@ -31,11 +31,6 @@ def rule(output, task):
             return 1
         place.seen = 1
     rule.seen = getattr(rule, "seen", 0) + 1
-    try:
-        open("/tmp/seen", "w")
-        return 1
-    except OSError:
-        pass
     return len(output["text"]) / 100 if rule.seen == 1 else 1
 `
 
