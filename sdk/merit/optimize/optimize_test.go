@@ -109,12 +109,12 @@ func TestASearchInAFolder(t *testing.T) {
 		again := filepath.Join(t.TempDir(), "again")
 		require.NoError(t, os.MkdirAll(again, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(again, optimize.JournalFile), journal[:size], 0o644))
-		asked := len(s.Calls())
+		asked := len(s.Asked())
 		c.Model.Server.MaxConcurrent = 1 + size%7
 		run(t, c, again)
 		require.Equal(t, want, files(t, again))
 		if size == len(journal) {
-			require.Len(t, s.Calls(), asked)
+			require.Len(t, s.Asked(), asked)
 		}
 	}
 
@@ -154,7 +154,8 @@ func TestAStoppedSearchGoesOn(t *testing.T) {
 // Promise: everything that is wrong is said at once, with its place; tasks that
 // stand in both files, and rewards that compare, are refused.
 func TestWhatIsWrong(t *testing.T) {
-	path := write(t, "http://127.0.0.1:1/v1")
+	silent := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Fail(404, "", "no list of models") })
+	path := write(t, silent.URL)
 	_, err := optimize.Load(path, `prompt=""`, "search.beam=0", `model.server.model=""`, "search.select.method=best", "tasks.map={prompt: q, messages: m}", "rewards.0.judge.mode=vote", "budget.calls=-1")
 	for _, want := range []string{"prompt: there is no prompt", "search.beam: 0", "model.server.model: no model", "search.select.method: \"best\"", "tasks.map: ", "rewards[0].judge.mode", "budget.calls: -1"} {
 		require.ErrorContains(t, err, want)
