@@ -39,8 +39,14 @@ func TestUnknownColumnsAreMetadata(t *testing.T) {
 	got, err = decode(t, `{"level":1,`+talk+`,"metadata":{"level": 1}}`)
 	require.NoError(t, err, "twice the same is once")
 	require.Len(t, got.Metadata, 1)
-	_, err = decode(t, `{"level":2,`+talk+`,"metadata":{"level":1}}`)
-	require.EqualError(t, err, "rows.jsonl:1: level is given twice, as a column or in metadata, with different values")
+	got, err = decode(t, `{"level":2,"task":"t",`+talk+`,"metadata":{"level":1,"task":"inner"}}`)
+	require.NoError(t, err)
+	require.Equal(t, "2", string(got.Metadata["level"]), "the column wins")
+	for name, want := range map[string]string{"level": "2", "task": `"t"`, "metadata": `{"level":1,"task":"inner"}`} {
+		column, ok := got.Column(name)
+		require.True(t, ok, name)
+		require.Equal(t, want, string(column), name)
+	}
 	_, err = decode(t, `{"level":2,`+talk+`,"level":1}`)
 	require.ErrorContains(t, err, "level is given twice")
 }

@@ -105,7 +105,10 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		}
 	}
 	if len(own.text) > 1 {
-		out.add("own_columns", append(own.text, '}'))
+		ownBefore(&own, line, members, columns)
+		out.add(nameOwn, append(own.text, '}'))
+	} else if before := lookup(line, members, nameOwn); before != nil {
+		out.add(nameOwn, before)
 	}
 	if prompt != nil || completion != nil {
 		if answered && none(completion) {
@@ -120,7 +123,29 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	return append(out.text, '}'), nil
 }
 
-// leftOver adds the columns that no map speaks of.
+// ownBefore adds the row's own columns as they were before the map: those that
+// Merit wrote, or an object called metadata.
+func ownBefore(own *object, line []byte, members []jsonspan.Member, columns []Column) {
+	before := lookup(line, members, nameOwn)
+	if before == nil {
+		metadata := lookup(line, members, nameMetadata)
+		if isObject(metadata) && !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == nameMetadata || c.From == nameMetadata }) {
+			own.add(nameMetadata, metadata)
+		}
+		return
+	}
+	if !isObject(before) {
+		return
+	}
+	for _, m := range jsonspan.Members(nil, before) {
+		name := string(jsonspan.Text(before[m.KeyStart:m.KeyEnd]))
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.From == name }) {
+			own.add(name, before[m.ValueStart:m.End])
+		}
+	}
+}
+
+// leftOver adds the columns that no map speaks of, but for the own columns.
 func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Column) {
 	taken, replaced := map[string]bool{}, map[string]bool{}
 	for _, c := range columns {
@@ -131,7 +156,7 @@ func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Col
 	}
 	for _, m := range members {
 		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
-		if !taken[key] && !replaced[key] {
+		if !taken[key] && !replaced[key] && key != nameOwn {
 			out.add(key, line[m.ValueStart:m.End])
 		}
 	}

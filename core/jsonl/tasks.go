@@ -19,6 +19,7 @@ const (
 	nameID       = "id"
 	nameTruth    = "ground_truth"
 	nameMetadata = "metadata"
+	nameOwn      = "own_columns"
 )
 
 // structuredTask is structured for tasks.

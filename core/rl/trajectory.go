@@ -50,9 +50,11 @@ type Trajectory struct {
 	// the reward's name: a judge's own words. They are there without a score too.
 	Notes map[string]json.RawMessage `json:"reward_notes,omitempty"`
 	// Own are the columns of the row under names that Merit uses itself, with
-	// other values than Merit's: an id that is a number, a metadata that is no
-	// object, a task that a trainer's data set has. See Column.
-	Own map[string]json.RawMessage `json:"own_columns,omitempty"`
+	// other values than Merit's: an id that is a number, the object metadata as
+	// the row had it, a task that a trainer's data set has. Metadata is made of
+	// the columns and of the entries of that object, if there is one. Own that is
+	// empty and not nil says that there is none. See Column.
+	Own map[string]json.RawMessage `json:"own_columns,omitzero"`
 	// Unnamed says that ID is a name that Merit or a client made up, and Ungrouped
 	// that Group is: neither is a column of the data.
 	Unnamed   bool `json:"-"`

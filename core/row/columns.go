@@ -30,50 +30,67 @@ func isField(name string) bool { return fields()[name] }
 func IsField(name string) bool { return isField(name) }
 
 // keepColumns puts the columns of a row, a valid JSON object, that no field of t
-// takes into its metadata, where rewards look for them. The row's own metadata
-// stays beside it where columns join it.
+// takes into its metadata, where rewards look for them. A column wins over an
+// entry of the row's own metadata that has its name; that object stays as it was
+// among the row's own columns.
 func keepColumns(t *rl.Trajectory, text []byte) error {
 	var known [32]jsonspan.Member
 	var own []byte
-	joins := false
+	written := len(t.Steps) > 0 // by Merit: its metadata is made of columns
 	for _, m := range jsonspan.Members(known[:0], text) {
 		name, value := jsonspan.Text(text[m.KeyStart:m.KeyEnd]), text[m.ValueStart:m.End]
 		if fields()[string(name)] {
-			switch {
-			case string(name) == Metadata && value[0] == '{':
+			keepField(t, string(name), value)
+			if string(name) == Metadata && value[0] == '{' {
 				own = value
-			case string(value) == "null" && nullable[string(name)]:
-				keepOwn(t, string(name), json.RawMessage("null"))
 			}
+			written = written || string(name) == ownColumns
 			continue
 		}
 		if err := lookAlike(t, string(name)); err != nil {
 			return err
 		}
-		if err := keep(t, string(name), value); err != nil {
-			return err
-		}
-		joins = true
+		keep(t, string(name), value)
 	}
-	if joins && own != nil && t.Own[Metadata] == nil {
-		keepOwn(t, Metadata, bytes.Clone(own))
+	if !written {
+		settleOwn(t, own)
 	}
 	return nil
+}
+
+// keepField keeps the value of a column that a field of t takes, where the field
+// does not hold it or an entry of the metadata would hide it.
+func keepField(t *rl.Trajectory, name string, value []byte) {
+	_, hidden := t.Metadata[name]
+	if null := string(value) == "null"; null && nullable[name] || hidden && !null {
+		keepOwn(t, name, bytes.Clone(value))
+	}
+}
+
+// settleOwn notes which of the columns of t the row had as an object called
+// metadata. Own that is empty says that there was none: the metadata was made of
+// columns.
+func settleOwn(t *rl.Trajectory, metadata []byte) {
+	switch {
+	case metadata != nil:
+		keepOwn(t, Metadata, bytes.Clone(metadata))
+	case len(t.Metadata) > 0 && t.Own == nil:
+		t.Own = map[string]json.RawMessage{}
+	}
 }
 
 // nullable are the columns that trainers' rows have, too: where they are null,
 // a reward that asks for them gets that.
 var nullable = map[string]bool{"id": true, "group": true, "task": true, Metadata: true}
 
-func keep(t *rl.Trajectory, name string, value []byte) error {
-	if old, ok := t.Metadata[name]; ok && !sameJSON(old, value) {
-		return invalid("omit one of them", "%s is given twice, as a column or in metadata, with different values", name)
+func keep(t *rl.Trajectory, name string, value []byte) {
+	if _, hidden := t.Metadata[name]; hidden {
+		keepOwn(t, name, bytes.Clone(value))
 	}
 	if t.Metadata == nil {
 		t.Metadata = map[string]json.RawMessage{}
 	}
 	t.Metadata[name] = bytes.Clone(value)
-	return nil
 }
 
 func keepOwn(t *rl.Trajectory, name string, value json.RawMessage) {
@@ -115,10 +132,4 @@ func misnamed(text []byte, err error) error {
 		}
 	}
 	return err
-}
-
-// sameJSON reports whether two JSON values are spelled alike but for spaces.
-func sameJSON(a, b []byte) bool {
-	var x, y bytes.Buffer
-	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

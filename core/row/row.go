@@ -176,6 +176,9 @@ func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, 
 	for _, m := range jsonspan.Members(nil, columns) {
 		name, v := string(jsonspan.Text(columns[m.KeyStart:m.KeyEnd])), columns[m.ValueStart:m.End]
 		switch {
+		case name == Metadata && v[0] == '{':
+			out.add(name, v)
+			own.add(name, v)
 		case name == Truth && !truth, name == "task", name == Metadata && !none(v):
 			out.add(name, v)
 		case isField(name) || name == Prompt || name == Completion || name == Messages:

@@ -167,3 +167,34 @@ func TestColumnsApart(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `["x"]`, string(table.Metadata["columns"]), "a list is a column like any other")
 }
+
+// Promise: an object called metadata is one column, as trainers have it, and no
+// entry of it hides a column of the row; what Merit wrote is read as it was.
+func TestMetadataIsAColumn(t *testing.T) {
+	const answer = `"prompt":"q","completion":"a"`
+	for text, own := range map[string]string{
+		`{` + answer + `,"task":"nq","level":1,"metadata":{"task":"inner","level":2,"lang":"fr"}}`: `{"level":1,"metadata":{"task":"inner","level":2,"lang":"fr"},"task":"nq"}`,
+		`{` + answer + `,"metadata":{"lang":"fr"}}`:                                                `{"metadata":{"lang":"fr"}}`,
+		`{` + answer + `,"lang":"fr"}`:                                                             `{}`,
+		`{` + answer + `,"metadata":{"lang":"fr"},"own_columns":{}}`:                               `{}`,
+		`{` + answer + `,"metadata":{"lang":"fr"},"own_columns":{"id":7}}`:                         `{"id":7}`,
+		`{` + answer + `}`: `null`,
+	} {
+		got := decoded(t, text)
+		found, err := json.Marshal(got.Own)
+		require.NoError(t, err)
+		require.JSONEq(t, own, string(found), text)
+		line, err := json.Marshal(got)
+		require.NoError(t, err)
+		again := decoded(t, string(line))
+		again.Unnamed = got.Unnamed
+		require.Equal(t, got, again, "written and read again")
+	}
+	sent, err := row.DecodeRequest([]byte(`{`+answer+`,"columns":{"task":"nq","id":3,"metadata":{"task":"inner"}}}`), 1)
+	require.NoError(t, err)
+	for name, want := range map[string]string{"task": `"nq"`, "metadata": `{"task":"inner"}`, "id": "3"} {
+		column, ok := sent.Column(name)
+		require.True(t, ok, name)
+		require.Equal(t, want, string(column))
+	}
+}

@@ -20,7 +20,7 @@ function rollout(row) {
   const as = (v, role) => (typeof v === "string" ? [{ role, content: v }] : v);
   const messages = row.messages ?? [...as(row.prompt, "user"), ...as(row.completion, "assistant")];
   const columns = Object.fromEntries(Object.entries(row).filter(([k]) => !known.includes(k)));
-  return { id: row.id, messages, ground_truth: row.ground_truth, metadata: { ...columns, ...row.metadata } };
+  return { id: row.id, messages, ground_truth: row.ground_truth, metadata: { ...row.metadata, ...columns } };
 }
 
 function score(result) {

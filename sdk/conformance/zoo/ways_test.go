@@ -86,16 +86,15 @@ func lines(t *testing.T, rows []row) []byte {
 type fingerprint struct {
 	name, file, shape string
 	calls             string
-	opens             bool // it takes all columns: those of an object called metadata come one by one
 	texts             bool // its trainer has texts only, so messages are no native call
 }
 
 var fingerprints = []fingerprint{
-	{name: "trl", file: "trl.py", shape: "trl", calls: "fingerprint", opens: true},
+	{name: "trl", file: "trl.py", shape: "trl", calls: "fingerprint"},
 	{name: "trl_named", file: "trl_named.py", shape: "trl_named", calls: "fingerprint"},
 	{name: "verl", file: "verl.py", shape: "verl", calls: "compute_score"},
 	{name: "verifiers", file: "verifiers.py", shape: "verifiers", calls: "fingerprint"},
-	{name: "rft", file: "rft.py", shape: "rft", calls: "grade", opens: true},
+	{name: "rft", file: "rft.py", shape: "rft", calls: "grade"},
 	{name: "openrlhf", file: "openrlhf.py", shape: "openrlhf", calls: "reward_func", texts: true},
 	{name: "easyr1", file: "easyr1.py", shape: "easyr1", calls: "compute_score"},
 	{name: "slime", file: "slime.py", shape: "slime", calls: "custom_rm"},
@@ -401,7 +400,7 @@ func TestWays(t *testing.T) {
 			require.Len(t, here, 100)
 			natively := f.natively(t, native, plain)
 			for _, r := range plain {
-				if f.texts && !r.text || f.opens && r.json["metadata"] != nil {
+				if f.texts && !r.text {
 					delete(natively, r.id())
 				}
 			}

@@ -97,14 +97,20 @@ class Reward:
 
     def _member(self, r: Rollout) -> "dict[str, Any]":
         """What a shape is called with: as the host would, which leaves out what the function does not take."""
-        wants = self.accepts
-        columns = {k: v for k, v in r["metadata"].items() if k not in self.given and k not in shapes.NOT_COLUMNS and (self.open or k in wants)}
+        wants, own = self.accepts, r.get("own_columns") or {}
+        closed = r["metadata"].keys() - shapes.unopened(r["metadata"], own).keys()
+        columns = {
+            k: v
+            for k, v in r["metadata"].items()
+            if k not in self.given and k not in shapes.NOT_COLUMNS and (k in wants or self.open and k not in closed)
+        }
+        columns.update({k: v for k, v in own.items() if k in columns})
         member = {**columns, "messages": r["messages"], "ground_truth": r.get("ground_truth"), "metadata": r["metadata"], "rollout": r}
         if (prompt := boundary(r)) is not None:
             member[shapes.PROMPT] = prompt
         if form := r.get("given_as_text"):
             member[shapes.TEXT] = ("prompt" in form) + 2 * ("completion" in form)
-        if own := {k: v for k, v in (r.get("own_columns") or {}).items() if k not in self.given}:
+        if own := {k: v for k, v in own.items() if k not in self.given}:
             member[shapes.OWN] = own
         return member
 

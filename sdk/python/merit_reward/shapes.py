@@ -59,6 +59,12 @@ def text(prompt: "list[Message]") -> str:
     return "\n".join(m.text for m in prompt)
 
 
+def unopened(metadata: "dict[str, Any]", own: "dict[str, Any]") -> "dict[str, Any]":
+    """The metadata without the entries of the object of that name, if the row had one: it is a column itself."""
+    inside = own.get("metadata")
+    return {k: v for k, v in metadata.items() if k not in inside} if isinstance(inside, dict) else metadata
+
+
 def inner(func: "Any") -> "Any":
     while hasattr(func, "__wrapped__") or hasattr(func, "func"):
         func = getattr(func, "__wrapped__", None) or func.func

@@ -89,14 +89,30 @@ func (h *hello) metadata(e *marshal.Encoder, t *rl.Trajectory) error {
 			return err
 		}
 	}
+	closed := h.closed(t)
 	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-		if h.wants(k) && !reserved[k] {
+		if closed[k] != nil && !h.accepts[k] {
+			continue
+		}
+		if h.wants(k) && !reserved[k] && t.Own[k] == nil {
 			if err := encodeColumn(e, k, t.Metadata[k]); err != nil {
 				return err
 			}
 		}
 	}
 	return h.columns(e, t)
+}
+
+// closed are the entries of the metadata that a function does not get by their
+// names: those of an object metadata where the function, in the shape of a
+// trainer, takes every column and so gets that object.
+func (h *hello) closed(t *rl.Trajectory) map[string]json.RawMessage {
+	if len(t.Own) == 0 || !h.open || !h.accepts[ownColumns] {
+		return nil
+	}
+	var inside map[string]json.RawMessage
+	_ = json.Unmarshal(t.Own["metadata"], &inside) // what is no object has no entries
+	return inside
 }
 
 // columns writes the columns that are not in the metadata: those that a parameter
@@ -113,7 +129,7 @@ func (h *hello) columns(e *marshal.Encoder, t *rl.Trajectory) error {
 		}
 	}
 	for _, k := range asked {
-		if _, there := t.Metadata[k]; there && !reserved[k] || reserved[k] || h.taken[k] {
+		if _, there := t.Metadata[k]; reserved[k] || h.taken[k] || there && t.Own[k] == nil {
 			continue
 		}
 		if value, ok := t.Column(k); ok {

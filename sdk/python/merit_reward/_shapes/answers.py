@@ -15,8 +15,8 @@ class One(base.Shape):
     """One member a call, such as verl's ``compute_score(data_source, solution_str, ground_truth, extra_info)``."""
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
-        options, columns = self.row.options, base.metadata(member)
-        found = dict(columns) if options.get("every") else {k: columns[k] for k in self.names if k in columns} if self.row.columns else {}
+        options, columns = self.row.options, base.named(member)
+        found = base.columns(member) if options.get("every") else {k: columns[k] for k in self.names if k in columns} if self.row.columns else {}
         for kind, read in READ.items():
             for name in options.get(kind, "").split():
                 if name in self.names | self.row.given and not (name in found and (kind == "truth" or options.get("weak"))):  # a column wins
@@ -27,7 +27,7 @@ class One(base.Shape):
             source, info = options["extra"].split()
             extra = columns.get("extra_info")
             found[source] = columns.get("data_source", "")
-            found[info] = extra if isinstance(extra, dict) else columns
+            found[info] = extra if isinstance(extra, dict) else base.columns(member)
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..absent import UnavailableError
 from ..models import EvaluateResult
-from ..shapes import OWN, PROMPT, TEXT, said, split, text
+from ..shapes import OWN, PROMPT, TEXT, said, split, text, unopened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Shape:
         offered = self.offered(member)
         more = self.names - offered.keys()
         if more:
-            columns = metadata(member)
+            columns = named(member)
             offered.update({k: columns[k] for k in more if k in columns})
             offered.update({k: member[k] for k in more & ROW if k in member and k not in offered})
         return offered
@@ -86,15 +86,21 @@ def taken(result: "Any") -> "Any":
     return {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score, **known, **({"metrics": rest} if rest else {})}
 
 
-def metadata(member: "dict[str, Any]") -> "dict[str, Any]":
+def columns(member: "dict[str, Any]") -> "dict[str, Any]":
     """The columns of a member, as the row has them."""
+    own = member.get(OWN) or {}
+    return {**unopened(member.get("metadata") or {}, own), **own}
+
+
+def named(member: "dict[str, Any]") -> "dict[str, Any]":
+    """What is found by its name: the columns, and the entries of an object called metadata."""
     columns, own = member.get("metadata") or {}, member.get(OWN)
     return {**columns, **own} if own else columns
 
 
 def truth(member: "dict[str, Any]") -> "Any":
     """The ground truth; that of a row of verl's own data stands in its column reward_model."""
-    found, model = member.get("ground_truth"), metadata(member).get("reward_model")
+    found, model = member.get("ground_truth"), named(member).get("reward_model")
     return model.get("ground_truth") if found is None and isinstance(model, dict) else found
 
 
@@ -110,7 +116,7 @@ def prompt(member: "dict[str, Any]") -> str:
 
 def query(member: "dict[str, Any]") -> str:
     """Prompt and answer as one text: the column of that name if there is one."""
-    column = metadata(member).get("query")
+    column = named(member).get("query")
     return column if isinstance(column, str) else prompt(member) + answer(member)
 
 

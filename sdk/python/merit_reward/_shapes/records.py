@@ -27,7 +27,7 @@ class Input(base.Shape):
         return {"reward_input": self.record(member)}
 
     def record(self, member: "dict[str, Any]") -> "dict[str, Any]":
-        return Tokenless(base.metadata(member), response=base.answer(member), ground_truth=base.truth(member))
+        return Tokenless(base.columns(member), response=base.answer(member), ground_truth=base.truth(member))
 
 
 class Inputs(Input):
@@ -53,7 +53,7 @@ class Grader(base.Shape):
             "output_tools": last.get("tool_calls") or [],
             "choices": [{"index": 0, "message": last, "finish_reason": "stop"}],
         }
-        item = {"messages": prompt, **base.metadata(member)}
+        item = {"messages": prompt, **base.columns(member)}
         item.setdefault("ground_truth", member.get("ground_truth"))
         return {"sample": sample, "item": item}
 
@@ -98,7 +98,7 @@ def sample(member: "dict[str, Any]") -> "Any":
     """A Sample of slime: finished, with texts and no tokens."""
     from ..peers import Sample
 
-    columns = base.metadata(member)
+    columns = base.columns(member)
     own = columns.get("metadata")
     return Sample(
         prompt=parts(member)[0],
@@ -112,7 +112,7 @@ class RLLM(base.Shape):
     """rLLM's ``reward_fn(task_info, action) -> RewardOutput``."""
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
-        info = dict(base.metadata(member))
+        info = dict(base.columns(member))
         info.setdefault("ground_truth", base.truth(member))
         said = base.answer(member)
         return {"task_info": info, **{name: said for name in self.row.given - {"task_info"}}}

@@ -16,7 +16,7 @@ class Function(base.Shape):
     parser: "Any" = None  # that of the rubric
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
-        columns = base.metadata(member)
+        columns = base.named(member)
         state = _state(member, columns)
         named = {k: v for k, v in columns.items() if k in self.names}
         return {**named, **{k: state[k] for k in ("prompt", "completion", "answer", "task", "info")}, "state": state, "parser": self._parser()}
@@ -43,7 +43,7 @@ def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> "dict[str, An
     prompt, completion = shapes.parts(member)
     found = base.truth(member)
     return {
-        **columns,
+        **base.columns(member),
         "prompt": prompt,
         "completion": completion,
         "answer": columns.get("answer", "" if found is None else found),
