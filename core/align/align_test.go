@@ -15,7 +15,7 @@ import (
 
 // episode is a trajectory of n steps whose prompt holds an assistant message:
 // user, assistant, user, then assistant and user for each step. Step i acts in
-// message 3+2i, the assistant message number 1+i.
+// message 3+2i, the assistant message number i behind the prompt.
 func episode(id string, n int) *rl.Trajectory {
 	t := &rl.Trajectory{ID: id, StopReason: rl.StopTerminated}
 	say := func(role string) { t.Messages = append(t.Messages, rl.Message{Role: role}) }
@@ -55,10 +55,10 @@ func TestBaseRewards(t *testing.T) {
 		rewards []float64
 		score   float64
 	}{
-		{"by assistant message", align.Config{}, reward.ByAssistant, scored(5, step(3, 3), step(1, 1), step(2, 2)), []float64{1, 2, 3}, 5},
+		{"by assistant message", align.Config{}, reward.ByAssistant, scored(5, step(2, 3), step(0, 1), step(1, 2)), []float64{1, 2, 3}, 5},
 		{"by message", align.Config{}, reward.ByMessage, scored(5, step(3, 1), step(5, 2), step(7, 3)), []float64{1, 2, 3}, 5},
-		{"no rule is by assistant", align.Config{}, "", scored(5, step(1, 1), step(2, 2), step(3, 3)), []float64{1, 2, 3}, 5},
-		{"some steps", align.Config{DefaultStepReward: -0.1}, reward.ByAssistant, scored(5, step(2, 2)), []float64{-0.1, 2, -0.1}, 5},
+		{"no rule is by assistant", align.Config{}, "", scored(5, step(0, 1), step(1, 2), step(2, 3)), []float64{1, 2, 3}, 5},
+		{"some steps", align.Config{DefaultStepReward: -0.1}, reward.ByAssistant, scored(5, step(1, 2)), []float64{-0.1, 2, -0.1}, 5},
 		{"no steps", align.Config{DefaultStepReward: -0.25}, reward.ByAssistant, scored(5), []float64{-0.25, -0.25, 4.75}, 5},
 		{"the environment's reward", align.Config{EnvRewardWeight: 0.5}, reward.ByAssistant, scored(5), []float64{0, 0.5, 6}, 6.5},
 	}
@@ -93,14 +93,14 @@ func TestUnaligned(t *testing.T) {
 		e    reward.Evaluation
 		want string
 	}{
-		{"beyond the end", reward.ByAssistant, scored(1, step(4, 1)), "trajectory bad: step_index 4 (index among the assistant messages) does not exist; there are 4"},
-		{"negative", reward.ByAssistant, scored(1, step(-1, 1)), "trajectory bad: step_index -1 (index among the assistant messages) does not exist; there are 4"},
+		{"beyond the end", reward.ByAssistant, scored(1, step(3, 1)), "trajectory bad: step_index 3 (index among the assistant messages behind the prompt) does not exist; there are 3"},
+		{"negative", reward.ByAssistant, scored(1, step(-1, 1)), "trajectory bad: step_index -1 (index among the assistant messages behind the prompt) does not exist; there are 3"},
 		{"twice", reward.ByAssistant, scored(1, step(2, 1), step(2, 1)), "trajectory bad: step_index 2 comes twice"},
 		{"NaN", reward.ByAssistant, scored(1, step(2, math.NaN())), "trajectory bad: the base reward of step_index 2 is NaN"},
 		{"Inf", reward.ByMessage, scored(1, step(3, math.Inf(-1))), "trajectory bad: the base reward of step_index 3 is -Inf"},
 		{"a user's message", reward.ByMessage, scored(1, step(4, 1)), `trajectory bad: step_index 4 (index of the message) is a message of role "user", not of the assistant`},
 		{"no message", reward.ByMessage, scored(1, step(9, 1)), "trajectory bad: step_index 9 (index of the message) does not exist; there are 9 messages"},
-		{"of the prompt", reward.ByAssistant, scored(1, step(0, 1)), "trajectory bad: step_index 0 is an assistant message that no step wrote (message 1, part of the prompt)"},
+		{"of the prompt", reward.ByMessage, scored(1, step(1, 1)), "trajectory bad: step_index 1 (index of the message) is a message of the prompt, which has 3 messages"},
 		{"too large a score", reward.ByAssistant, scored(math.Inf(1)), "trajectory bad: step 0 has base reward 0 and episode score +Inf"},
 	}
 	for _, c := range cases {
@@ -136,6 +136,10 @@ func TestCheck(t *testing.T) {
 	require.False(t, bad.Result.IsScoreValid)
 	require.Contains(t, bad.Reason, "step_index 2")
 	require.Equal(t, reward.Unaligned, align.Check(tr, scored(1, step(0, 1)), reward.ByMessage).Outcome)
+	prompt := 3
+	tr.PromptMessages = &prompt
+	require.Equal(t, scored(1, step(0, 2)), align.Check(tr, scored(1, step(0, 2)), reward.ByAssistant), "the first behind the prompt that the row gave")
+	require.Contains(t, align.Check(tr, ok, reward.ByAssistant).Reason, "step_index 1 (index among the assistant messages behind the prompt)")
 	trap := reward.Evaluation{Outcome: reward.Trap, Result: rl.EvaluateResult{StepOutputs: []rl.StepOutput{step(9, 1)}}}
 	require.Equal(t, trap, align.Check(tr, trap, reward.ByAssistant))
 }
@@ -259,7 +263,7 @@ func many(trajectories, steps int) ([]*rl.Group, []reward.Evaluation) {
 		g.Trajectories = append(g.Trajectories, episode(fmt.Sprint(i), steps))
 		outputs := make([]rl.StepOutput, steps)
 		for k := range outputs {
-			outputs[k] = step(1+k, 1)
+			outputs[k] = step(k, 1)
 		}
 		evaluations = append(evaluations, scored(1, outputs...))
 	}

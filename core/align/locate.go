@@ -36,8 +36,8 @@ func unaligned(e reward.Evaluation, t *rl.Trajectory, problem string) reward.Eva
 // trajectory. Its buffers are reused between trajectories.
 type locator struct {
 	messages  []rl.Message
-	prompt    int     // messages that a row gave as its prompt
-	assistant []int32 // message index of the k-th assistant message
+	prompt    int     // messages of the prompt, as far as anybody said
+	assistant []int32 // message index of the k-th assistant message behind the prompt
 	step      []int32 // by message: the step whose action it carries, or −1
 	taken     []bool  // by message: a step output was found for it
 }
@@ -46,13 +46,10 @@ type locator struct {
 // anything: each must point to an assistant message behind that of the step
 // before it.
 func (l *locator) load(t *rl.Trajectory) (problem string) {
-	l.messages, l.prompt = t.Messages, 0
-	if t.PromptMessages != nil {
-		l.prompt = *t.PromptMessages
-	}
+	l.messages, l.prompt = t.Messages, t.Given()
 	l.assistant, l.step, l.taken = l.assistant[:0], l.step[:0], l.taken[:0]
 	for i := range t.Messages {
-		if t.Messages[i].Role == rl.RoleAssistant {
+		if i >= l.prompt && t.Messages[i].Role == rl.RoleAssistant {
 			l.assistant = append(l.assistant, int32(i))
 		}
 		l.step = append(l.step, -1)
@@ -74,15 +71,13 @@ func (l *locator) load(t *rl.Trajectory) (problem string) {
 // with s.
 func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, problem string) {
 	index := int(s.StepIndex)
-	if problem := rule.Problem(index, l.messages, len(l.assistant)); problem != "" {
+	if problem := rule.Problem(index, l.messages, l.prompt, len(l.assistant)); problem != "" {
 		return 0, problem
 	}
 	if at = index; rule != reward.ByMessage {
 		at = int(l.assistant[index])
 	}
 	switch {
-	case at < l.prompt:
-		return 0, fmt.Sprintf("step_index %d is an assistant message of the prompt (message %d), and no step", index, at)
 	case l.taken[at]:
 		return 0, fmt.Sprintf("step_index %d comes twice", index)
 	case !finite(s.BaseReward):

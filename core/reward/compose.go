@@ -216,7 +216,7 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 			steps = []rl.StepOutput{{StepIndex: rl.StepIndex(last), BaseReward: e.Result.Score, Reason: "the score"}}
 		} else if len(parts) > 1 && part.Scorer.Info().StepIndexing == ByMessage {
 			for i, s := range steps {
-				if problem := ByMessage.Problem(int(s.StepIndex), t.Messages, int(last)+1); problem != "" {
+				if problem := ByMessage.Problem(int(s.StepIndex), t.Messages, t.Given(), int(last)+1); problem != "" {
 					return nil, fmt.Sprintf("%s: trajectory %s: %s", part.Name, t.ID, problem)
 				}
 				steps[i].StepIndex = rl.StepIndex(assistant[s.StepIndex])

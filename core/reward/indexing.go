@@ -11,23 +11,27 @@ type StepIndexing string
 
 // The rules. The one in force stands in the reward's manifest.
 const (
-	ByAssistant StepIndexing = "assistant" // among the assistant messages, 0-based (default)
+	ByAssistant StepIndexing = "assistant" // among the assistant messages behind the prompt, 0-based (default)
 	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
 )
 
-// Problem says why index names no assistant message of a conversation under r,
-// or "" if it names one. Assistants is how many assistant messages are among
-// messages: callers have counted them. What is right allocates nothing.
-func (r StepIndexing) Problem(index int, messages []rl.Message, assistants int) string {
+// Problem says why index names no step of a conversation under r, or "" if it
+// names one. The first messages are the prompt's, as many as prompt says;
+// assistants is how many assistant messages are behind them: callers have counted
+// them. What is right allocates nothing.
+func (r StepIndexing) Problem(index int, messages []rl.Message, prompt, assistants int) string {
 	switch {
+	case r != ByMessage && index >= 0 && index < assistants:
+	case r != ByMessage && prompt > 0:
+		return fmt.Sprintf("step_index %d (index among the assistant messages behind the prompt) does not exist; there are %d", index, assistants)
 	case r != ByMessage:
-		if index < 0 || index >= assistants {
-			return fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, assistants)
-		}
+		return fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, assistants)
 	case index < 0 || index >= len(messages):
 		return fmt.Sprintf("step_index %d (index of the message) does not exist; there are %d messages", index, len(messages))
 	case messages[index].Role != rl.RoleAssistant:
 		return fmt.Sprintf("step_index %d (index of the message) is a message of role %q, not of the assistant", index, messages[index].Role)
+	case index < prompt:
+		return fmt.Sprintf("step_index %d (index of the message) is a message of the prompt, which has %d messages", index, prompt)
 	}
 	return ""
 }

@@ -13,22 +13,31 @@ import (
 func TestStepIndexing(t *testing.T) {
 	messages := []rl.Message{{Role: rl.RoleSystem}, {Role: rl.RoleAssistant}, {Role: rl.RoleUser}, {Role: rl.RoleAssistant}}
 	for _, c := range []struct {
-		rule  reward.StepIndexing
-		index int
-		want  string
+		rule   reward.StepIndexing
+		index  int
+		want   string
+		prompt int
 	}{
-		{reward.ByAssistant, 0, ""},
-		{reward.ByAssistant, 1, ""},
-		{"", 1, ""},
-		{reward.ByAssistant, 2, "step_index 2 (index among the assistant messages) does not exist; there are 2"},
-		{reward.ByAssistant, -1, "step_index -1 (index among the assistant messages) does not exist; there are 2"},
-		{reward.ByMessage, 1, ""},
-		{reward.ByMessage, 3, ""},
-		{reward.ByMessage, 2, `step_index 2 (index of the message) is a message of role "user", not of the assistant`},
-		{reward.ByMessage, 4, "step_index 4 (index of the message) does not exist; there are 4 messages"},
-		{reward.ByMessage, -1, "step_index -1 (index of the message) does not exist; there are 4 messages"},
+		{reward.ByAssistant, 0, "", 0},
+		{reward.ByAssistant, 1, "", 0},
+		{"", 1, "", 0},
+		{reward.ByAssistant, 2, "step_index 2 (index among the assistant messages) does not exist; there are 2", 0},
+		{reward.ByAssistant, -1, "step_index -1 (index among the assistant messages) does not exist; there are 2", 0},
+		{reward.ByMessage, 1, "", 0},
+		{reward.ByMessage, 3, "", 0},
+		{reward.ByMessage, 2, `step_index 2 (index of the message) is a message of role "user", not of the assistant`, 0},
+		{reward.ByMessage, 4, "step_index 4 (index of the message) does not exist; there are 4 messages", 0},
+		{reward.ByMessage, -1, "step_index -1 (index of the message) does not exist; there are 4 messages", 0},
+		{reward.ByAssistant, 0, "", 3},
+		{reward.ByAssistant, 1, "step_index 1 (index among the assistant messages behind the prompt) does not exist; there are 1", 3},
+		{reward.ByMessage, 3, "", 3},
+		{reward.ByMessage, 1, "step_index 1 (index of the message) is a message of the prompt, which has 3 messages", 3},
 	} {
-		require.Equal(t, c.want, c.rule.Problem(c.index, messages, 2), "%s %d", c.rule, c.index)
+		assistants := 2
+		if c.prompt > 0 {
+			assistants = 1
+		}
+		require.Equal(t, c.want, c.rule.Problem(c.index, messages, c.prompt, assistants), "%s %d", c.rule, c.index)
 	}
-	require.Zero(t, testing.AllocsPerRun(10, func() { reward.ByMessage.Problem(1, messages, 2) }))
+	require.Zero(t, testing.AllocsPerRun(10, func() { reward.ByMessage.Problem(1, messages, 0, 2) }))
 }

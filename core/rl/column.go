@@ -24,6 +24,9 @@ func (t *Trajectory) Column(name string) (json.RawMessage, bool) {
 		return named(t.Outcome, false)
 	case "stop_reason":
 		return named(string(t.StopReason), false)
+	case "prompt_messages":
+		n, said := t.Boundary()
+		return told(n, said)
 	case "seed":
 		return told(t.Seed, t.Seed != 0)
 	case "steps":

@@ -69,11 +69,11 @@ func (t *Trajectory) Observation(i int) []Message {
 }
 
 // AssistantIndex returns, for each message, its 0-based index among the
-// assistant messages or -1, appended to dst.
+// assistant messages behind the prompt (see Given) or -1, appended to dst.
 func (t *Trajectory) AssistantIndex(dst []int32) []int32 {
-	next := int32(0)
+	next, given := int32(0), t.Given()
 	for i := range t.Messages {
-		if t.Messages[i].Role != RoleAssistant {
+		if i < given || t.Messages[i].Role != RoleAssistant {
 			dst = append(dst, -1)
 			continue
 		}

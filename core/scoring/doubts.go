@@ -31,6 +31,7 @@ const (
 	ConstantScore     WarningKind = "constant_score"     // all scores are one number
 	DuplicateIDs      WarningKind = "duplicate_ids"      // several rows have one id
 	GroupsOfOne       WarningKind = "groups_of_one"      // a reward compares, and there is nothing to compare
+	UnknownRole       WarningKind = "unknown_role"       // messages have a role that Merit does not know
 )
 
 // leastConstant is how many equal scores are worth a word.
@@ -59,6 +60,8 @@ type Doubts struct {
 	ids      map[uint64]struct{} // hashes of the first mostIDs
 	again    int                 // rows whose id another has
 	twice    string              // the least of these ids
+	strange  int                 // rows with a role that is not known
+	stranger unknownRole         // of the first of these rows
 }
 
 // mostIDs bounds how many ids are watched.
@@ -101,6 +104,7 @@ func (d *Doubts) Note(n int, t *rl.Trajectory, r *Result) {
 		}
 	}
 	d.identify(t)
+	d.roles(n, t)
 	d.unfilled = slices.DeleteFunc(d.unfilled, func(p asked) bool { return fills(t, p.Parameter) })
 	if d.compares != "" && !d.together {
 		d.together = t.Group != "" && d.groups[t.Group]
@@ -126,6 +130,27 @@ func (d *Doubts) identify(t *rl.Trajectory) {
 		}
 	} else if len(d.ids) < mostIDs {
 		d.ids[hash.Sum64()] = struct{}{}
+	}
+}
+
+// unknownRole is a role that is not known, and where it stands.
+type unknownRole struct {
+	row     int // from 0
+	id      string
+	message int
+	role    string
+}
+
+// roles counts the rows with a role that is not known.
+func (d *Doubts) roles(n int, t *rl.Trajectory) {
+	for i := range t.Messages {
+		if _, known := rl.Role(t.Messages[i].Role); known {
+			continue
+		}
+		if d.strange++; d.strange == 1 || n < d.stranger.row {
+			d.stranger = unknownRole{n, t.ID, i, t.Messages[i].Role}
+		}
+		return
 	}
 }
 
@@ -170,6 +195,12 @@ func (d *Doubts) Warnings() []Warning {
 		all = append(all, Warning{
 			DuplicateIDs, fmt.Sprintf("%d of %d rows have an id that another row has, such as %.60q", d.again, d.rows, d.twice),
 			"results are told apart by their ids: give each row its own",
+		})
+	}
+	if s := d.stranger; d.strange > 0 {
+		all = append(all, Warning{
+			UnknownRole, fmt.Sprintf("%d of %d rows have a role that Merit does not know: messages[%d].role of row %d (%.60q) is %.40q", d.strange, d.rows, s.message, s.row+1, s.id, s.role),
+			"such messages reach the reward, and they are neither part of an answer nor a step: write assistant for what the policy says",
 		})
 	}
 	for _, p := range d.unfilled {

@@ -86,3 +86,20 @@ func TestSpelledWarnings(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &back))
 	require.Equal(t, all, back)
 }
+
+// Promise: a role that nobody knows is reported with the first row that has it,
+// and an id that several rows have is reported with how many there are.
+func TestRolesAndIDs(t *testing.T) {
+	row := func(id, role string) string {
+		return fmt.Sprintf(`{"id":%q,"messages":[{"role":"user","content":"q"},{"role":%q,"content":"no"},{"role":"model","content":"a"}]}`, id, role)
+	}
+	got := warnings(t, reward.Info{}, []string{row("a", "human"), row("b", "critic"), row("c", "judge"), row("c", "tool"), row("a", "user"), row("a", "ipython")}, 0, 1)
+	require.Equal(t, []scoring.Warning{
+		{Kind: scoring.DuplicateIDs, What: `3 of 6 rows have an id that another row has, such as "a"`, Hint: "results are told apart by their ids: give each row its own"},
+		{
+			Kind: scoring.UnknownRole, What: `2 of 6 rows have a role that Merit does not know: messages[1].role of row 2 ("b") is "critic"`,
+			Hint: "such messages reach the reward, and they are neither part of an answer nor a step: write assistant for what the policy says",
+		},
+	}, got)
+	require.Empty(t, warnings(t, reward.Info{}, []string{`{"prompt":"q","completion":"a"}`, `{"prompt":"q","completion":"a"}`}, 0, 1), "ids that Merit made up")
+}

@@ -31,7 +31,7 @@
 //	 72 table members        count 72, offset 76, stride 80; group buffers only
 //	 84 u32   heap_offset    the strings
 //	 88 u32   heap_size
-//	 92 u32   assistant_count  number of assistant messages
+//	 92 u32   assistant_count  number of assistant messages, those of the prompt included
 //	 96 i32   last_assistant   index in messages of the last assistant message, or −1
 //	100 u32   reserved       0
 //	104 str   id             of the trajectory; in a group buffer: empty
@@ -54,8 +54,8 @@
 // Message row, 72 bytes:
 //
 //	 0 u32   role           0 other, 1 system, 2 user, 3 assistant, 4 tool
-//	 4 i32   assistant_index  0-based among the assistant messages, or −1:
-//	                          the index that step() takes by default
+//	 4 i32   assistant_index  0-based among the assistant messages behind the
+//	                          prompt, or −1: the index that step() takes by default
 //	 8 str   role_text      the role; another spelling of it stands in the field as_given
 //	16 str   content        text; of a list of parts, its text parts joined
 //	24 str   name

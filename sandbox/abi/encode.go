@@ -126,12 +126,17 @@ func (e *Encoder) trajectory(t *rl.Trajectory) {
 
 func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 	assistants, last, call, field := 0, -1, 0, 0
+	next, given := 0, t.Given()
 	for i := range t.Messages {
 		m, row := &t.Messages[i], table+i*MessageSize
 		index := -1
 		if m.Role == rl.RoleAssistant {
-			index, last = assistants, i
+			last = i
 			assistants++
+		}
+		if m.Role == rl.RoleAssistant && i >= given {
+			index = next
+			next++
 		}
 		e.put(row+MessageRole, role(m.Role))
 		e.put(row+MessageAssistantIndex, index)

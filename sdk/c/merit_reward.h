@@ -47,7 +47,7 @@ typedef enum { MERIT_OTHER, MERIT_SYSTEM, MERIT_USER, MERIT_ASSISTANT, MERIT_TOO
 
 typedef struct {
     merit_role role;
-    int32_t assistant_index; /* the step index that merit_step takes, or -1 */
+    int32_t assistant_index; /* the step index that merit_step takes, or -1: what is not the assistant's, and the prompt, have none */
     merit_str role_text, content, name, tool_call_id;
     uint32_t first_tool_call, tool_call_count;
     int content_null;

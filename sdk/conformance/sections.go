@@ -33,8 +33,8 @@ func position[S ~string](names []S, s S) int { return slices.Index(names, s) + 1
 func trajectorySum(t *rl.Trajectory) digest {
 	d := newDigest
 	count, last, answer := 0, -1, ""
-	for i, index := range t.AssistantIndex(nil) {
-		if index >= 0 {
+	for i := range t.Messages {
+		if t.Messages[i].Role == rl.RoleAssistant {
 			count, last, answer = count+1, i, t.Messages[i].Content.Text()
 		}
 	}

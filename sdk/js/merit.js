@@ -17,11 +17,12 @@ export function answer(rollout) {
   return last ? text(last) : "";
 }
 
-/** The assistant messages with their step indices: [index, message, place]. */
+/** The assistant messages behind the prompt with their step indices: [index, message, place]. */
 export function assistants(rollout) {
   const found = [];
+  const prompt = rollout.prompt_messages ?? rollout.steps?.[0]?.message_count ?? 0;
   rollout.messages.forEach((message, place) => {
-    if (message.role === "assistant") found.push([found.length, message, place]);
+    if (place >= prompt && message.role === "assistant") found.push([found.length, message, place]);
   });
   return found;
 }

@@ -19,7 +19,7 @@ type Metric struct {
 
 // StepReward is the base reward of one step.
 type StepReward struct {
-	Index   int // among the assistant messages, from 0
+	Index   int // among the assistant messages behind the prompt, from 0
 	Reward  float64
 	Reason  string
 	Metrics []Metric

@@ -152,12 +152,12 @@ func (r *Rollout) Answer() string {
 	return ""
 }
 
-// Assistants yields the assistant messages with their step index: the index
-// that Result.Steps and Output.Step take.
+// Assistants yields the assistant messages behind the prompt with their step
+// index: the index that Result.Steps and Output.Step take.
 func (r *Rollout) Assistants() iter.Seq2[int, *Message] {
 	return func(yield func(int, *Message) bool) {
 		step := 0
-		for i := range r.Messages {
+		for i := max(r.PromptMessages, 0); i < len(r.Messages); i++ {
 			if r.Messages[i].Role != Assistant {
 				continue
 			}

@@ -3,47 +3,50 @@ package shape
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 )
 
-// columns are what a request has beside the conversation. They become the
-// trajectory's metadata, where rewards find them by name, as the columns of a
-// file do.
+// columns are what a request has beside the conversation. Rewards find them by
+// name, as the columns of a file.
 type columns struct {
 	*decoder
-	kept map[string]json.RawMessage
+	kept object
 }
 
-// add keeps the fields of o except some. The fields of an object that is called
-// metadata are columns themselves; one within it is a column, so that nesting
-// costs nothing.
+// add keeps the fields of o except some.
 func (c *columns) add(where string, o object, except ...string) {
 	for _, name := range o.names {
-		if slices.Contains(except, name) {
-			continue
-		}
-		value, at := o.values[name], join(where, name)
-		if name != "metadata" || value[0] != '{' {
-			c.keep(at, name, value)
-		} else if inner, ok := c.object(at, value); ok {
-			for _, name := range inner.names {
-				c.keep(join(at, name), name, inner.values[name])
-			}
+		if !slices.Contains(except, name) {
+			c.keep(join(where, name), name, o.values[name])
 		}
 	}
 }
 
 // keep keeps a column, which stands at a place of the request.
 func (c *columns) keep(at, name string, value json.RawMessage) {
-	if c.kept == nil {
-		c.kept = map[string]json.RawMessage{}
+	if c.kept.values == nil {
+		c.kept.values = map[string]json.RawMessage{}
 	}
-	if old, twice := c.kept[name]; twice && string(old) != string(value) {
+	old, twice := c.kept.values[name]
+	if twice && string(old) != string(value) {
 		c.wrong(at, "it is given twice with different values", "give each field once")
-		return
 	}
-	c.kept[name] = value
+	if !twice {
+		c.kept.names = append(c.kept.names, name)
+		c.kept.values[name] = value
+	}
+}
+
+// take removes a column and returns its value, nil if there is none.
+func (c *columns) take(name string) json.RawMessage {
+	value := c.kept.values[name]
+	c.kept.names = slices.DeleteFunc(c.kept.names, func(n string) bool { return n == name })
+	delete(c.kept.values, name)
+	return value
 }
 
 // present omits null.
@@ -52,6 +55,47 @@ func present(raw json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return raw
+}
+
+// made is a row that was made of a request: what package row reads as a
+// trajectory. Fields that are nil are not there.
+type made struct {
+	id                 string // by which messages name it
+	messages           json.RawMessage
+	prompt, completion json.RawMessage // in the place of messages
+	asked              *int            // how many messages are the prompt's
+	text               rl.AsText
+	truth              json.RawMessage
+	columns            object
+}
+
+// row has package row read a row, and notes what is wrong with it.
+func (d *decoder) row(m made) *rl.Trajectory {
+	o := object{values: map[string]json.RawMessage{}}
+	add := func(name string, value json.RawMessage) {
+		if value != nil {
+			o.names, o.values[name] = append(o.names, name), value
+		}
+	}
+	add(row.Messages, m.messages)
+	add(row.Prompt, m.prompt)
+	add(row.Completion, m.completion)
+	if m.asked != nil {
+		add("prompt_messages", strconv.AppendInt(nil, int64(*m.asked), 10))
+	}
+	if m.text != 0 {
+		words, _ := m.text.MarshalJSON() // it has no error
+		add("given_as_text", words)
+	}
+	add(row.Truth, m.truth)
+	add("columns", m.columns.json())
+	t, err := row.DecodeRequest(o.json(), 1)
+	if f := fault.As(err); f != nil {
+		d.wrong(m.id, f.What, f.Hint)
+		return nil
+	}
+	t.ID, t.Unnamed, t.Ungrouped = m.id, true, true
+	return t
 }
 
 // chat reads a list of messages in OpenAI's chat form.

@@ -3,6 +3,7 @@ package shape_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -87,7 +88,12 @@ func TestRowFields(t *testing.T) {
 	require.Equal(t, "5", string(r.Trajectories[0].GroundTruth))
 	got, err := json.Marshal(r.Trajectories[0].Metadata)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"solution": 5, "level": 1, "messages": "m", "responses_create_params": {}, "response": {}}`, string(got))
+	require.JSONEq(t, `{"solution": 5, "level": 1, "responses_create_params": {}, "response": {}}`, string(got))
+	for name, want := range map[string]string{"messages": `"m"`, "metadata": `{"level":1}`} {
+		column, ok := r.Trajectories[0].Column(name)
+		require.True(t, ok, name)
+		require.Equal(t, want, string(column))
+	}
 	_, err = shape.Decode(shape.NeMoGym, []byte(row), shape.Options{GroundTruth: "answer"})
 	require.EqualError(t, err, `ground_truth: the row has no field "answer"`)
 }
@@ -108,9 +114,42 @@ func TestKeywordArguments(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 	require.JSONEq(t, `{"id": "request", "messages": [{"role": "assistant", "content": [{"type": "text", "text": "4"}]}],
-		"ground_truth": {"a": [1]}, "metadata": {"level": 1, "id": 2}}`, want)
+		"ground_truth": {"a": [1]}, "metadata": {"level": 1, "id": 2}, "own_columns": {"metadata": {"id": 2}}}`, want)
 	r, err := shape.Decode(shape.EvalProtocol, []byte("{"+messages+`, "ground_truth": null, "kwargs": null, "metadata": 3}`), shape.Options{})
 	require.NoError(t, err)
 	require.Nil(t, r.Trajectories[0].GroundTruth)
-	require.Equal(t, "3", string(r.Trajectories[0].Metadata["metadata"]))
+	require.Equal(t, "3", string(r.Trajectories[0].Own["metadata"]))
+}
+
+// Promise: where the prompt ends is kept from whatever a peer's request says about
+// it; other fields of a query are columns.
+func TestBoundaries(t *testing.T) {
+	const talk = `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"hm"},{"role":"user","content":"r"},{"role":"model","content":"b"}]`
+	three := `[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":"hm"},{"role":"user","content":"r"}]`
+	for body, want := range map[string]int{
+		`{` + talk + `}`:                                     -1,
+		`{` + talk + `,"prompt_messages":1}`:                 1,
+		`{` + talk + `,"kwargs":{"prompt_messages":3}}`:      3,
+		`{` + talk + `,"original_messages":` + three + `}`:   3,
+		`{` + talk + `,"ground_truth":` + three + `}`:        3,
+		`{` + talk + `,"ground_truth":[{"role":"user"}]}`:    -1,
+		`{` + talk + `,"ground_truth":[1],"prompt":"other"}`: -1,
+	} {
+		r, err := shape.Decode(shape.EvalProtocol, []byte(body), shape.Options{})
+		require.NoError(t, err, body)
+		got := r.Trajectories[0]
+		require.Equal(t, "hm", strings.Trim(string(got.Messages[1].Fields[0].Value), `"`))
+		require.Equal(t, rl.RoleAssistant, got.Messages[3].Role)
+		if want < 0 {
+			require.Nil(t, got.PromptMessages, body)
+			continue
+		}
+		require.NotNil(t, got.PromptMessages, body)
+		require.Equal(t, want, *got.PromptMessages, body)
+	}
+	r, err := shape.Decode(shape.OpenRLHF, []byte(`{"query":["qa","qb"],"prompts":["q","q"],"labels":["1",null],"level":[1,2],"task":"math"}`), shape.Options{})
+	require.NoError(t, err)
+	level, _ := r.Trajectories[1].Column("level")
+	require.Equal(t, "2 math", string(level)+" "+r.Trajectories[1].Task)
+	require.Equal(t, rl.PromptAsText|rl.CompletionAsText, r.Trajectories[1].AsText)
 }

@@ -2,6 +2,7 @@ package shape
 
 import (
 	"encoding/json"
+	"reflect"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -12,13 +13,10 @@ import (
 // generic server (generic_server.py: EvaluationRequest). RewardFunction in mode
 // "remote" puts its keyword arguments beside messages instead of into kwargs
 // (reward_function.py: payload), and for a ground truth of None the messages
-// but the last.
-func (d *decoder) evalProtocol(o object) []*rl.Trajectory {
-	t := &rl.Trajectory{
-		ID:          "request",
-		Messages:    d.chat("messages", o.values["messages"]),
-		GroundTruth: o.get("ground_truth"),
-	}
+// but the last. Its protocol has no field for where the prompt ends: an argument
+// prompt_messages says it, and so does a prompt that is sent beside the messages.
+func (d *decoder) evalProtocol(o object) []made {
+	messages := d.chat("messages", o.values["messages"])
 	c := columns{decoder: d}
 	c.add("body", o, "messages", "ground_truth", "kwargs")
 	if raw := o.get("kwargs"); raw != nil {
@@ -26,8 +24,29 @@ func (d *decoder) evalProtocol(o object) []*rl.Trajectory {
 			c.add("kwargs", kwargs)
 		}
 	}
-	t.Metadata = c.kept
-	return []*rl.Trajectory{t}
+	return []made{{
+		id: "request", messages: o.values["messages"], truth: o.get("ground_truth"),
+		asked: c.asked(messages, o.get("ground_truth")), columns: c.kept,
+	}}
+}
+
+// asked finds how many messages are the prompt's, nil if nobody said: by
+// prompt_messages, by reward-kit's original_messages, or by a ground truth that is
+// all messages but the last, which the client sends where there is none.
+func (c *columns) asked(messages []rl.Message, truth json.RawMessage) *int {
+	var n int
+	if said, ok := c.kept.values["prompt_messages"]; ok && json.Unmarshal(said, &n) == nil {
+		c.take("prompt_messages")
+		return &n
+	}
+	for _, prompt := range []json.RawMessage{c.kept.values["original_messages"], truth} {
+		var before []rl.Message
+		if json.Unmarshal(prompt, &before) == nil && len(before) == len(messages)-1 && len(before) > 0 && reflect.DeepEqual(before, messages[:len(before)]) {
+			n = len(before)
+			return &n
+		}
+	}
+	return nil
 }
 
 // evalResult is eval-protocol's EvaluateResult (models.py), with an outcome that

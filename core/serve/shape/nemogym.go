@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 )
 
@@ -15,28 +16,37 @@ import (
 // was asked, and response, what came of it, both in the form of OpenAI's
 // Responses API (base_resources_server.py: BaseVerifyRequest). The other fields
 // of the row are columns, and so are the two but for the conversation.
-func (d *decoder) nemoGym(o object) []*rl.Trajectory {
-	t := &rl.Trajectory{ID: "request"}
+func (d *decoder) nemoGym(o object) []made {
+	m := made{id: "request", truth: d.groundTruth(o)}
 	c := columns{decoder: d}
 	c.add("body", o, "responses_create_params", "response")
+	if string(c.kept.values[row.Truth]) == string(m.truth) {
+		c.take(row.Truth)
+	}
 	w := conversation{decoder: d}
 	if params, ok := d.object("responses_create_params", o.values["responses_create_params"]); ok {
 		w.instructions(params)
 		w.input(params.values["input"])
 		asked := len(w.messages)
-		t.PromptMessages = &asked
+		m.asked = &asked
+		if input := params.values["input"]; asked == 1 && len(input) > 0 && input[0] == '"' {
+			m.text = rl.PromptAsText
+		}
 		c.rest("responses_create_params", params, "input")
 	}
 	if response, ok := d.object("response", o.values["response"]); ok {
 		w.items("response.output", response.values["output"])
 		c.rest("response", response, "output")
 	}
-	t.Messages, t.Metadata = w.messages, c.kept
-	if len(d.problems) == 0 && len(t.Messages) == 0 {
+	m.columns = c.kept
+	if len(d.problems) == 0 && len(w.messages) == 0 {
 		d.wrong("response.output", "it is empty, as the input is", "a reward needs a conversation")
 	}
-	t.GroundTruth = d.groundTruth(o)
-	return []*rl.Trajectory{t}
+	var err error
+	if m.messages, err = json.Marshal(w.messages); err != nil {
+		d.wrong("response.output", "its messages cannot be written: "+err.Error(), "send JSON in UTF-8")
+	}
+	return []made{m}
 }
 
 // groundTruth finds the ground truth of a row.
@@ -103,9 +113,9 @@ func (o *object) set(name string, value any) error {
 // the same reason, unless the row has one of that name. _ng_failure_class keeps an evaluation
 // that has no score out of the peer's own results and aggregates
 // (rollout_collection.py: NG_FAILURE_CLASS_KEY).
-func verified(row object, x scoring.Result, score *float64) ([]byte, error) {
-	out := object{names: slices.Clone(row.names), values: map[string]json.RawMessage{}}
-	for name, value := range row.values {
+func verified(asked object, x scoring.Result, score *float64) ([]byte, error) {
+	out := object{names: slices.Clone(asked.names), values: map[string]json.RawMessage{}}
+	for name, value := range asked.values {
 		out.values[name] = value
 	}
 	type field struct {
@@ -119,7 +129,7 @@ func verified(row object, x scoring.Result, score *float64) ([]byte, error) {
 		fields = append(fields, field{"_ng_failure_class", "merit_" + string(x.Outcome)})
 	}
 	for _, m := range x.Metrics {
-		if _, taken := row.values[m.Name]; !taken && m.IsScoreValid && !slices.ContainsFunc(fields, func(f field) bool { return f.name == m.Name }) {
+		if _, taken := asked.values[m.Name]; !taken && m.IsScoreValid && !slices.ContainsFunc(fields, func(f field) bool { return f.name == m.Name }) {
 			fields = append(fields, field{m.Name, m.Score})
 		}
 	}

@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
 )
 
 // openRLHF reads {"query": […], "prompts": […], "labels": […]}, lists of one
 // length (agent.py: _fetch_rewards_via_http). A query is a prompt and the
 // response to it, decoded with special tokens: it becomes the prompt as the
-// user's message and the rest as the assistant's. A label is the ground truth.
-func (d *decoder) openRLHF(o object) []*rl.Trajectory {
+// user's message and the rest as the assistant's. A label is the ground truth. Any
+// other field is a column: a list of the same length has a value for each query.
+func (d *decoder) openRLHF(o object) []made {
 	queries, ok := d.list("query", o.values["query"])
 	prompts, also := d.list("prompts", o.values["prompts"])
 	labels := make([]json.RawMessage, len(queries))
@@ -38,7 +38,8 @@ func (d *decoder) openRLHF(o object) []*rl.Trajectory {
 		d.wrong("prompts", fmt.Sprintf("it has %d elements, query %d", len(prompts), len(queries)), "give one for each query")
 		return nil
 	}
-	all := make([]*rl.Trajectory, 0, len(queries))
+	all := make([]made, 0, len(queries))
+	others := d.others(o, len(queries))
 	for i := range queries {
 		query, isText := d.text(index("query", i), queries[i])
 		prompt, isToo := d.text(index("prompts", i), prompts[i])
@@ -51,16 +52,46 @@ func (d *decoder) openRLHF(o object) []*rl.Trajectory {
 				"send the prompt as text that the tokenizer gives back; prompts with images cannot be sent in this shape")
 			continue
 		}
-		asked := 1
-		all = append(all, &rl.Trajectory{
-			PromptMessages: &asked, AsText: rl.PromptAsText | rl.CompletionAsText,
-			ID:          index("query", i),
-			Messages:    []rl.Message{{Role: rl.RoleUser, Content: rl.Text(prompt)}, {Role: rl.RoleAssistant, Content: rl.Text(answer)}},
-			GroundTruth: present(labels[i]),
-			Metadata:    map[string]json.RawMessage{"query": queries[i]},
-		})
+		c := columns{decoder: d}
+		c.keep(index("query", i), "query", queries[i])
+		for _, name := range others.names {
+			c.keep(name, name, others.of(name, i))
+		}
+		all = append(all, made{id: index("query", i), prompt: prompts[i], completion: quote(answer), truth: present(labels[i]), columns: c.kept})
 	}
 	return all
+}
+
+// others are the fields of a request beside those of the protocol.
+type others struct {
+	names []string
+	lists map[string][]json.RawMessage // by name, one value for each query
+	all   map[string]json.RawMessage   // by name, one value for all queries
+}
+
+func (d *decoder) others(o object, queries int) others {
+	found := others{lists: map[string][]json.RawMessage{}, all: map[string]json.RawMessage{}}
+	for _, name := range o.names {
+		switch name {
+		case "query", "prompts", "labels":
+			continue
+		}
+		found.names = append(found.names, name)
+		var list []json.RawMessage
+		if json.Unmarshal(o.values[name], &list) == nil && len(list) == queries {
+			found.lists[name] = list
+		}
+		found.all[name] = o.values[name]
+	}
+	return found
+}
+
+// of is the value of a field for a query.
+func (o others) of(name string, query int) json.RawMessage {
+	if list := o.lists[name]; list != nil {
+		return list[query]
+	}
+	return o.all[name]
 }
 
 // ends are the tokens with which models end a turn. OpenRLHF decodes them with

@@ -27,7 +27,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 )
 
@@ -90,22 +89,25 @@ type Request struct {
 func Decode(p Peer, body []byte, o Options) (*Request, error) {
 	d := &decoder{Options: o, peer: p}
 	r := &Request{Peer: p}
+	var rows []made
 	if top, ok := d.document(body); ok {
 		switch p {
 		case EvalProtocol:
-			r.Trajectories = d.evalProtocol(top)
+			rows = d.evalProtocol(top)
 		case OpenRLHF:
-			r.Trajectories = d.openRLHF(top)
+			rows = d.openRLHF(top)
 		case NeMoGym:
-			r.Trajectories, r.row = d.nemoGym(top), top
+			rows, r.row = d.nemoGym(top), top
 		}
 	}
-	for _, t := range r.Trajectories {
-		t.Unnamed = true
-		if f := fault.As(row.Check(t)); f != nil && len(d.problems) == 0 {
-			d.wrong(t.ID, f.What, f.Hint)
+	for _, m := range rows {
+		if len(d.problems) > 0 {
+			break
 		}
-		d.within(t.ID, size(t), d.Bytes, "bytes of one trajectory")
+		if t := d.row(m); t != nil {
+			d.within(t.ID, size(t), d.Bytes, "bytes of one trajectory")
+			r.Trajectories = append(r.Trajectories, t)
+		}
 	}
 	if err := d.err(); err != nil {
 		return nil, err

@@ -40,8 +40,9 @@ type member struct {
 	failed bool
 	reason string
 	fail   string
-	// assistants is the number of assistant messages.
-	assistants int
+	// prompt is the number of messages of the prompt, assistants that of the
+	// assistant messages behind it.
+	prompt, assistants int
 	// position holds, for every index that a step may have, its place in steps
 	// plus one; 0 where there is none yet.
 	position []int32
@@ -75,7 +76,8 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 		*m = member{position: m.position[:0], metrics: m.metrics[:0], steps: m.steps[:0]}
 		m.position = slices.Grow(m.position, len(rollouts[i].Messages))[:len(rollouts[i].Messages)]
 		clear(m.position)
-		for k := range rollouts[i].Messages {
+		m.prompt = min(rollouts[i].Given(), len(rollouts[i].Messages))
+		for k := m.prompt; k < len(rollouts[i].Messages); k++ {
 			if rollouts[i].Messages[k].Role == rl.RoleAssistant {
 				m.assistants++
 			}

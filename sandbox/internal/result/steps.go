@@ -16,7 +16,7 @@ func (c *Collector) SetStep(index int32, v float64) error {
 	if index < 0 {
 		return Violation("step %d is negative", index)
 	}
-	if c.rule.Problem(int(index), c.rollout[c.current].Messages, m.assistants) != "" {
+	if c.rule.Problem(int(index), c.rollout[c.current].Messages, m.prompt, m.assistants) != "" {
 		return c.unaligned(index)
 	}
 	if m.position[index] != 0 {
@@ -36,10 +36,13 @@ func (c *Collector) SetStep(index int32, v float64) error {
 // unaligned is the verdict on a step that does not exist, in an author's words.
 func (c *Collector) unaligned(index int32) *Verdict {
 	if c.rule == reward.ByMessage {
-		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message of the conversation", index)}
+		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message behind the prompt", index)}
 	}
-	n := c.members[c.current].assistants
-	return &Verdict{reward.Unaligned, fmt.Sprintf("step %d does not exist: the conversation has %d assistant messages", index, n)}
+	m, behind := &c.members[c.current], ""
+	if m.prompt > 0 {
+		behind = " behind its prompt"
+	}
+	return &Verdict{reward.Unaligned, fmt.Sprintf("step %d does not exist: the conversation has %d assistant messages%s", index, m.assistants, behind)}
 }
 
 // step returns a step that has its reward.

@@ -32,7 +32,7 @@ export class Output {
     hostScore(score);
   }
 
-  /** Sets the base reward of the step with this index among the assistant messages, once a step. */
+  /** Sets the base reward of the step with this index among the assistant messages behind the prompt, once a step. */
   step(index: i32, baseReward: f64): void {
     hostStep(index, baseReward);
   }

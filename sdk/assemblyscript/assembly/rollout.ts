@@ -118,7 +118,7 @@ export class Rollout extends View {
   get task(): Bytes { return this.str(120); }
   get groundTruth(): Value { return new Value(this.base, this.at + 128); }
   get stopReason(): StopReason { return load<i32>(this.at, 20); }
-  /** The number of assistant messages. */
+  /** The number of assistant messages, those of the prompt included. */
   get assistantCount(): i32 { return load<i32>(this.at, 92); }
   /** Index of the last assistant message, or −1. */
   get lastAssistant(): i32 { return load<i32>(this.at, 96); }

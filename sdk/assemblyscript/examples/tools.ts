@@ -18,7 +18,7 @@ register((r: Rollout, out: Output): void => {
   let malformed = 0;
   for (let i = 0; i < r.messageCount; i++) {
     const m = r.message(i);
-    if (m.role != Role.Assistant || m.toolCallCount == 0) continue;
+    if (m.assistantIndex < 0 || m.toolCallCount == 0) continue;
     let sum: f64 = 0;
     let first = Problem.None;
     for (let j = 0; j < m.toolCallCount; j++) {

@@ -47,7 +47,7 @@ static void score(const merit_rollout *r, merit_output *out) {
     uint32_t calls = 0, good = 0, malformed = 0;
     for (uint32_t i = 0; i < r->message_count; i++) {
         merit_message m = merit_message_at(r, i);
-        if (m.role != MERIT_ASSISTANT || !m.tool_call_count) continue;
+        if (m.assistant_index < 0 || !m.tool_call_count) continue;
         const char *first = 0;
         double sum = 0;
         for (uint32_t j = 0; j < m.tool_call_count; j++) {

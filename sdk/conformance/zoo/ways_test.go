@@ -232,7 +232,7 @@ type peer struct {
 var peers = []peer{
 	{
 		// Texts, and the truth: a query begins with its prompt.
-		path: "/get_reward", rewards: []string{"openrlhf", "easyr1", "swift"},
+		path: "/get_reward", rewards: []string{"openrlhf", "easyr1", "swift", "slime"},
 		carries: func(r row) bool { return r.text && r.json["ground_truth"] != nil },
 		body: func(r row) map[string]any {
 			prompt, completion := r.value("prompt").(string), r.value("completion").(string)
@@ -247,16 +247,12 @@ var peers = []peer{
 		},
 	},
 	{
-		// Messages, the truth and every column; not where the prompt ends.
-		path: "/evaluate", rewards: []string{"kit", "rollout"},
-		carries: func(r row) bool { return !r.text && r.column != "names that Merit has, too" },
+		// Messages, the truth, and every column as an argument; so is where the prompt ends.
+		path: "/evaluate", rewards: []string{"kit", "rollout", "trl", "trl_named", "verl", "verifiers", "rft", "easyr1", "slime", "swift"},
+		carries: func(r row) bool { return r.isList("prompt") && r.isList("completion") },
 		body: func(r row) map[string]any {
-			columns := map[string]any{}
-			for name, value := range r.json {
-				if name != "prompt" && name != "completion" && name != "ground_truth" && name != "id" {
-					columns[name] = value
-				}
-			}
+			columns := r.columns()
+			columns["prompt_messages"] = len(r.value("prompt").([]any))
 			return map[string]any{"messages": r.messages(), "ground_truth": r.json["ground_truth"], "kwargs": columns}
 		},
 		score: func(answer []byte) (said, error) {
@@ -266,26 +262,57 @@ var peers = []peer{
 		},
 	},
 	{
-		// What was asked and answered as items of the Responses API, and the truth.
+		// What was asked and answered as items of the Responses API, and every column beside them.
 		path: "/verify", rewards: []string{"verl", "easyr1", "swift"},
-		carries: func(r row) bool { return r.text && r.json["ground_truth"] != nil },
-		body: func(r row) map[string]any {
-			text := []map[string]any{{"type": "output_text", "text": r.value("completion"), "annotations": []any{}}}
-			output := map[string]any{"type": "message", "role": "assistant", "id": "m", "status": "completed", "content": text}
-			return map[string]any{
-				"responses_create_params": map[string]any{"input": r.value("prompt")}, "ground_truth": r.json["ground_truth"],
-				"response": map[string]any{"id": "r", "output": []any{output}},
-			}
-		},
-		score: func(answer []byte) (said, error) {
-			var a struct {
-				Reward any `json:"reward"`
-			}
-			err := json.Unmarshal(answer, &a)
-			return said{Score: a.Reward}, err
-		},
+		carries: func(r row) bool { return r.text },
+		body:    verify,
+		score:   verified,
+	},
+	{
+		// The prompt is a text there, and the completion is messages.
+		path: "/verify", rewards: []string{"trl_named", "verifiers", "verl", "slime", "swift"},
+		carries: func(r row) bool { return !r.isList("prompt") && r.isList("completion") },
+		body:    verify,
+		score:   verified,
 	},
 }
+
+func verify(r row) map[string]any {
+	said := r.value("completion")
+	if list, ok := said.([]any); ok {
+		said = list[0].(map[string]any)["content"]
+	}
+	text := []map[string]any{{"type": "output_text", "text": said, "annotations": []any{}}}
+	output := map[string]any{"type": "message", "role": "assistant", "id": "m", "status": "completed", "content": text}
+	body := r.columns()
+	body["responses_create_params"] = map[string]any{"input": r.value("prompt")}
+	body["response"] = map[string]any{"id": "r", "output": []any{output}}
+	if truth, ok := r.json["ground_truth"]; ok {
+		body["ground_truth"] = truth
+	}
+	return body
+}
+
+func verified(answer []byte) (said, error) {
+	var a struct {
+		Reward any `json:"reward"`
+	}
+	err := json.Unmarshal(answer, &a)
+	return said{Score: a.Reward}, err
+}
+
+// columns are all columns of the row but the conversation and the truth.
+func (r row) columns() map[string]any {
+	columns := map[string]any{}
+	for name, value := range r.json {
+		if name != "prompt" && name != "completion" && name != "ground_truth" {
+			columns[name] = value
+		}
+	}
+	return columns
+}
+
+func (r row) isList(name string) bool { return r.json[name][0] == '[' }
 
 // value is a field of the row.
 func (r row) value(name string) (v any) {

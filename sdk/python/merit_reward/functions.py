@@ -65,7 +65,8 @@ class Function:
             return READ
         if row and row.truths:
             return IGNORED  # asks has what a column may fill
-        return UNKNOWN if self.open or not self.names.isdisjoint(("rollout", "rollouts")) or row and not row.columns else IGNORED
+        takes = self.open or not self.names.isdisjoint(("rollout", "rollouts")) or row and not row.columns
+        return UNKNOWN if takes and _mentions(self.inner, "ground_truth") else IGNORED
 
     def bind(self, given: "dict[str, Any]") -> "frozenset[str]":
         """The names that are left when whoever runs the reward has given some."""
@@ -80,6 +81,19 @@ class Function:
                     f"with gives {name!r}, which the reward {title(self.func)} does not take; {nearest(name, sorted(self.names - offered))}"
                 )
         return self.names - given.keys()
+
+
+def _mentions(func: "Any", name: str) -> bool:
+    """Whether a function, or another one of its module, names something: as an attribute, a parameter or a text."""
+    own = [v for v in getattr(func, "__globals__", {}).values() if getattr(v, "__module__", None) == func.__module__]
+    inside = [f for v in own if isinstance(v, type) for f in vars(v).values()]
+    codes = [c for f in (func, *own, *inside) if (c := getattr(f, "__code__", None))]
+    while codes:
+        code = codes.pop()
+        if name in code.co_names or name in code.co_varnames or name in code.co_consts:
+            return True
+        codes += [c for c in code.co_consts if hasattr(c, "co_consts")]
+    return False
 
 
 def _unwrapped(func: "Any") -> "tuple[Any, set[str], int]":

@@ -266,8 +266,8 @@ class MetricResult(_Result):
 class StepOutput(_Result):
     """The reward of one step.
 
-    ``step_index`` counts assistant messages from 0, or all messages if the
-    reward's ``__merit__`` says ``"step_index": "message"``.
+    ``step_index`` counts the assistant messages behind the prompt from 0, or all
+    messages, those of the prompt too, if the reward's ``__merit__`` says ``"step_index": "message"``.
     """
 
     _defaults = {

@@ -124,6 +124,8 @@ class Reward:
             "metadata": r["metadata"],
         }
         metadata = r["metadata"]
+        if "prompt_messages" in self.accepts and (said := boundary(r)) is not None:
+            metadata = {**metadata, "prompt_messages": said}
         if own := r.get("own_columns"):
             metadata = {**metadata, **{k: v for k, v in own.items() if k in self.accepts or self.open and k not in ("id", "group", "task")}}
         if self.open:

@@ -56,7 +56,7 @@ pub struct Rollout<'a>(pub(crate) Buffer<'a>);
 pub struct Message<'a> {
     pub role: Role,
     /// The step index that [`crate::Output::step`] takes; `None` unless this
-    /// is an assistant message.
+    /// is an assistant message behind the prompt.
     pub assistant_index: Option<u32>,
     pub role_text: &'a str,
     /// Of a list of parts: the text parts, joined.
@@ -162,7 +162,7 @@ impl<'a> Rollout<'a> {
         StopReason::from_u32(self.0.u32(20))
     }
 
-    /// The number of assistant messages.
+    /// The number of assistant messages, those of the prompt included.
     pub fn assistant_count(&self) -> u32 {
         self.0.u32(92)
     }

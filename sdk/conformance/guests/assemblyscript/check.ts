@@ -153,7 +153,7 @@ function steps(r: Rollout, out: Output): void {
 function outputs(r: Rollout, out: Output): void {
   for (let i = 0; i < r.messageCount; i++) {
     const m = r.message(i);
-    if (m.role != Role.Assistant) continue;
+    if (m.assistantIndex < 0) continue;
     out.step(m.assistantIndex, m.content.length);
     out.stepMetric(m.assistantIndex, TOOL_CALLS, m.toolCallCount);
     if (m.toolCallCount > 0) out.stepReason(m.assistantIndex, m.toolCall(0).name);

@@ -106,7 +106,7 @@ static void steps(const merit_rollout *r, merit_output *out) {
 static void outputs(const merit_rollout *r, merit_output *out) {
     for (uint32_t i = 0; i < r->message_count; i++) {
         merit_message m = merit_message_at(r, i);
-        if (m.role != MERIT_ASSISTANT) continue;
+        if (m.assistant_index < 0) continue;
         merit_step(out, m.assistant_index, m.content.len);
         merit_step_metric(out, m.assistant_index, merit_string("tool_calls"), m.tool_call_count);
         if (m.tool_call_count) merit_step_reason(out, m.assistant_index, merit_tool_call_at(r, &m, 0).name);

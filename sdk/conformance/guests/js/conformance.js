@@ -69,20 +69,20 @@ class Digest {
 
 const sections = {
   trajectory(d, r) {
-    const found = assistants(r);
+    const assistant = (m) => m.role === "assistant";
     for (const s of [r.id, r.group, r.task]) d.string(s ?? "");
     d.place(STOPS, r.stop_reason);
-    d.num(found.length);
-    d.num(found.at(-1)?.[2] ?? -1);
+    d.num(r.messages.filter(assistant).length);
+    d.num(r.messages.findLastIndex(assistant));
     d.string(answer(r));
   },
   messages(d, r) {
     const steps = new Map((r.steps ?? []).map((s, i) => [s.message_count, i]));
-    let index = 0;
+    const indices = new Map(assistants(r).map(([index, , place]) => [place, index]));
     d.num(r.messages.length);
     r.messages.forEach((m, i) => {
       d.place(ROLES, m.role);
-      d.num(m.role === "assistant" ? index++ : -1);
+      d.num(indices.get(i) ?? -1);
       for (const s of [m.role, text(m), m.name, m.tool_call_id]) d.string(s ?? "");
       d.num(m.content === null);
       d.num(steps.get(i) ?? -1);

@@ -22,7 +22,7 @@ def result(r, metrics):
     if asked == "error":
         return EvaluateResult(error="error as asked")
     steps = []
-    for m in (m for m in r.messages if m["role"] == "assistant"):
+    for m in (m for m in r.messages[prompt(r) :] if m["role"] == "assistant"):
         calls = m.tool_calls or []
         steps.append(
             StepOutput(
@@ -35,6 +35,12 @@ def result(r, metrics):
     for section in (trajectory, messages, tool_calls, ground_truth, metadata, steps_of):
         metrics[section.__name__.removesuffix("_of")] = fnv(b"".join(section(r)))
     return EvaluateResult(score=len(r.messages), reason=r.id, metrics=metrics, step_outputs=steps)
+
+
+def prompt(r):
+    if r.prompt_messages is not None:
+        return r.prompt_messages
+    return r.steps[0].message_count if r.steps else 0
 
 
 def fnv(data):
@@ -90,8 +96,9 @@ def messages(r):
     yield num(len(r.messages))
     for i, m in enumerate(r.messages):
         yield place(ROLES, m["role"])
-        yield num(assistants if m["role"] == "assistant" else -1)
-        assistants += m["role"] == "assistant"
+        step = m["role"] == "assistant" and i >= prompt(r)
+        yield num(assistants if step else -1)
+        assistants += step
         yield string(m["role"])
         yield string(m.text)
         yield string(m.name or "")

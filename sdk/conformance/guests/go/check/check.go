@@ -59,11 +59,16 @@ func newDigests(r *reward.Rollout) *digests {
 	for _, name := range sections {
 		d.sums[name] = fnv.New32a()
 	}
+	next := 0
 	for i := range r.Messages {
 		index := -1
 		if r.Messages[i].Role == reward.Assistant {
-			index, d.last = d.count, i
+			d.last = i
 			d.count++
+		}
+		if i >= r.PromptMessages && r.Messages[i].Role == reward.Assistant {
+			index = next
+			next++
 		}
 		d.assistants, d.actions = append(d.assistants, index), append(d.actions, -1)
 	}
