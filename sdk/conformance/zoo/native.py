@@ -8,7 +8,6 @@ Each function below restates, in our own words, how the named code calls a
 reward; none of that code is here.
 """
 
-import asyncio
 import enum
 import importlib.util
 import inspect
@@ -235,7 +234,11 @@ def taken(f, merged):
 
 
 def awaited(value):
-    return asyncio.run(value) if inspect.isawaitable(value) else value
+    if not inspect.isawaitable(value):
+        return value
+    import asyncio  # takes as long to import as most rewards take
+
+    return asyncio.run(value)
 
 
 def scored(result, key):
