@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..shapes import NOT_COLUMNS, OWN, PROMPT, TEXT, inner, parts
 from ..results import number
-from .base import Absent, Shape, listed, metadata
+from .base import Absent, Shape, columns, listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class Swift(TRL):
             "trainer_state": Absent("trainer_state"),
             "response_token_ids": Absent("response_token_ids"),
         }
-        columns = {name for m in members for name in metadata(m)} - {"messages"}
-        return {k: v for k, v in found.items() if k not in columns}
+        taken = {name for m in members for name in columns(m)} - {"messages"}
+        return {k: v for k, v in found.items() if k not in taken}
 
 
 class Log:
