@@ -43,7 +43,7 @@ func TestReadWorkflow(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]}`:    "",
 		`{"task":"t","outputs":[]}`:                                 "has no outputs",
-		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "unknown field",
+		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "is not a field",
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "something follows",
 		`[]`: "no workflow",
 		``:   "no workflow",

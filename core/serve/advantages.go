@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/serve/credit"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // advantages answers POST /v1/advantages: an object, or rows one a line.
@@ -103,7 +104,7 @@ func (c *call) estimator() (advantage.Config, error) {
 	var known map[string]json.RawMessage
 	text, err := json.Marshal(cfg)
 	if err == nil {
-		err = json.Unmarshal(text, &known)
+		err = strictjson.Unmarshal(text, &known)
 	}
 	if err != nil {
 		return cfg, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"
@@ -82,7 +83,7 @@ func takeJSON(c *result.Collector) *result.Verdict {
 		return result.Violation("the command printed no result: write one line of JSON to standard output")
 	}
 	var r rl.EvaluateResult
-	if err := json.Unmarshal(out[at:], &r); err != nil {
+	if err := strictjson.Unmarshal(out[at:], &r); err != nil {
 		return result.Violation("the last line of standard output is not an EvaluateResult in JSON: %s", text.Escape(err.Error()))
 	}
 	return result.Of(c.Take(&r))

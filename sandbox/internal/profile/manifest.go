@@ -1,11 +1,11 @@
 package profile
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/text"
@@ -19,7 +19,7 @@ func ReadManifest(info *fuel.Info) (m abi.Manifest, err error) {
 			continue
 		}
 		found++
-		if err := json.Unmarshal(c.Content, &m); err != nil {
+		if err := strictjson.Unmarshal(c.Content, &m); err != nil {
 			return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
 		}
 	}

@@ -251,11 +251,11 @@ func TestKeyFile(t *testing.T) {
 	require.Equal(t, first, again)
 	require.NoError(t, os.Chmod(path, 0o644))
 	_, _, err = browser.ReadKey(path)
-	require.ErrorContains(t, err, "others can read")
+	require.ErrorContains(t, err, "others on this machine can read")
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("two words of more than 24 characters"), 0o600))
 	_, _, err = browser.ReadKey(path)
-	require.ErrorContains(t, err, "no key")
+	require.ErrorContains(t, err, "not a key: a key is one word")
 }
 
 // Promise: what a browser would obey or hide is shown in its place, and

@@ -168,7 +168,7 @@ func TestKey(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	require.NoError(t, os.WriteFile(file, []byte("short\n"), 0o600))
 	_, err = collecting.Listen(t.Context(), settings(t, "key_file="+file), collecting.Options{})
-	require.ErrorContains(t, err, "at least 16 characters")
+	require.ErrorContains(t, err, "at least 24 characters")
 }
 
 // Promise: with certificates both addresses speak TLS, and nothing else.

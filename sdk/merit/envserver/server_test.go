@@ -313,5 +313,5 @@ func TestConfig(t *testing.T) {
 	c = envserver.DefaultConfig()
 	c.KeyEnv = "NO_SUCH"
 	_, err = envserver.Open(t.Context(), merit.DefaultConfig(), c, envserver.Options{Getenv: func(string) string { return "short" }})
-	require.ErrorContains(t, err, "the key in NO_SUCH has less than 16 bytes")
+	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key has at least 24 characters, this has 5")
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/world"
 )
 
@@ -145,7 +146,7 @@ func (s *Set) Read(name, arguments string) (world.Call, error) {
 		return world.Call{}, err
 	}
 	call := world.Call{Tool: t}
-	return call, json.Unmarshal(raw, &call.Args)
+	return call, strictjson.Unmarshal(raw, &call.Args)
 }
 
 func (s *Set) names() string {

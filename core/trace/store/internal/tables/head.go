@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -47,7 +48,7 @@ func scanHead(scan func(...any) error) (*head, error) {
 	}
 	h.Start, h.End = moment(h.start), moment(max(h.start, h.end))
 	if metadata != "{}" {
-		err = json.Unmarshal([]byte(metadata), &h.Metadata)
+		err = strictjson.Unmarshal([]byte(metadata), &h.Metadata)
 	}
 	return h, err
 }
