@@ -44,7 +44,7 @@ func TestReadWorkflow(t *testing.T) {
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]}`:    "",
 		`{"task":"t","outputs":[]}`:                                 "has no outputs",
 		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "is not a field",
-		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "something follows",
+		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "after top-level value",
 		`[]`: "no workflow",
 		``:   "no workflow",
 	} {

@@ -102,7 +102,7 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 	case outOfRange(wrong):
 		return c.again(fault.Protocol, nonsense, "a number of the answer is out of range: %s, at %s", plain(wrong.Kind, 40), plain(wrong.Path, 80))
 	case wrong.Kind != "" && wrong.Path != "":
-		return c.odd(shape, "the answer has %s where %s belongs, at %s", plain(wrong.Kind, 40), wrong.Type, plain(wrong.Path, 80))
+		return c.odd(shape, "the answer has %s where %s belongs, at %s", plain(wrong.Kind, 40), wanted(wrong.Type), plain(wrong.Path, 80))
 	case wrong.Twice:
 		return c.again(fault.Protocol, "look at the server's log", "the answer is ambiguous: %s %s", plain(wrong.Path, 80), wrong.What)
 	case wrong.Kind == "" && wrong.Path == "" && notANumber.Match(body[max(0, min(int(wrong.Offset), len(body))):]):
@@ -111,6 +111,24 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 		return c.again(fault.Protocol, "look at the server's log", "the answer is not whole JSON (%s at byte %d of %d)", plain(wrong.What, 80), wrong.Offset, len(body))
 	}
 	return c.odd(shape, "the answer is not a chat completion: %s", plain(text, 80))
+}
+
+// wanted is the word for the JSON type that fills t.
+func wanted(t reflect.Type) string {
+	if t == nil {
+		return "another type"
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "text"
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	}
+	return "a number"
 }
 
 // outOfRange reports whether JSON holds a number that no float64 can be, such

@@ -131,9 +131,12 @@ func (s *Set) Read(name, arguments string) (world.Call, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
+	if err := strictjson.Check([]byte(arguments)); err != nil {
+		return world.Call{}, fmt.Errorf("the arguments cannot be read as JSON: %w", err)
+	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
 	if err != nil {
-		return world.Call{}, fmt.Errorf("the arguments are no JSON: %w", err)
+		return world.Call{}, fmt.Errorf("the arguments cannot be read as JSON: %w", err)
 	}
 	if value, err = canonical(value); err != nil {
 		return world.Call{}, err
@@ -146,7 +149,7 @@ func (s *Set) Read(name, arguments string) (world.Call, error) {
 		return world.Call{}, err
 	}
 	call := world.Call{Tool: t}
-	return call, strictjson.Unmarshal(raw, &call.Args)
+	return call, json.Unmarshal(raw, &call.Args)
 }
 
 func (s *Set) names() string {
