@@ -45,8 +45,8 @@ func TestReadWorkflow(t *testing.T) {
 		`{"task":"t","outputs":[]}`:                                 "has no outputs",
 		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "is not a field",
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "after top-level value",
-		`[]`: "no workflow",
-		``:   "no workflow",
+		`[]`: "not a workflow",
+		``:   "not a workflow",
 	} {
 		path := filepath.Join(t.TempDir(), "workflow.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

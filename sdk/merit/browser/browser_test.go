@@ -168,7 +168,7 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 	_, err := browser.Open(browser.Config{Listen: "nonsense", Key: "short"})
 	require.ErrorContains(t, err, "HOST:PORT")
-	require.ErrorContains(t, err, "shorter than 24")
+	require.ErrorContains(t, err, "at least 24 characters, this has 5")
 }
 
 // Promise: nothing is changed without a key, without signing in, without the
