@@ -84,4 +84,4 @@ if __name__ == "__main__":
     import json
 
     for c in cases():
-        print(json.dumps({**c, "messages": [{"role": "user", "content": "-"}], "native": reward([], c["module"], c["test"], c["case"])}))
+        print(json.dumps({**c, "messages": [{"role": "assistant", "content": "-"}], "native": reward([], c["module"], c["test"], c["case"])}))
