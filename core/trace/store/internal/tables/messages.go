@@ -103,7 +103,7 @@ func (f *freshMessages) add(c *change, chain []node) {
 			continue
 		}
 		f.seen[key] = true
-		c.bytes += int64(len(m.body))
+		c.bytes += int64(len(m.body)) + rowBytes
 		f.rows = append(f.rows, []any{c.n, m.digest.value(), m.before.value(), m.body})
 	}
 }
