@@ -91,6 +91,11 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 // Members is the number of members of the evaluation.
 func (c *Collector) Members() int { return len(c.members) }
 
+// Scored reports whether any member has a score.
+func (c *Collector) Scored() bool {
+	return slices.ContainsFunc(c.members, func(m member) bool { return m.scored && !m.failed })
+}
+
 // Bare reports whether member i has neither step rewards nor metrics.
 func (c *Collector) Bare(i int) bool { return len(c.members[i].steps)+len(c.members[i].metrics) == 0 }
 
