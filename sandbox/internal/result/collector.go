@@ -31,6 +31,8 @@ type Collector struct {
 	stdin   []byte
 	stdout  []byte
 	capture bool // standard output is the result, not the log
+	last    bool // or the last line of it is
+	long    bool // and that line is longer than may be returned
 	muted   bool // there is no log
 }
 
@@ -68,7 +70,7 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 	}
 	c.text, c.metrics, c.steps = 0, 0, 0
 	clear(c.seen)
-	c.log, c.cut, c.stdin, c.stdout, c.capture = c.log[:0], 0, nil, c.stdout[:0], false
+	c.log, c.cut, c.stdin, c.stdout, c.capture, c.last, c.long = c.log[:0], 0, nil, c.stdout[:0], false, false, false
 	c.members = slices.Grow(c.members[:0], len(rollouts))[:len(rollouts)]
 	for i := range c.members {
 		m := &c.members[i]
