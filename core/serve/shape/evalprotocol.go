@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // evalProtocol reads {"messages", "ground_truth", "kwargs"}, the body of the
@@ -35,13 +36,13 @@ func (d *decoder) evalProtocol(o object) []made {
 // all messages but the last, which the client sends where there is none.
 func (c *columns) asked(messages []rl.Message, truth json.RawMessage) *int {
 	var n int
-	if said, ok := c.kept.values["prompt_messages"]; ok && json.Unmarshal(said, &n) == nil {
+	if said, ok := c.kept.values["prompt_messages"]; ok && strictjson.Unmarshal(said, &n) == nil {
 		c.take("prompt_messages")
 		return &n
 	}
 	for _, prompt := range []json.RawMessage{c.kept.values["original_messages"], truth} {
 		var before []rl.Message
-		if json.Unmarshal(prompt, &before) == nil && len(before) == len(messages)-1 && len(before) > 0 && reflect.DeepEqual(before, messages[:len(before)]) {
+		if strictjson.Unmarshal(prompt, &before) == nil && len(before) == len(messages)-1 && len(before) > 0 && reflect.DeepEqual(before, messages[:len(before)]) {
 			n = len(before)
 			return &n
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // openRLHF reads {"query": […], "prompts": […], "labels": […]}, lists of one
@@ -78,7 +79,7 @@ func (d *decoder) others(o object, queries int) others {
 		}
 		found.names = append(found.names, name)
 		var list []json.RawMessage
-		if json.Unmarshal(o.values[name], &list) == nil && len(list) == queries {
+		if strictjson.Unmarshal(o.values[name], &list) == nil && len(list) == queries {
 			found.lists[name] = list
 		}
 		found.all[name] = o.values[name]
