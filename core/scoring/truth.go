@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,13 +20,27 @@ type truth struct {
 
 func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
 	t.lines++
-	if len(x.GroundTruth) > 0 && string(x.GroundTruth) != "null" {
+	if present(x.GroundTruth) || present(ofVerl(x)) {
 		return
 	}
 	if t.without++; t.without == 1 {
 		t.columns = line.Columns()
 		t.foreign = len(x.Metadata) > 0
 	}
+}
+
+func present(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+
+// ofVerl is the ground truth where verl's data has it, or nil: functions in the
+// shape of a trainer find it there, too.
+func ofVerl(x *rl.Trajectory) json.RawMessage {
+	var model struct {
+		GroundTruth json.RawMessage `json:"ground_truth"`
+	}
+	if column, ok := x.Metadata["reward_model"]; ok {
+		_ = json.Unmarshal(column, &model) // a column that is no object has none
+	}
+	return model.GroundTruth
 }
 
 // warning says that a reward looks for a ground truth that no line so far has,

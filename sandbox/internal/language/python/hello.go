@@ -80,6 +80,9 @@ func readEntry(v *marshal.Value) reward.Entry {
 	for asks := v.Get("asks").Items; len(asks) > 1; asks = asks[2:] {
 		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
 	}
+	for _, n := range v.Get("counts").Items {
+		e.Counts = append(e.Counts, string(n.Text))
+	}
 	return e
 }
 
