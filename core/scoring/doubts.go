@@ -146,7 +146,7 @@ func (d *Doubts) Together() {
 
 func fills(t *rl.Trajectory, p reward.Parameter) bool {
 	_, ok := t.Column(p.Name)
-	return ok || p.OrTruth && (present(t.GroundTruth) || present(ofVerl(t)))
+	return ok || p.OrTruth && (present(t.GroundTruth) || present(nested(t)))
 }
 
 // namesOf lists what a row has that a parameter may be called.

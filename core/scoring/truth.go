@@ -20,7 +20,7 @@ type truth struct {
 
 func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
 	t.lines++
-	if present(x.GroundTruth) || present(ofVerl(x)) {
+	if present(x.GroundTruth) || present(nested(x)) {
 		return
 	}
 	if t.without++; t.without == 1 {
@@ -31,14 +31,16 @@ func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
 
 func present(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
 
-// ofVerl is the ground truth where verl's data has it, or nil: functions in the
-// shape of a trainer find it there, too.
-func ofVerl(x *rl.Trajectory) json.RawMessage {
+// nested is the ground truth where the data of verl and of SkyRL has it, or nil.
+// Functions in the shape of a trainer find it there, too.
+func nested(x *rl.Trajectory) json.RawMessage {
 	var model struct {
 		GroundTruth json.RawMessage `json:"ground_truth"`
 	}
-	if column, ok := x.Metadata["reward_model"]; ok {
-		_ = json.Unmarshal(column, &model) // a column that is no object has none
+	for _, name := range []string{"reward_model", "reward_spec"} {
+		if column, ok := x.Metadata[name]; ok {
+			_ = json.Unmarshal(column, &model) // a column that is not an object has none
+		}
 	}
 	return model.GroundTruth
 }

@@ -233,7 +233,7 @@ type peer struct {
 var peers = []peer{
 	{
 		// Texts, and the truth: a query begins with its prompt.
-		path: "/get_reward", rewards: []string{"openrlhf", "easyr1", "swift"},
+		path: "/get_reward", rewards: []string{"openrlhf", "easyr1", "swift", "slime"},
 		carries: func(r row) bool { return r.text && r.json["ground_truth"] != nil },
 		body: func(r row) map[string]any {
 			prompt, completion := r.value("prompt").(string), r.value("completion").(string)

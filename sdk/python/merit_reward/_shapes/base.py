@@ -93,8 +93,9 @@ def metadata(member: "dict[str, Any]") -> "dict[str, Any]":
 
 
 def truth(member: "dict[str, Any]") -> "Any":
-    """The ground truth; that of a row of verl's own data stands in its column reward_model."""
-    found, model = member.get("ground_truth"), metadata(member).get("reward_model")
+    """The ground truth; that of a row of verl's own data stands in its column reward_model, of SkyRL's in reward_spec."""
+    found, columns = member.get("ground_truth"), metadata(member)
+    model = columns.get("reward_model") or columns.get("reward_spec")
     return model.get("ground_truth") if found is None and isinstance(model, dict) else found
 
 
