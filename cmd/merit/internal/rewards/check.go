@@ -39,8 +39,9 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 twice, in reverse order and without the compiler, and demands the same results
 and the same fuel each time. A script that takes lists is also given all fixtures
 in one call, and must say the same scores, unless it says that it compares
-(batch). A parameter that no column of the fixtures fills is an error. It reports
-every problem at once. With --isolation
+(batch). A parameter that no column of the fixtures fills is an error; without
+fixtures, a reward that requires columns needs --data. It reports every problem
+at once. With --isolation
 shared, it shows whether a reward remembers what it should not. It ends with the
 digest of what was checked: a reward with another one was not. It warns of what
 the reward asked for while it was loaded and did not get, such as a package that
