@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 PROMPT = "__prompt__"  # how many messages are the prompt's, if the row or the steps of the trajectory say so
 TEXT = "__text__"  # what of the row was a text and not messages: 1 for the prompt, 2 for the completion, 3 for both
 OWN = "__own__"  # the columns of the row under names that Merit uses itself, such as id, task and metadata
-NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROMPT, TEXT, OWN))
+FLAT = "__flat__"  # a shape that accepts this gets those of OWN as columns whose names are not taken: those of NOT_COLUMNS are
+MERGED = "__merged__"  # a shape that accepts this may get those of OWN in the metadata
+NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROMPT, TEXT, OWN, FLAT, MERGED))
 # What the trainer gives and Merit does not have.
 ABSENT = {
     "TRL": ("completion_ids", "trainer_state", "environments"),
@@ -51,12 +53,12 @@ def parts(member: "dict[str, Any]", texts: bool = False) -> "tuple[Any, Any]":
 
 def said(completion: "list[Message]") -> str:
     """A completion as text: what its messages of the assistant say, a line each."""
-    return "\n".join(m.text for m in completion if m["role"] == "assistant")
+    return "\n".join([m.text for m in completion if m["role"] == "assistant"])
 
 
 def text(prompt: "list[Message]") -> str:
     """A prompt as text: what its messages say, a line each."""
-    return "\n".join(m.text for m in prompt)
+    return "\n".join([m.text for m in prompt])
 
 
 def inner(func: "Any") -> "Any":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..absent import UnavailableError
 from ..models import EvaluateResult
-from ..shapes import OWN, PROMPT, TEXT, said, split, text
+from ..shapes import MERGED, OWN, PROMPT, TEXT, said, split, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from . import Row
 
-RESULT = ("score", "is_score_valid", "reason", "error", "step_outputs", "metrics")
+BESIDE = frozenset(("is_score_valid", "reason", "error", "step_outputs"))  # the score of a result
 ROW = frozenset(("messages", "ground_truth", "metadata"))  # what a function of any shape may ask for
 SCORES = ("score", "overall", "reward", "rewards", "scores")  # what trainers call the score of a result
 
@@ -27,6 +27,9 @@ class Shape:
 
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         self.row, self.func, self.names, self.takes_all = row, func, names, takes_all
+        self.more = names  # which of them offered may lack
+        if OWN in self.wants and "metadata" not in names:
+            self.wants = self.wants | {MERGED}
 
     def one(self, **arguments: "Any") -> "Any":
         """The result of one member."""
@@ -39,11 +42,13 @@ class Shape:
     def asked(self, member: "dict[str, Any]") -> "dict[str, Any]":
         """What the shape offers for one member, and what of the row the function asks for by name beside it."""
         offered = self.offered(member)
-        more = self.names - offered.keys()
-        if more:
+        if more := [k for k in self.more if k not in offered]:
             columns = metadata(member)
-            offered.update({k: columns[k] for k in more if k in columns})
-            offered.update({k: member[k] for k in more & ROW if k in member and k not in offered})
+            for k in more:
+                if k in columns:
+                    offered[k] = columns[k]
+                elif k in ROW and k in member:
+                    offered[k] = member[k]
         return offered
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
@@ -67,35 +72,48 @@ def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
 
 def taken(result: "Any") -> "Any":
     """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a dict as metrics."""
-    if isinstance(result, (int, float, EvaluateResult)):
+    if result.__class__ is float:
         return result
-    if isinstance(result, (tuple, list)) and result:
-        return taken(result[0])
     if not isinstance(result, dict):
+        if isinstance(result, (int, float, EvaluateResult)):
+            return result
+        if isinstance(result, (tuple, list)) and result:
+            return taken(result[0])
         fields = getattr(result, "__dict__", None)
         if not fields or "reward" not in fields and "score" not in fields:
             return result
         result = fields
     if "error" in result or "metrics" in result and "score" in result:
         return result
-    name = next((n for n in SCORES if n in result), None)
+    name = "score" if "score" in result else next((n for n in SCORES if n in result), None)
     if name is None:
         return result
-    score, known = result[name], {k: result[k] for k in RESULT[1:-1] if k in result}
-    rest = {str(k): v for k, v in result.items() if k != name and k not in known and isinstance(v, (int, float))}
-    return {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score, **known, **({"metrics": rest} if rest else {})}
+    score = result[name]
+    out = {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score}
+    rest = {}
+    for k, v in result.items():
+        if k in BESIDE:
+            out[k] = v
+        elif k != name and isinstance(v, (int, float)):
+            rest[str(k)] = v
+    if rest:
+        out["metrics"] = rest
+    return out
 
 
 def metadata(member: "dict[str, Any]") -> "dict[str, Any]":
     """The columns of a member, as the row has them."""
-    columns, own = member.get("metadata") or {}, member.get(OWN)
-    return {**columns, **own} if own else columns
+    columns = member.get("metadata") or {}
+    return {**columns, **member[OWN]} if OWN in member else columns
 
 
 def truth(member: "dict[str, Any]") -> "Any":
     """The ground truth; that of a row of verl's own data stands in its column reward_model."""
-    found, model = member.get("ground_truth"), metadata(member).get("reward_model")
-    return model.get("ground_truth") if found is None and isinstance(model, dict) else found
+    found = member.get("ground_truth")
+    if found is None:
+        model = metadata(member).get("reward_model")
+        return model.get("ground_truth") if isinstance(model, dict) else None
+    return found
 
 
 def answer(member: "dict[str, Any]") -> str:
