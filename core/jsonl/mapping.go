@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -71,8 +70,9 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	if err := strictjson.Check(line); err != nil || line[0] != '{' {
 		return line, nil // decoding says what is wrong with it
 	}
-	members := jsonspan.Members(nil, line)
-	out := object{text: []byte{'{'}}
+	var known [32]jsonspan.Member
+	members := jsonspan.Members(known[:0], line)
+	out := object{text: append(make([]byte, 0, len(line)+128), '{')}
 	leftOver(&out, line, members, columns)
 	own := object{text: []byte{'{'}}
 	var prompt, completion []byte
@@ -122,19 +122,18 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 
 // leftOver adds the columns that no map speaks of.
 func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Column) {
-	taken, replaced := map[string]bool{}, map[string]bool{}
-	for _, c := range columns {
-		taken[c.From], replaced[c.Name] = true, true
-		if c.Name == namePrompt || c.Name == nameCompletion {
-			replaced[nameMessages] = true
-		}
-	}
 	for _, m := range members {
 		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
-		if !taken[key] && !replaced[key] {
+		if !slices.ContainsFunc(columns, func(c Column) bool { return c.takes(key) }) {
 			out.add(key, line[m.ValueStart:m.End])
 		}
 	}
+}
+
+// takes reports whether nothing is left of a column: its value has another name
+// now, or another column has its name.
+func (c Column) takes(column string) bool {
+	return c.From == column || c.Name == column || column == nameMessages && (c.Name == namePrompt || c.Name == nameCompletion)
 }
 
 // stays reports whether a column that was mapped is still a column: one that
@@ -157,8 +156,7 @@ func (o *object) add(name string, value []byte) {
 	if len(o.text) > 1 {
 		o.text = append(o.text, ',')
 	}
-	quoted, _ := json.Marshal(name) // a string has no error
-	o.text = append(append(append(o.text, quoted...), ':'), value...)
+	o.text = append(append(jsonspan.AppendText(o.text, name), ':'), value...)
 }
 
 // lookup returns the value of a column, or of a path into columns; nil if there

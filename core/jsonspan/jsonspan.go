@@ -113,3 +113,14 @@ func Text(raw []byte) []byte {
 	_ = json.Unmarshal(raw, &s) // raw is a valid JSON string
 	return []byte(s)
 }
+
+// AppendText appends s as a JSON string.
+func AppendText(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(s) // a string has no error
+			return append(dst, quoted...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}

@@ -71,7 +71,7 @@ func conversed(text []byte) []byte {
 // joined returns a row in which messages take the place of a prompt and a
 // completion. A row that has messages keeps them: there, both are columns.
 func joined(text []byte) ([]byte, error) {
-	if !bytes.Contains(text, []byte(`"`+Completion+`"`)) {
+	if !mayHave(text, completionKey) {
 		return text, nil
 	}
 	if err := check(text); err != nil {
@@ -99,6 +99,23 @@ func joined(text []byte) ([]byte, error) {
 		out.text = append(out.text, ',')
 	}
 	return append(append(out.text, talk...), '}'), nil
+}
+
+var completionKey = []byte(`"` + Completion + `"`)
+
+// mayHave reports whether text may have a member with that key, which is in
+// quotes: a string of these letters before a colon.
+func mayHave(text, key []byte) bool {
+	for {
+		at := bytes.Index(text, key)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(key):]
+		if rest := bytes.TrimLeft(text, " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			return true
+		}
+	}
 }
 
 // check holds text to strict JSON.

@@ -109,8 +109,12 @@ func Talk(prompt, completion []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, n := jsonspan.Elements(append(append([]byte{'['}, first...), ']'), 0)
-	out := append([]byte(`"messages":[`), first...)
+	n := 1
+	if !isText(prompt) {
+		_, n = jsonspan.Elements(append(append([]byte{'['}, first...), ']'), 0)
+	}
+	out := make([]byte, 0, len(first)+len(rest)+128)
+	out = append(append(out, `"messages":[`...), first...)
 	if len(first) > 0 && len(rest) > 0 {
 		out = append(out, ',')
 	}
@@ -136,10 +140,9 @@ func spoken(value []byte, name, role string) ([]byte, error) {
 	}
 	switch value[0] {
 	case '"':
-		o := object{text: []byte{'{'}}
-		o.add("role", []byte(`"`+role+`"`))
-		o.add("content", value)
-		return append(o.text, '}'), nil
+		out := append(make([]byte, 0, len(value)+64), `{"role":"`...)
+		out = append(append(append(out, role...), `","content":`...), value...)
+		return append(out, '}'), nil
 	case '[', '{':
 		if value[0] == '{' && single(value) {
 			return value, nil
@@ -167,8 +170,7 @@ func (o *object) add(name string, value []byte) {
 	if len(o.text) > 1 {
 		o.text = append(o.text, ',')
 	}
-	quoted, _ := json.Marshal(name) // a string has no error
-	o.text = append(append(append(o.text, quoted...), ':'), value...)
+	o.text = append(append(jsonspan.AppendText(o.text, name), ':'), value...)
 }
 
 // unquoted is the content of a JSON string, and other JSON as it is.
