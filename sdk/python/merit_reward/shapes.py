@@ -20,6 +20,7 @@ NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROM
 # What the trainer gives and Merit does not have.
 ABSENT = {
     "TRL": ("completion_ids", "trainer_state", "environments"),
+    "ms-swift": ("trainer_state", "response_token_ids"),
     "verl": ("reward_router_address", "reward_model_tokenizer"),
     "verl, of a batch": ("reward_router_address", "reward_model_tokenizer"),
 }
@@ -36,8 +37,10 @@ def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
     The row says where the prompt ends, by a prompt and a completion, or its
     steps do; else it ends with the last message of the user or the system.
     """
-    messages, n = member["messages"], member.get(PROMPT)
-    if n is None:
+    messages = member["messages"]
+    if PROMPT in member:
+        n = member[PROMPT]
+    else:
         n = len(messages)
         while n and messages[n - 1]["role"] not in ("user", "system", "developer"):
             n -= 1
@@ -47,7 +50,7 @@ def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
 def parts(member: "dict[str, Any]", texts: bool = False) -> "tuple[Any, Any]":
     """The prompt and the completion as the row had them: each a text or a list of messages. With ``texts`` both are texts."""
     prompt, completion = split(member)
-    form = 3 if texts else member.get(TEXT, 0)
+    form = 3 if texts else member[TEXT] if TEXT in member else 0
     return text(prompt) if form & 1 else prompt, said(completion) if form & 2 else completion
 
 

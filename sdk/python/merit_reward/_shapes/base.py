@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..absent import UnavailableError
 from ..models import EvaluateResult
+from ..results import fields, number
 from ..shapes import MERGED, OWN, PROMPT, TEXT, said, split, text
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ class Shape:
 
 def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
     """The results of a call for several members, one for each."""
-    if isinstance(results, (int, float, str, dict)) or results is None or isinstance(results, EvaluateResult):
+    if isinstance(results, (str, dict, EvaluateResult)) or not hasattr(results, "__iter__"):
         raise TypeError(f"the reward returned {type(results).__name__} {str(results)[:200]!r}; with {what} it returns a list, one score for each")
     results = list(results)
     if len(results) != len(members):
@@ -71,30 +72,26 @@ def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
 
 
 def taken(result: "Any") -> "Any":
-    """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a dict as metrics."""
-    if result.__class__ is float:
+    """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a record as metrics."""
+    kind = result.__class__
+    if kind is float or kind is not dict and isinstance(result, (int, float, EvaluateResult)):
         return result
-    if not isinstance(result, dict):
-        if isinstance(result, (int, float, EvaluateResult)):
-            return result
-        if isinstance(result, (tuple, list)) and result:
-            return taken(result[0])
-        fields = getattr(result, "__dict__", None)
-        if not fields or "reward" not in fields and "score" not in fields:
-            return result
-        result = fields
-    if "error" in result or "metrics" in result and "score" in result:
-        return result
-    name = "score" if "score" in result else next((n for n in SCORES if n in result), None)
+    said = result if kind is dict else fields(result)
+    if said and "score" in said and ("error" in said or "metrics" in said):
+        return said
+    name = None
+    if said and "error" not in said:
+        name = SCORES[0] if SCORES[0] in said else next((n for n in SCORES if n in said), None)
     if name is None:
-        return result
-    score = result[name]
-    out = {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score}
-    rest = {}
-    for k, v in result.items():
+        return taken(result[0]) if isinstance(result, (tuple, list)) and result else result
+    score = said[name]
+    if score.__class__ is not float and isinstance(score, (list, tuple)) and len(score) == 1:
+        score = score[0]
+    out, rest = {"score": score}, {}
+    for k, v in said.items():
         if k in BESIDE:
             out[k] = v
-        elif k != name and isinstance(v, (int, float)):
+        elif k != name and (v.__class__ is float or number(v) is not None):
             rest[str(k)] = v
     if rest:
         out["metrics"] = rest
