@@ -197,27 +197,25 @@ func ownNames(t *rl.Trajectory) []string {
 // that Merit uses itself are in it: in the place of what they replace, the rest at
 // the end.
 func (h *hello) merged(e *marshal.Encoder, t *rl.Trajectory) error {
-	e.Name("metadata")
-	e.Dict()
-	merge := h.accepts[mergedColumns]
-	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-		value := t.Metadata[k]
-		if own := t.Own[k]; merge && own != nil && !h.taken[k] {
-			value = own
-		}
-		if err := encodeColumn(e, k, value); err != nil {
-			return err
+	if !h.accepts[mergedColumns] {
+		return encodeMetadata(e, t)
+	}
+	names := slices.Sorted(maps.Keys(t.Metadata))
+	for _, k := range ownNames(t) {
+		if _, there := t.Metadata[k]; !there && !h.taken[k] {
+			names = append(names, k)
 		}
 	}
-	if merge {
-		for _, k := range ownNames(t) {
-			if _, there := t.Metadata[k]; there || h.taken[k] {
-				continue
-			}
-			if value, ok := t.Column(k); ok {
-				if err := encodeColumn(e, k, value); err != nil {
-					return err
-				}
+	e.Name("metadata")
+	e.Dict()
+	for _, k := range names {
+		value, ok := t.Metadata[k]
+		if !h.taken[k] {
+			value, ok = t.Column(k)
+		}
+		if ok {
+			if err := encodeColumn(e, k, value); err != nil {
+				return err
 			}
 		}
 	}
