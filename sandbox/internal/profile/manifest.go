@@ -1,11 +1,12 @@
 package profile
 
 import (
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/text"
@@ -19,7 +20,7 @@ func ReadManifest(info *fuel.Info) (m abi.Manifest, err error) {
 			continue
 		}
 		found++
-		if err := json.Unmarshal(c.Content, &m); err != nil {
+		if err := strictjson.Unmarshal(c.Content, &m); err != nil {
 			return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
 		}
 	}
@@ -94,6 +95,11 @@ func CompleteManifest(m *abi.Manifest) error {
 	case abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff:
 	default:
 		return fmt.Errorf("warm_up %q is neither %q nor %q nor %q", m.WarmUp, abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff)
+	}
+	for _, kind := range m.Without {
+		if !slices.Contains(reward.RefusalKinds, kind) {
+			return fmt.Errorf("without has %q; it is a list of %s", text.Escape(kind), strings.Join(reward.RefusalKinds, ", "))
+		}
 	}
 	m.Name, m.Version, m.Description = text.Escape(m.Name), text.Escape(m.Version), text.Escape(m.Description)
 	return nil

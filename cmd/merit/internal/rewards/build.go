@@ -1,10 +1,8 @@
 package rewards
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/built"
 )
@@ -53,7 +52,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	out := o.out
 	if out == "" {
-		out = filepath.Join(target(args), "reward.wasm")
+		out = filepath.Join(target(args), built.Usual)
 	}
 	manifest, err := readManifest(target(args))
 	if err != nil {
@@ -70,10 +69,10 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if wasm, err = sandbox.WithManifest(wasm, manifest); err != nil {
 		return err
 	}
-	if wasm, err = built.With(wasm, out, folderOf(target(args)), sources); err != nil {
+	if wasm, err = built.With(wasm, sources); err != nil {
 		return err
 	}
-	if err := o.write(out, wasm); err != nil {
+	if err := o.write(out, wasm, folderOf(target(args))); err != nil {
 		return err
 	}
 	b := module{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
@@ -107,7 +106,8 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 	return err
 }
 
-func (o *buildOptions) write(path string, wasm []byte) error {
+// write writes the module, and where it was built from if that is elsewhere.
+func (o *buildOptions) write(path string, wasm []byte, folder string) error {
 	out, err := jsonl.Create(path, o.host.Stdout)
 	if err != nil {
 		return err
@@ -116,7 +116,10 @@ func (o *buildOptions) write(path string, wasm []byte) error {
 	if _, err := out.Write(wasm); err != nil {
 		return err
 	}
-	return out.Close()
+	if err := out.Close(); err != nil || path == "-" {
+		return err
+	}
+	return built.Place(path, folder)
 }
 
 // readSources computes the digests of everything that decides about the module
@@ -143,12 +146,10 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 	path := filepath.Join(folderOf(folder), "manifest.json")
 	data, err := os.ReadFile(path)
 	if err == nil {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&m); err != nil {
+		if err := strictjson.UnmarshalKnown(data, &m); err != nil {
 			return m, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is no manifest", Err: err,
-				Hint: "a manifest has name, version, description, step_index (assistant or message) and warm_up (conversation, own or off)",
+				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is not a manifest", Err: err,
+				Hint: "a manifest has name, version, description, step_index (assistant or message), warm_up (conversation, own or off) and without (a list of kinds, such as file)",
 			}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

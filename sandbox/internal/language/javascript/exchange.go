@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/text"
@@ -58,6 +59,10 @@ func seen(messages []rl.Message) []rl.Message {
 	return messages
 }
 
+// noRoom begins the error of an allocation that failed. Its allocator refuses what
+// takes 2 GiB or more by itself, without asking for memory.
+const noRoom = "InternalError: out of memory"
+
 // take reads an answer.
 func (s *session) take(out []byte) *result.Verdict {
 	var a struct {
@@ -68,9 +73,9 @@ func (s *session) take(out []byte) *result.Verdict {
 		Cut     int                 `json:"cut"`
 	}
 	c := s.collector
-	err := json.Unmarshal(out, &a)
+	err := strictjson.Unmarshal(out, &a)
 	if err != nil {
-		_ = json.Unmarshal(out, &struct {
+		_ = strictjson.Unmarshal(out, &struct {
 			Strange *[][]string `json:"strange"`
 		}{&a.Strange})
 	}
@@ -87,7 +92,7 @@ func (s *session) take(out []byte) *result.Verdict {
 	}
 	c.CutLog(max(a.Cut, 0))
 	switch {
-	case a.Error != "" && s.instance.MemoryDenied():
+	case a.Error != "" && s.instance.MemoryDenied(), strings.HasPrefix(a.Error, noRoom):
 		return result.NoMemory(text.Escape(a.Error))
 	case a.Error != "":
 		c.Speak(-1)
