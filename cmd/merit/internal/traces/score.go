@@ -49,13 +49,11 @@ The exit code is 9 if any trace has no score.`,
 	f.StringVar(&o.query, "query", "", "the query, also as arguments")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
 	console.SandboxFlags(cmd, &o.sandbox)
+	console.Needs(cmd, "reward")
 	return cmd
 }
 
 func (o *scoreOptions) run(cmd *cobra.Command, args []string) error {
-	if err := console.Required(cmd, "reward"); err != nil {
-		return err
-	}
 	q, err := o.place.query(append(args, o.query))
 	if err != nil {
 		return err
