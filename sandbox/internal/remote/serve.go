@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -40,6 +41,7 @@ type server struct {
 	in        *bufio.Reader
 	out       io.Writer
 	buf       []byte
+	asked     uint32 // the sequence number of the question being answered
 
 	mu      sync.Mutex
 	running uint32 // the sequence number of the evaluation that cancel ends
@@ -58,6 +60,7 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 	if err := json.Unmarshal(frame.Payload, &told); err != nil {
 		return err
 	}
+	s.asked, told.Logger = frame.Seq, slog.New(notes{s})
 	measures, err := s.enter(told)
 	if err != nil {
 		return err
@@ -133,6 +136,7 @@ func (s *server) listen(questions chan<- question, limit int) {
 }
 
 func (s *server) answer(q question) error {
+	s.asked = q.Seq
 	switch q.Kind {
 	case wire.Load:
 		return s.load(q)
