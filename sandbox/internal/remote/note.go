@@ -23,8 +23,8 @@ const (
 	mostNotes = 64      // different ones that a fleet logs
 )
 
-// notes is the worker's log handler: it sends every record to the host. The
-// worker logs only while it starts or answers a question.
+// notes is the worker's log handler: it sends every record to the host, which
+// reads it before the next answer.
 type notes struct{ *server }
 
 func (n notes) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -38,7 +38,7 @@ func (n notes) Handle(_ context.Context, r slog.Record) error {
 		said.WriteString("; " + a.Key + ": " + a.Value.String())
 		return true
 	})
-	return n.answerJSON(wire.Note, n.asked, note{r.Level, said.String()})
+	return n.answerJSON(wire.Note, 0, note{r.Level, said.String()})
 }
 
 // log writes a worker's note to the runtime's log. The workers of a fleet do the

@@ -40,8 +40,8 @@ type server struct {
 	request   wire.Request
 	in        *bufio.Reader
 	out       io.Writer
+	writing   sync.Mutex // a note may be sent while an answer is made
 	buf       []byte
-	asked     uint32 // the sequence number of the question being answered
 
 	mu      sync.Mutex
 	running uint32 // the sequence number of the evaluation that cancel ends
@@ -60,7 +60,7 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 	if err := json.Unmarshal(frame.Payload, &told); err != nil {
 		return err
 	}
-	s.asked, told.Logger = frame.Seq, slog.New(notes{s})
+	told.Logger = slog.New(notes{s})
 	measures, err := s.enter(told)
 	if err != nil {
 		return err
@@ -136,7 +136,6 @@ func (s *server) listen(questions chan<- question, limit int) {
 }
 
 func (s *server) answer(q question) error {
-	s.asked = q.Seq
 	switch q.Kind {
 	case wire.Load:
 		return s.load(q)
@@ -228,6 +227,8 @@ func (s *server) evaluate(q question) error {
 }
 
 func (s *server) send(a *wire.Answer, seq uint32) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.buf = wire.End(a.Append(wire.Begin(s.buf, wire.Result, seq)))
 	_, err := s.out.Write(s.buf)
 	return err
@@ -238,6 +239,8 @@ func (s *server) answerJSON(kind wire.Kind, seq uint32, v any) error {
 	if err != nil {
 		return err
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.buf = wire.End(append(wire.Begin(s.buf, kind, seq), payload...))
 	_, err = s.out.Write(s.buf)
 	return err
