@@ -100,9 +100,7 @@ func decodeTask(text []byte) (*rl.Task, error) {
 		return nil, invalid(`write messages as [{"role": …, "content": …}, …]`, "%v", err)
 	}
 	t.Messages = asked.Messages
-	for _, name := range []string{nameMessages, nameTruth, nameID, nameMetadata} {
-		delete(columns, name)
-	}
+	columns = others(columns)
 	for name, value := range columns {
 		if old, twice := t.Metadata[name]; twice && !sameJSON(old, value) {
 			return nil, invalid("omit one of them", "%s is given twice, as a column and in metadata, with different values", name)
@@ -110,6 +108,23 @@ func decodeTask(text []byte) (*rl.Task, error) {
 		t.Metadata[name] = value
 	}
 	return t, asks(t.Messages)
+}
+
+// others returns the columns that are metadata of a task: those that it has no
+// field for, and the ones that a map gave another name. How a row spelled its
+// prompt is for trajectories alone.
+func others(columns map[string]json.RawMessage) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if own := columns["own_columns"]; isObject(own) {
+		for _, m := range jsonspan.Members(nil, own) {
+			all[string(jsonspan.Text(own[m.KeyStart:m.KeyEnd]))] = bytes.Clone(own[m.ValueStart:m.End])
+		}
+	}
+	maps.Copy(all, columns)
+	for _, name := range []string{nameMessages, nameTruth, nameID, nameMetadata, "own_columns", "prompt_messages", "given_as_text"} {
+		delete(all, name)
+	}
+	return all
 }
 
 // asks says why nothing is asked by messages.

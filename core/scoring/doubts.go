@@ -3,6 +3,7 @@ package scoring
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -113,6 +114,24 @@ func (d *Doubts) Note(n int, t *rl.Trajectory, r *Result) {
 	}
 }
 
+// Lacking says which parameters without a default no row of some fills: the
+// function cannot be called with any of them. It is nil if there is none.
+func (d *Doubts) Lacking(rows []*rl.Trajectory) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []error
+	for _, p := range d.unfilled {
+		if p.Need == reward.Required && len(rows) > 0 && !slices.ContainsFunc(rows, func(t *rl.Trajectory) bool { return fills(t, p.Parameter) }) {
+			w := nothingFills(p, namesOf(rows[0]))
+			all = append(all, &fault.Error{
+				Boundary: fault.Data, Kind: fault.Invalid, What: w.What + ", so the reward cannot be called",
+				Hint: w.Hint + "; rename the column or the parameter, or give the parameter a default",
+			})
+		}
+	}
+	return errors.Join(all...)
+}
+
 // identify counts the rows that have the id of another.
 func (d *Doubts) identify(t *rl.Trajectory) {
 	if t.Unnamed {
@@ -173,7 +192,7 @@ func (d *Doubts) Warnings() []Warning {
 		})
 	}
 	for _, p := range d.unfilled {
-		all = append(all, d.nothingFills(p))
+		all = append(all, nothingFills(p, d.columns))
 	}
 	if d.compares != "" && !d.together {
 		all = append(all, Warning{
@@ -190,16 +209,16 @@ func (d *Doubts) Warnings() []Warning {
 	return all
 }
 
-func (d *Doubts) nothingFills(p asked) Warning {
+func nothingFills(p asked, columns []string) Warning {
 	what := fmt.Sprintf("%s has a parameter %s, and no row has such a column", p.function, p.Name)
 	if p.Need == reward.Optional {
 		what += "; it keeps its default"
 	}
-	hint := "the columns are: " + strings.Join(d.columns[:min(len(d.columns), mostNames)], ", ")
-	if len(d.columns) == 0 {
+	hint := "the columns are: " + strings.Join(columns[:min(len(columns), mostNames)], ", ")
+	if len(columns) == 0 {
 		hint = "the rows have no columns of their own"
 	}
-	if near := fault.Nearest(p.Name, d.columns); near != "" {
+	if near := fault.Nearest(p.Name, columns); near != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
 	return Warning{UnfilledParameter, what, hint}

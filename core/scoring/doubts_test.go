@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
 )
@@ -32,8 +33,20 @@ func warnings(t *testing.T, info reward.Info, rows []string, scores ...float64) 
 	return d.Warnings()
 }
 
+// lacking says which parameters without a default rows do not fill.
+func lacking(t *testing.T, info reward.Info, rows []string) error {
+	t.Helper()
+	var all []*rl.Trajectory
+	for i, text := range rows {
+		x, err := row.Decode([]byte(text), i+1)
+		require.NoError(t, err)
+		all = append(all, x)
+	}
+	return scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: asking{info: info}, Weight: 1}}, 1)).Lacking(all)
+}
+
 // Promise: a parameter that no row fills is named, with the nearest column; one that any row fills, that the ground truth
-// fills or that has a default of its own is not.
+// fills or that has a default of its own is not; one without a default is an error before the first row.
 func TestUnfilledParameters(t *testing.T) {
 	info := reward.Info{Name: "r", Entry: &reward.Entry{Function: "answer_reward", Asks: []reward.Parameter{
 		{Name: "solutoin", Need: reward.Optional}, {Name: "level", Need: reward.Required},
@@ -44,6 +57,8 @@ func TestUnfilledParameters(t *testing.T) {
 		Kind: scoring.UnfilledParameter, What: "answer_reward has a parameter solutoin, and no row has such a column; it keeps its default",
 		Hint: "did you mean solution? the columns are: ground_truth, solution",
 	}}, warnings(t, info, rows, 0, 1))
+	require.EqualError(t, lacking(t, info, rows[:1]), "answer_reward has a parameter level, and no row has such a column, so the reward cannot be called")
+	require.NoError(t, lacking(t, info, rows))
 	bare := warnings(t, info, []string{`{"prompt":"q","completion":"a"}`}, 1)
 	require.Len(t, bare, 3)
 	require.Equal(t, "the rows have no columns of their own", bare[0].Hint)

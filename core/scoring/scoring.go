@@ -104,6 +104,11 @@ func (r *Run) pass(ctx context.Context, in *jsonl.Reader, out results) (*Summary
 				r.Warn(warning)
 			}
 		}
+		if summary.Trajectories == 0 && r.Doubts != nil {
+			if err := r.Doubts.Lacking(trajectories(chunk)); err != nil {
+				return nil, err
+			}
+		}
 		if err := r.chunk(ctx, chunk, int(in.Estimate()), out, summary); err != nil {
 			return nil, err
 		}
@@ -153,16 +158,20 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	o := &order{run: r, out: out, summary: summary, items: rest, from: summary.Trajectories, ready: make([]scored, len(rest)), finished: summary.Trajectories, total: total}
-	trajectories := make([]*rl.Trajectory, len(rest))
-	for i, x := range rest {
-		trajectories[i] = x.Trajectory
-	}
-	_, err = r.Pool.EvaluateAll(ctx, trajectories, func(i int, e reward.Evaluation) {
+	_, err = r.Pool.EvaluateAll(ctx, trajectories(rest), func(i int, e reward.Evaluation) {
 		if err := o.take(ctx, i, e); err != nil {
 			cancel(err)
 		}
 	})
 	return err
+}
+
+func trajectories(items []item) []*rl.Trajectory {
+	all := make([]*rl.Trajectory, len(items))
+	for i, x := range items {
+		all[i] = x.Trajectory
+	}
+	return all
 }
 
 // order brings the results of a chunk, which come in any order, into that of

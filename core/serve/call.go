@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -103,8 +104,18 @@ func (c *call) lease(ref string, o library.Options) (*library.Lease, error) {
 		return nil, err
 	}
 	c.later(lease.Release)
-	c.w.Header().Set("Merit-Reward", lease.Reward.Info().Digest)
+	c.identify(lease.Reward.Info())
 	return lease, nil
+}
+
+// identify puts into headers which reward answers, and which function of a script
+// in which shape.
+func (c *call) identify(info reward.Info) {
+	c.w.Header().Set("Merit-Reward", info.Digest)
+	if info.Entry != nil {
+		text := strconv.QuoteToASCII(info.Entry.String())
+		c.w.Header().Set("Merit-Function", text[1:len(text)-1])
+	}
 }
 
 // within refuses limits that the tenant may not ask for.

@@ -88,7 +88,7 @@ func (c *call) evaluateObject(body []byte) error {
 	if _, err := c.query(); err != nil {
 		return err
 	}
-	e, err := fields.Read("", body, "reward", "function", "with", "limits", "trajectories", "groups")
+	e, err := fields.Read("", body, "reward", "function", "with", "batch", "limits", "trajectories", "groups")
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func objectOptions(e fields.Object) (ref string, o library.Options, err error) {
 		Fuel      uint64 `json:"fuel"`
 		MemoryMiB uint32 `json:"memory_mib"`
 	}
-	problems := []error{e.Into("reward", &ref), e.Into("function", &o.Function), e.Into("limits", &limits)}
+	problems := []error{e.Into("reward", &ref), e.Into("function", &o.Function), e.Into("batch", &o.Batch), e.Into("limits", &limits)}
 	if ref == "" && problems[0] == nil {
 		problems[0] = fields.Wrong("reward", "is missing", "name a reward: NAME, NAME@ALIAS or sha256:…")
 	}

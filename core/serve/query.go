@@ -38,12 +38,12 @@ func (c *call) query(allowed ...string) (url.Values, error) {
 }
 
 // opening are the parameters that say how a reward is opened.
-var opening = []string{"function", "with", "fuel", "memory_mib"}
+var opening = []string{"function", "with", "batch", "fuel", "memory_mib"}
 
 // options reads opening.
 func options(q url.Values) (o library.Options, err error) {
 	var problems []error
-	o.Function = q.Get("function")
+	o.Function, o.Batch = q.Get("function"), q.Get("batch")
 	if with := q.Get("with"); with != "" {
 		o.With = json.RawMessage(with)
 		problems = append(problems, checkWith(o.With, "query with"))

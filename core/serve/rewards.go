@@ -69,7 +69,7 @@ func (c *call) put() error {
 		status = http.StatusCreated
 	}
 	c.w.Header().Set("Location", "/v1/rewards/"+version.Name+"@"+version.Digest)
-	c.w.Header().Set("Merit-Reward", version.Reward.Digest)
+	c.identify(version.Reward)
 	return c.json(status, version)
 }
 

@@ -24,7 +24,7 @@ func (l *Lease) Release() { l.release() }
 
 // Acquire opens a version, or takes it if it is open. The caller releases it;
 // until then it works, whatever becomes of the version. A request that names
-// neither a function nor parameters gets those of the version. What could not
+// neither a function nor parameters nor a batch gets those of the version. What could not
 // be opened is not tried again for a few seconds. Errors: Missing, Corrupt (its
 // bytes fail their digest: it is not run), Exhausted with Retry (as many are in
 // use as may be open), and those of the Loader.
@@ -33,8 +33,8 @@ func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options
 	if err != nil {
 		return nil, err
 	}
-	if o.Function == "" && o.With == nil {
-		o.Function, o.With = v.Function, v.With
+	if o.Function == "" && o.With == nil && o.Batch == "" {
+		o.Function, o.With, o.Batch = v.Function, v.With, v.Batch
 	}
 	k, err := keyOf(tenant, v.Digest, &o)
 	if err != nil {
@@ -65,6 +65,7 @@ func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options
 const (
 	mostFunction = 256      // bytes of a name
 	mostWith     = 64 << 10 // bytes of parameters
+	mostBatch    = 16       // bytes of a batch: "group" or a number
 )
 
 // keyOf says which requests share an open reward, and writes their parameters
@@ -77,11 +78,17 @@ func keyOf(tenant, digest string, o *Options) (desk.Key, error) {
 			Hint: "name a function of the script",
 		})
 	}
+	if len(o.Batch) > mostBatch {
+		err = errors.Join(err, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "batch", What: fmt.Sprintf("%.16q… is neither group nor a number", o.Batch),
+			Hint: "write group, or how many trajectories one call scores",
+		})
+	}
 	if err != nil {
 		return desk.Key{}, err
 	}
 	o.With = with
-	return desk.Key{Tenant: tenant, Digest: digest, Options: fmt.Sprintf("%q %s %d %d %d", o.Function, with, o.Fuel, o.MemoryMiB, o.WallClock)}, nil
+	return desk.Key{Tenant: tenant, Digest: digest, Options: fmt.Sprintf("%q %s %q %d %d %d", o.Function, with, o.Batch, o.Fuel, o.MemoryMiB, o.WallClock)}, nil
 }
 
 // compact is parameters without spaces; they are a JSON object or nothing.

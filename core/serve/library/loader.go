@@ -9,10 +9,11 @@ import (
 )
 
 // Options say how a stored reward is opened. Zero fields are the defaults of
-// the version (Function, With), the tenant or the server.
+// the version (Function, With, Batch), the tenant or the server.
 type Options struct {
 	Function  string          // of a script that has several
 	With      json.RawMessage // parameters, a JSON object; nil is none
+	Batch     string          // of a script that takes lists: group, or how many trajectories one call scores
 	Fuel      uint64          // of one evaluation
 	MemoryMiB int             // of one evaluation
 	WallClock time.Duration   // of one evaluation

@@ -83,7 +83,7 @@ type upload struct {
 
 func (u *upload) run(ctx context.Context) (Version, bool, error) {
 	known, stored := u.known()
-	if known != nil && !known.Damaged && known.Function == u.options.Function && bytes.Equal(spaceless(known.With), u.options.With) {
+	if known != nil && !known.Damaged && known.Function == u.options.Function && known.Batch == u.options.Batch && bytes.Equal(spaceless(known.With), u.options.With) {
 		v, err := u.library.point(u.shelf, known.Name, u.digest, u.aliases())
 		return v, false, err
 	}
@@ -200,7 +200,7 @@ func (u *upload) commit(info reward.Info, dir string, stored bool) (Version, boo
 	v := Version{
 		Disk: disk, Nodes: nodes,
 		Name: u.ref.Name, Digest: u.digest, Kind: u.bundle.Kind, Entry: u.bundle.Entry, Files: len(u.bundle.Files), Bytes: u.bundle.Bytes(),
-		Uploaded: time.Now().UTC().Truncate(time.Millisecond), Function: u.options.Function, With: u.options.With, Reward: info,
+		Uploaded: time.Now().UTC().Truncate(time.Millisecond), Function: u.options.Function, With: u.options.With, Batch: u.options.Batch, Reward: info,
 	}
 	isNew := true
 	err := s.change(func(list []Version) []Version {

@@ -19,10 +19,11 @@ type Version struct {
 	Disk     int64     `json:"disk_bytes"` // what it takes of the disk: Bundle.Disk
 	Nodes    int       `json:"disk_files"` // as so many files and folders
 	Uploaded time.Time `json:"uploaded"`
-	// Function and With are what it was checked with, and what a request that
-	// names neither gets.
+	// Function, With and Batch are what it was checked with, and what a request
+	// that names none of them gets.
 	Function string          `json:"function,omitempty"`
 	With     json.RawMessage `json:"with,omitempty"`
+	Batch    string          `json:"batch,omitempty"`
 	// Reward is what it said about itself when it was checked. Its digest covers
 	// all that decides about results: interpreter, function and parameters too.
 	Reward reward.Info `json:"reward"`

@@ -8,7 +8,6 @@ Each function below restates, in our own words, how the named code calls a
 reward; none of that code is here.
 """
 
-import asyncio
 import enum
 import importlib.util
 import inspect
@@ -135,10 +134,11 @@ def rft(f, rows):
 
 
 def swift(f, rows):
-    """ms-swift, GRPOTrainer: an instance of the class, with completions as texts and the columns as lists."""
-    columns = {k: [r[k] for r in rows] for k in rows[0] if k not in ("prompt", "completion")}
+    """ms-swift, rl_core/grpo_algorithm.py: an instance of the class; completions are the texts of last messages, the columns lists, and beside them what it knows of a rollout."""
+    batched = {k: [r[k] for r in rows] for k in rows[0] if k not in ("prompt", "completion")}
+    batched.update(messages=[messages(r) for r in rows], finish_reason=[None] * len(rows), is_truncated=[False] * len(rows), rollout_infos=[{} for _ in rows])
     instance = f() if inspect.isclass(f) else f
-    return awaited(instance([said(r["completion"]) for r in rows], **columns, trainer_state=None))
+    return awaited(instance([batched["messages"][i][-1]["content"] for i in range(len(rows))], trainer_state=None, **batched))
 
 
 def slime(f, rows):
@@ -234,7 +234,11 @@ def taken(f, merged):
 
 
 def awaited(value):
-    return asyncio.run(value) if inspect.isawaitable(value) else value
+    if not inspect.isawaitable(value):
+        return value
+    import asyncio  # takes as long to import as most rewards take
+
+    return asyncio.run(value)
 
 
 def scored(result, key):

@@ -115,6 +115,9 @@ func absolute(t *testing.T, path string) string {
 // where it reads files, in the reward's.
 func (s specimen) python(t *testing.T, data string) *exec.Cmd {
 	file, folder := absolute(t, s.path()), t.TempDir()
+	if s.language() != "" {
+		file = absolute(t, s.twin())
+	}
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file, folder = filepath.Join(file, "reward.py"), file
 	}
@@ -194,7 +197,10 @@ func (s specimen) sandboxed(t *testing.T) (rows []said, text string) {
 
 // reward is what merit eval is told; packages lie beside their reward, as pip install --target has them.
 func (s specimen) reward(t *testing.T) string {
-	if !s.Packages {
+	switch {
+	case s.language() != "":
+		return s.module(t)
+	case !s.Packages:
 		return s.File
 	}
 	folder := filepath.Join(t.TempDir(), "reward")

@@ -52,7 +52,7 @@ func (l *loader) Load(ctx context.Context, name, path string, o library.Options)
 		return nil, err
 	}
 	defer done()
-	m, err := r.runtime.LoadReference(ctx, sandbox.Reference{Path: path, Function: o.Function, With: o.With})
+	m, err := r.runtime.LoadReference(ctx, sandbox.Reference{Path: path, Function: o.Function, With: o.With, Batch: o.Batch})
 	if err != nil {
 		l.leave(ctx, r)
 		return nil, l.explain(path, r, err)

@@ -45,15 +45,15 @@ const (
 	rows = `{"question":"1+1?","answer":"2","level":1,"id":7}
 {"question":"2+2?","answer":"4","level":2,"id":8}
 `
-	want = `{"id":"7","messages":[{"role":"user","content":"1+1?"}],"ground_truth":"2","metadata":{"level":1}}
-{"id":"8","messages":[{"role":"user","content":"2+2?"}],"ground_truth":"4","metadata":{"level":2}}
+	want = `{"id":"7","messages":[{"role":"user","content":"1+1?"}],"ground_truth":"2","metadata":{"answer":"2","level":1,"question":"1+1?"}}
+{"id":"8","messages":[{"role":"user","content":"2+2?"}],"ground_truth":"4","metadata":{"answer":"4","level":2,"question":"2+2?"}}
 `
 )
 
 var named = map[string]string{"prompt": "question", "ground_truth": "answer"}
 
 // Promise: the rows of a data set are the same tasks in every format, with the
-// columns that are mapped and with those that nobody knows.
+// columns that are mapped, under both names, and with those that nobody knows.
 func TestFormats(t *testing.T) {
 	for _, name := range []string{"a.jsonl", "a.jsonl.zst", "a.jsonl.gz", "a.parquet"} {
 		all, err := tasks.Source{File: write(t, name, rows), Map: named}.Read()

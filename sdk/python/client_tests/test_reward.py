@@ -29,6 +29,19 @@ def score(messages, ground_truth=None, level=None, **kwargs):
 def other(messages, bonus=0, **kwargs):
     return 100 + bonus
 """
+LISTS = """
+def rank(completions, **kwargs):
+    return [float(sorted(map(len, completions)).index(len(c))) for c in completions]
+
+def one(solution_str, ground_truth):
+    return 1.0
+
+def needs(completions, solutoin, level=None, **kwargs):
+    return [float(s in c) for s, c in zip(solutoin, completions)]
+
+def scored(completion, answer):
+    return float(answer in completion)
+"""
 BOTH = """
 from merit_reward import reward_function
 
@@ -150,6 +163,35 @@ class Trainer:
 
 
 class Groups(WithFolder):
+    # Promise: batch= gives a function that takes lists the members of a group, or as many completions as it says, as merit eval --batch does.
+    def test_batch(self):
+        path = self.script(LISTS)
+        answers = ["aaa", "a", "aa", "aaaa"]
+        alone, group, pairs = (Reward(path + ":rank", batch=b, group_size=4) for b in (None, "group", 2))
+        self.assertEqual([r(completions=answers) for r in (alone, group, pairs)], [[0.0] * 4, [2.0, 0.0, 1.0, 3.0], [1.0, 0.0, 0.0, 1.0]])
+        self.assertEqual([r.compares for r in (alone, group, pairs)], [False, True, True])
+        self.assertEqual(len({r.manifest()["reward"]["digest"] for r in (alone, group, pairs)}), 3)
+        rows = [{"prompt": "q", "completion": a, "group": g} for a, g in zip(answers, "aabb")]
+        self.assertEqual([r.score for r in group.evaluate(rows)], [1.0, 0.0, 0.0, 1.0])
+        self.assertEqual([r.score for r in Reward(path + ":rank", batch=3).evaluate(rows)], [2.0, 0.0, 1.0, 0.0])
+        for batch in (0, "groups", True, 2.0):
+            with self.assertRaisesRegex(InvalidInput, 'is not a whole number above 0 or "group"'):
+                Reward(path, batch=batch)
+        with self.assertRaisesRegex(MeritError, "only what takes lists gets several"):
+            Reward(path + ":one", batch=2)(completions=answers)
+        with self.assertRaisesRegex(MeritError, "from 1 to 1024"):
+            Reward(path + ":rank", batch=1025)(completions=answers)
+
+    # Promise: a parameter without a default that no column fills ends the first call, with the nearest column.
+    def test_what_nothing_fills(self):
+        path = self.script(LISTS)
+        with self.assertRaisesRegex(InvalidInput, "(?s)needs: .*parameter solutoin without a default.*did you mean solution"):
+            Reward(path + ":needs")(completions=["4"], solution=["4"])
+        self.assertEqual(Reward(path + ":needs")(completions=["4"], solutoin=["4"]), [1.0])
+        self.assertEqual(Reward(path + ":scored")(completions=["4"], ground_truth=["4"]), [1.0])
+        with self.assertRaisesRegex(InvalidInput, "(?s)parameter answer without a default.*there are no columns"):
+            Reward(path + ":scored")(completions=["4"])
+
     # Promise: a group is what the trainer says, by position, not what has one prompt: in training and in evaluation.
     def test_of_the_trainer(self):
         reward, answers = Reward(self.script(BEST)), ["a", "bb", "c", "d", "ee", "f", "ggg", "h"]
@@ -169,7 +211,7 @@ class Groups(WithFolder):
         with self.assertRaisesRegex(InvalidInput, "6 completions are not whole groups of 4"):
             Trainer(reward).call(reward, **same)
         self.assertEqual(reward(trainer_state=object(), group=[1] * 6, **same), [1.0] * 6)
-        with self.assertRaisesRegex(InvalidInput, "group_size: 0 is no whole number above 0"):
+        with self.assertRaisesRegex(InvalidInput, "group_size: 0 is not a whole number above 0"):
             Reward(ANSWER, group_size=0)
 
     # Promise: who calls a reward without a trainer has the members of a group compared, in whatever order rows come;

@@ -14,6 +14,7 @@ import sys
 
 from . import runner, shims
 from .models import check_names
+from .results import NAMES
 
 
 def main(reference: str, data: str, given: str = "{}") -> None:
@@ -57,10 +58,10 @@ def score(reward: runner.Reward, members: "list[runner.Rollout]") -> "list[dict]
 
 def _named(result: "dict") -> "dict":
     try:
-        check_names("the result", result, runner.NAMES)
+        check_names("the result", result, NAMES)
     except TypeError as e:
         return {"error": str(e)}
-    return {k: v for k, v in result.items() if k in runner.NAMES}
+    return {k: v for k, v in result.items() if k in NAMES}
 
 
 if __name__ == "__main__":

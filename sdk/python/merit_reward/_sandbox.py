@@ -16,6 +16,7 @@ from marshal import dumps, loads
 
 from . import _packages, _shelf, absent, refusals, runner, shims
 from .models import Message, tool_calls
+from .results import plain
 
 
 class _File(io.FileIO):
@@ -71,10 +72,10 @@ def settle() -> None:
 
     The host calls it if there is anything in refusals.PENDING.
     """
-    kind, results = loads(ANSWER[0])
+    kind, answers = loads(ANSWER[0])
     if kind != RESULTS:
         refusals.drop()
-    elif (refused := refusals.settle()) and any(map(_scored, results)):
+    elif (refused := refusals.settle()) and any(map(_scored, answers)):
         ANSWER[0] = dumps((FAILED, refusals.explain(refused)), 2)
 
 
@@ -88,7 +89,7 @@ def _pointwise(reward: runner.Reward, laid):  # type: ignore[no-untyped-def]
     The first reads all of the request. For the second the arguments lie on the
     shelf, for the third all but some do.
     """
-    func, plain = reward.func, runner.plain
+    func = reward.func
     takes_messages = reward.open or "messages" in reward.accepts
 
     def read():  # type: ignore[no-untyped-def]

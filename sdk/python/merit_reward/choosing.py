@@ -31,12 +31,12 @@ class Candidate:
     def __init__(self, module: "Any", name: str, value: "Any", marked: bool) -> None:
         self.name, self.value = name, value
         try:
-            self.function: "Function | None" = Function(object.__new__(value) if isinstance(value, type) else value)
+            self.function: "Function | None" = Function(_as_trainer_knows(object.__new__(value) if isinstance(value, type) else value))
         except (LookupError, TypeError):
             self.function = None
         f, own = self.function, _home(value) == module.__name__
         decorated = hasattr(value, "_reward_function_mode")
-        known = bool(f and f.known)
+        known = bool(f and f.known and not f.known.options.get("helper"))
         if marked or decorated and own:
             self.rank = MARKED
         elif own and known:
@@ -167,7 +167,7 @@ def _named(module: "Any", name: str) -> "Any":
 def _made(name: str, value: "Any") -> "Any":
     """An object of a class, made without arguments; all else as it is."""
     if not isinstance(value, type):
-        return value
+        return _as_trainer_knows(value)
     if not any("__call__" in c.__dict__ for c in value.__mro__[:-1]):
         raise LookupError(f"{name} is a class without __call__, not a function")
     code = getattr(value.__init__, "__code__", None)
@@ -179,16 +179,15 @@ def _made(name: str, value: "Any") -> "Any":
         wanted += [n for n in named if n not in (value.__init__.__kwdefaults__ or {})]
     if wanted and wanted != ["args"]:  # ms-swift gives its classes the trainer's arguments
         raise LookupError(f"the class {name} needs {', '.join(wanted)}: make an object of it in the module, as in reward = {name}(…)")
-    made = value(**dict.fromkeys(wanted))
-    if _texts(value):
-        made._merit_texts = True
-    return made
+    return _as_trainer_knows(value(**dict.fromkeys(wanted)))
 
 
-def _texts(kind: type) -> bool:
-    """Whether a class is one of ms-swift, which gives completions as texts."""
-    peers = sys.modules.get("merit_reward.peers")
-    return bool(peers and (issubclass(kind, peers.ORM) or kind in peers.orms.values()))
+def _as_trainer_knows(value: "Any") -> "Any":
+    """Marks an object whose class is one of ms-swift's, which are called in a way of their own."""
+    peers, kind = sys.modules.get("merit_reward.peers"), type(value)
+    if peers and (issubclass(kind, peers.ORM) or kind in peers.orms.values()):
+        value._merit_texts = True
+    return value
 
 
 def _rubric(value: "Any") -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _shapes
+from .shapes import inner as innermost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class Function:
         self.required = self.names - self.defaults.keys()
         hint = str(getattr(self.inner, "__annotations__", {}).get("ground_truth", ""))
         self.truth_is_messages = "Message]" in hint and "str" not in hint.replace("Dict[str", "").replace("dict[str", "")
-        row = _shapes.of(self.names, self.inner)
+        row = _shapes.of(self.names, self.required, self.inner, innermost(func))
         self.known = row  # None: a function of columns
         self.shape = None if row is _shapes.MERIT else row
 

@@ -11,14 +11,14 @@ import traceback
 
 from . import choosing, functions, refusals, shapes
 from .absent import FOREIGN, NotHereError, UnavailableError
-from .models import EvaluateResult, Message, MetricResult, Record, Rollout, StepOutput, check_names
+from .models import Message, Record, Rollout
+from .results import plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
 
 OURS = ("invalid", "batch", "without")  # of __merit__: read here
-NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
 ALONE: "list[str]" = []  # in the sandbox: the file of a reward that has no others
 MAX_BATCH = 1024
 MAX_TRACEBACK = 8192
@@ -265,62 +265,6 @@ def rollout(fields: "dict[str, Any]") -> Rollout:
 def _step_record(step: "dict[str, Any]") -> Record:
     step["action"] = Record(step.get("action") or {})
     return Record(step)
-
-
-def plain(result: "Any") -> "Any":
-    """A result as a number or a dict of plain values; those of metrics and steps alike."""
-    kind = result.__class__
-    if kind is EvaluateResult:
-        fields = result.__dict__
-        if "metrics" in fields or "step_outputs" in fields or "trajectory_info" in fields:
-            return _known(fields)
-        return fields
-    if kind is float or kind is int or kind is bool:
-        return result
-    if isinstance(result, EvaluateResult):
-        return _known(result.__dict__)
-    if isinstance(result, dict) and ("score" in result or "error" in result):
-        return _known(result)
-    if isinstance(result, (int, float)):
-        return float(result)
-    if isinstance(result, dict):
-        check_names("the result", result, NAMES)
-    raise TypeError(
-        f"the reward returned {type(result).__name__} {str(result)[:200]!r}; "
-        "return an EvaluateResult, a dict with a score, or a number"
-    )
-
-
-def _known(fields: "Any") -> "dict[str, Any]":
-    """The fields that Merit reads, with metrics and steps as dicts."""
-    out = {k: fields[k] for k in ("score", "is_score_valid", "reason", "error") if k in fields}
-    metrics, steps = fields.get("metrics"), fields.get("step_outputs")
-    if len(out) + (metrics is not None) + (steps is not None) < len(fields):  # whoever takes the result says which of these are misspelt
-        out.update({k: None for k in fields if k.__class__ is str and k not in out})
-    if metrics:
-        out["metrics"] = _metrics(metrics)
-    if steps:
-        out["step_outputs"] = [_step(s) for s in steps]
-    return out
-
-
-def _metrics(metrics: "Any") -> "dict[str, Any]":
-    for m in metrics.values():
-        check_names("a metric", getattr(m, "__dict__", m) if not isinstance(m, (int, float)) else {}, METRIC)
-    return {
-        k: {f: m[f] for f in ("score", "is_score_valid", "reason") if f in m}
-        for k, m in ((k, getattr(m, "__dict__", m)) for k, m in metrics.items())
-        if isinstance(m, dict)
-    } | {k: m for k, m in metrics.items() if isinstance(m, (int, float))}
-
-
-def _step(step: "Any") -> "dict[str, Any]":
-    step = getattr(step, "__dict__", step)
-    check_names("a step output", step, STEP)
-    out = {k: step[k] for k in ("step_index", "base_reward", "reason") if k in step}
-    if step.get("metrics"):
-        out["metrics"] = _metrics(step["metrics"])
-    return out
 
 
 def explain(error: BaseException) -> str:

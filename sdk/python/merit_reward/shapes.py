@@ -18,6 +18,7 @@ NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROM
 # What the trainer gives and Merit does not have.
 ABSENT = {
     "TRL": ("completion_ids", "trainer_state", "environments"),
+    "ms-swift": ("trainer_state", "response_token_ids"),
     "verl": ("reward_router_address", "reward_model_tokenizer"),
     "verl, of a batch": ("reward_router_address", "reward_model_tokenizer"),
 }

@@ -84,7 +84,7 @@ class Client:
 
     def about(self, source: Source, query: Dict[str, str]) -> Dict[str, Any]:
         """What the server knows of the reward itself: whether it compares the members of a group, and so on."""
-        if source.function and not source.files:  # the version tells of the function that it was uploaded with
+        if not source.files and (source.function or "batch" in query):  # the version tells of the function that it was uploaded with
             return dict(json.loads(self.call("GET", f"/v1/rewards/{source.reference}/manifest", query=query)))
         return dict(self.version(source, query).get("reward") or {})
 

@@ -132,6 +132,11 @@ class Columns:
             if what:
                 raise InvalidInput(what, where="the arguments of the reward", hint="pass lists of one length")
 
+    @property
+    def has_truth(self) -> bool:
+        """Whether there is a column with the ground truth."""
+        return self._truth in self.columns or "ground_truth" in self.columns
+
     def row(self, i: int) -> "dict[str, Any]":
         """Row i as it was given: the server makes of it what the reward reads."""
         row: "dict[str, Any]" = {"completion": self.completions[i]}

@@ -49,7 +49,7 @@ class Source(NamedTuple):
         other ones have another name.
         """
         word = re.sub(r"[^A-Za-z0-9._-]+", "-", self.name).lstrip("._-")[:64] or "reward"
-        chosen = [query.get("function", ""), query.get("with", "")]
+        chosen = [query.get(name, "") for name in ("function", "with", "batch")]
         if not any(chosen):
             return f"{word}-{self.reference[7:19]}"
         which = hashlib.sha256(json.dumps([self.reference, *chosen]).encode()).hexdigest()

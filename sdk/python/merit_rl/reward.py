@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import re
+from difflib import get_close_matches
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _server
@@ -28,6 +29,9 @@ def client(server: str, key: str, timeout: float, patience: float) -> Client:
     """The client of a server, one for all of its users in this process."""
     which = server, key, timeout, patience
     return _clients.get(which) or _clients.setdefault(which, Client(*which))
+
+#: How the server marks a parameter without a default.
+REQUIRED = 2
 
 CONSTANT = "nothing can be learned from a constant: check that the reward reads what the rows have"
 
@@ -51,7 +55,10 @@ class Reward:
     use, is shared by this process and its children, and ends with them. ``key`` is
     by default what MERIT_API_KEY says.
 
-    ``parameters`` are what the configuration calls ``with``. ``fuel`` and
+    ``parameters`` are what the configuration calls ``with``. ``batch`` is for a
+    function that takes lists and compares what is in them: with ``"group"`` one call
+    gets the members of a group, with a number as many completions that follow each
+    other; otherwise it gets what the script's own ``__merit__`` says, or one. ``fuel`` and
     ``memory_mib`` bound one evaluation; the server's defaults bound it otherwise.
     ``ground_truth`` is the column that the reward gets as its ground truth.
     ``group_size`` is how many completions in a row answer one prompt; only a reward
@@ -75,6 +82,7 @@ class Reward:
         server: Optional[str] = None,
         key: Optional[str] = None,
         parameters: Optional[Mapping[str, Any]] = None,
+        batch: Union[str, int, None] = None,
         fuel: Optional[int] = None,
         memory_mib: Optional[int] = None,
         ground_truth: str = "ground_truth",
@@ -90,7 +98,7 @@ class Reward:
         self._server = os.environ.get("MERIT_SERVER", "") if server is None else server
         self._key = os.environ.get("MERIT_API_KEY", "") if key is None else key
         self._timeout, self._patience = timeout, patience
-        self._query = _query(self._source.function, parameters, fuel, memory_mib)
+        self._query = _query(self._source.function, parameters, batch, fuel, memory_mib)
         self._group_size = 0 if group_size is None else whole("group_size", group_size)
         self._truth, self._raise = ground_truth, on_unscored == "raise"
         self.__name__ = name or self._source.name
@@ -213,11 +221,25 @@ class Reward:
         caller, table = Caller(columns), Columns(prompts, completions, columns, self._truth)
         n = len(completions)
         scores: List[Optional[float]] = [None] * n
+        if n:
+            self._fillable(table)
         tally = Tally(self.__name__, n)
         for i, said in self._results(table, Groups(table, caller, self._group_size), in_thread) if n else ():
             scores[i] = tally.add(i, said)
         self._report(tally, columns.get("log_metric"), caller.others(self))
         return scores
+
+    def _fillable(self, table: Columns) -> None:
+        """Refuses a call in which no column fills a parameter without a default: it would fail for every row."""
+        there = sorted(table.columns)
+        for p in (self._reward.get("entry") or {}).get("asks") or []:
+            if p["need"] < REQUIRED or p["name"] in there or p.get("or_truth") and table.has_truth:
+                continue
+            near = get_close_matches(p["name"], there, 1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            hint += f"the columns are: {', '.join(there)}" if there else "there are no columns"
+            what = f"the reward has a parameter {p['name']} without a default, and there is no such column"
+            raise InvalidInput(what, where=self.__name__, hint=hint)
 
     def _results(self, table: Columns, groups: Groups, in_thread: bool) -> Iterator[Tuple[int, Mapping[str, Any]]]:
         """What the server says of each row, in any order."""
@@ -309,7 +331,11 @@ class AsyncReward:
 
 
 def _query(
-    function: str, parameters: Optional[Mapping[str, Any]], fuel: Optional[int], memory_mib: Optional[int]
+    function: str,
+    parameters: Optional[Mapping[str, Any]],
+    batch: Union[str, int, None],
+    fuel: Optional[int],
+    memory_mib: Optional[int],
 ) -> Dict[str, str]:
     query: Dict[str, str] = {}
     if function:
@@ -319,6 +345,8 @@ def _query(
             query["with"] = json.dumps(dict(parameters), allow_nan=False, sort_keys=True)
         except (TypeError, ValueError) as e:
             raise InvalidInput(f"the parameters are no JSON: {e}", where="parameters") from e
+    if batch is not None:
+        query["batch"] = batch if batch == "group" else str(whole("batch", batch, 'a whole number above 0 or "group"'))
     for name, value in (("fuel", fuel), ("memory_mib", memory_mib)):
         if value is None:
             continue
@@ -326,8 +354,8 @@ def _query(
     return query
 
 
-def whole(name: str, value: Any) -> int:
+def whole(name: str, value: Any, what: str = "a whole number above 0") -> int:
     """The value of an option that has to be a whole number above 0."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInput(f"{value!r} is no whole number above 0", where=name)
+        raise InvalidInput(f"{value!r} is not {what}", where=name)
     return value

@@ -147,6 +147,53 @@ class Shapes(unittest.TestCase):
                     result = runner.plain(reward.results([row(said)])[0])
                     self.assertEqual(float(result["score"] if isinstance(result, dict) else result), want)
 
+    def test_verifiers_fills_any_of_its_names(self):
+        for source in (
+            "def f(state): return 1.0 if state['answer'] in state['completion'][-1]['content'] and len(state['trajectory']) == 1 else 0.0",
+            "async def f(state, **kwargs): return float(kwargs['answer'] in kwargs['completion'][-1]['content'])",
+            "def f(info, answer): return float(info == {'hops': 2} and answer == '4')",
+            "def f(prompt, answer): return float(len(prompt) == 1 and answer == '4')",
+            "def f(parser): return float(parser.parse('4') == '4')",
+            "def reward(answer): return float(answer == '4')",
+            "def score(task): return float(task == 'default')",
+            "def score(info, scale=1.0): return scale * (info['hops'] == 2)",
+        ):
+            with self.subTest(source):
+                reward = runner.find(module(source))
+                self.assertEqual((reward.shape_name, reward.results([row(info='{"hops": 2}')])), ("verifiers", [1.0]))
+
+    def test_a_column_called_state_wins_where_the_state_is_all(self):
+        reward = runner.find(module("def reward(state): return float(state)"))
+        self.assertEqual(reward.results([row(state=0.5)]), [0.5])
+
+    def test_what_only_an_environment_of_verifiers_knows(self):
+        with self.assertRaisesRegex(OSError, r"reads state\['timing'\], which only verifiers' own environment has"):
+            runner.find(module("def f(completion, state): return state['timing']['total_ms']")).results([row()])
+
+    def test_a_helper_of_one_name_is_no_reward(self):
+        source = "def normalize(answer): return answer\ndef check(prompt): return 0\ndef my_reward(completions, answer, **kw): return [1.0]"
+        self.assertEqual(runner.find(module(source)).name, "my_reward")
+        with self.assertRaisesRegex(LookupError, "the module has no reward"):
+            runner.find(module("def normalize(answer): return answer"))
+
+    def test_ms_swift_gives_what_it_knows_of_a_rollout(self):
+        head = "from swift.rewards import ORM, orms\nclass R(ORM):\n"
+        for body in (
+            "  def __call__(self, completions, **kwargs):\n    return [float(m[-1]['content'] == c and s == '4') for m, c, s in zip(kwargs['messages'], completions, kwargs['solution'])]",
+            "  def __call__(self, completions, messages, is_truncated, **kwargs):\n    return [float(len(m) == 2 and t) for m, t in zip(messages, is_truncated)]",
+            "  def __call__(self, completions, finish_reason, request_id): return [float(finish_reason + request_id == ['length', 'r'])]",
+        ):
+            for tail in ("\norms['r'] = R", "\nreward = R()"):
+                reward = runner.find(module(head + body + tail))
+                said = row()
+                said["stop_reason"] = "length"
+                self.assertEqual((reward.shape_name, reward.results([said])), ("ms-swift", [1.0]))
+        late = runner.find(module(head + "  def __call__(self, completions, **kwargs): return [kwargs['trainer_state'].global_step]"))
+        with self.assertRaisesRegex(OSError, "trainer_state, which only a trainer has"):
+            late.results([row()])
+        with self.assertRaisesRegex(LookupError, "needs trainer_state"):
+            runner.find(module(head + "  def __call__(self, completions, trainer_state): return [1.0]"))
+
     def test_rubric(self):
         source = """
 import verifiers as vf
@@ -193,6 +240,74 @@ def f(completions, log_metric, log_extra, **kw):
             runner.find(module("__merit__ = {'batch': 2}\ndef f(solution_str, ground_truth): return 1"))
         with self.assertRaisesRegex(ValueError, "batch is 0"):
             runner.find(module("__merit__ = {'batch': 0}\n" + f))
+
+
+HALF = """
+from collections import namedtuple
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+class Scalar:
+    def __init__(self, value): self.value = value
+    def item(self): return self.value
+class Floating:
+    def __float__(self): return 0.5
+@dataclass
+class Made:
+    score: object
+    reason: str = "half"
+@dataclass(slots=True)
+class Slim:
+    score: object
+Named = namedtuple("Named", "reason score")
+"""
+# how a reward may say a half, and what else the result has
+HALVES = {
+    "Fraction(1, 2)": {},
+    "Decimal('0.5')": {},
+    "Scalar(0.5)": {},
+    "Floating()": {},
+    "Made(Fraction(1, 2))": {"reason": "half"},
+    "Slim(0.5)": {},
+    "Named('half', Decimal('0.5'))": {"reason": "half"},
+    "{'score': Scalar(0.5)}": {},
+    "{'score': Fraction(1, 2), 'metrics': {'m': Decimal('0.25'), 'n': Made(Scalar(1.0), reason='r')}}": {
+        "metrics": {"m": 0.25, "n": {"score": 1.0, "reason": "r"}}
+    },
+}
+WRONG = {
+    "'0.5'": "str '0.5'",
+    "1j": "complex '1j'",
+    "None": "NoneType 'None'",
+    "object": "type",
+    "Named": "type",
+    "{'score': object()}": "the score is object .*; return a number",
+    "{'score': 1, 'metrics': {'m': 'high'}}": "the metric 'm' is str 'high'; return a number",
+}
+
+
+class Results(unittest.TestCase):
+    """Promise: what Python's float() takes is a score, records are read by their fields, and all else is an error that says what to return."""
+
+    def test_numbers_and_records(self):
+        for value, more in HALVES.items():
+            for function in ("def f(messages): return ", "def f(solution_str, ground_truth): return "):
+                with self.subTest(function + value):
+                    result = runner.find(module(HALF + function + value)).results([row()])[0]
+                    result = dict(result) if isinstance(result, dict) else {"score": result}
+                    self.assertEqual(result, {"score": 0.5, **more} if "metrics" in more or "reason" in more else {"score": 0.5})
+                    self.assertIs(type(result["score"]), float)
+        for value in ("Fraction(1, 2)", "Decimal('0.5')", "Scalar(0.5)"):
+            lists = runner.find(module(HALF + f"def f(completions, log_metric, **kw):\n  log_metric('m', 1)\n  return [{value}]"))
+            self.assertEqual(lists.results([row()]), [{"score": 0.5, "metrics": {"m": 1.0}}])
+        self.assertIs(runner.find(module("def f(messages): return True")).results([row()])[0], True)
+
+    def test_what_is_no_score(self):
+        for value, says in WRONG.items():
+            with self.subTest(value), self.assertRaisesRegex(TypeError, says):
+                runner.find(module(HALF + "def f(messages): return " + value)).results([row()])
+        with self.assertRaisesRegex(TypeError, "returned Fraction '1/2'; with completions it returns a list"):
+            runner.find(module(HALF + "def f(completions): return Fraction(1, 2)")).results([row()])
 
 
 class Asks(unittest.TestCase):

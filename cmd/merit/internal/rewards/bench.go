@@ -138,6 +138,9 @@ func (o *benchOptions) report(m *sandbox.Module, all []measurement) error {
 			Measurements []measurement  `json:"measurements"`
 		}{m.Info(), o.sandbox.Limits, shares, all})
 	}
+	if err := writeEntry(o.host.Stdout, m.Info()); err != nil {
+		return err
+	}
 	t := ui.Table{Head: []string{"fixture", "outcome", "fuel", "mean", "p50", "p99", "per second"}}
 	for _, m := range all {
 		t.Add(ui.Clean(m.ID), string(m.Outcome), fmt.Sprint(m.Fuel), micros(m.MeanNS), micros(float64(m.P50NS)), micros(float64(m.P99NS)), fmt.Sprintf("%.0f", m.PerSecond))

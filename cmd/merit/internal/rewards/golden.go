@@ -62,6 +62,9 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer j.Close()
 	_ = Missed(o.host, false, j.Parts[0].Scorer.Info()) // a warning
+	if err := writeEntry(o.host.Stdout, j.Parts[0].Scorer.Info()); err != nil {
+		return err
+	}
 	var problems []error
 	count := 0
 	for _, f := range files {

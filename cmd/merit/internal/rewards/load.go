@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,6 +98,21 @@ func AddEntry(t *ui.Table, info reward.Info) {
 			t.Add("batch", "group")
 		}
 	}
+}
+
+// writeEntry writes what AddEntry adds as a table of its own with an empty line
+// behind it, or nothing.
+func writeEntry(w io.Writer, info reward.Info) error {
+	if info.Entry == nil {
+		return nil
+	}
+	var t ui.Table
+	AddEntry(&t, info)
+	if err := t.Write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
 }
 
 // isPython reports whether a script, or the one in a folder, is in Python.

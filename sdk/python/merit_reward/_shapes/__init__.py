@@ -28,9 +28,13 @@ class Row:
         self.truths = frozenset(options.get("truth", "").split())  # get the ground truth, or a column of their name if columns are given
         self.fills = (self.given | texts) - (self.truths if columns else frozenset())  # what no column has to fill
 
-    def knows(self, names: "frozenset[str]", func: "Any") -> bool:
-        """Whether a function with these parameters has this shape."""
+    def knows(self, names: "frozenset[str]", required: "frozenset[str]", func: "Any", called: "Any") -> bool:
+        """Whether a function with these parameters has this shape; ``called`` is the object whose method it is, if it is one."""
         if not self.but.isdisjoint(names) or not any(m <= names for m in self.marks):
+            return False
+        if self.options.get("alone") and not required <= self.given:
+            return False
+        if "marked" in self.options and not hasattr(called, self.options["marked"]):
             return False
         hint = self.options.get("annotated")
         return not hint or any(hint in str(a) for a in getattr(func, "__annotations__", {}).values())
@@ -52,6 +56,8 @@ ANSWERS = (
 )
 TRUTHS = "ground_truth gt label answer reference expected target solution gold golden_answer reference_answer expected_output"
 
+VERIFIERS = "prompt completion answer state task info parser"
+
 MERIT = Row("Merit", "messages | rollout | rollouts | rollouts_messages", "", columns=True)
 
 # What has the parameters of two rows has the shape of the first.
@@ -61,6 +67,8 @@ TABLE = (
         columns=True, truth="answers"),
     Row("AReaL", "prompt completions | completions prompt_ids", "answers.One", "prompt completions prompt_ids completion_ids", but="prompts",
         columns=True, answer="completions", prompt="prompt", truth="answer solution ground_truth", tokens="prompt_ids completion_ids", every=True),
+    Row("ms-swift", "completions", "trl.Swift", "prompts completions messages finish_reason is_truncated request_id prompt_id rollout_infos "
+        "ground_truth metadata", columns=True, marked="_merit_texts"),
     Row("TRL", "completions", "trl.TRL", "prompts completions log_metric log_extra ground_truth metadata", columns=True),
     MERIT,
     Row("verl", "solution_str", "answers.One", "data_source solution_str ground_truth extra_info", answer="solution_str", truth="ground_truth",
@@ -80,17 +88,20 @@ TABLE = (
     Row("verl, PRIME's manager", "task completion reference", "answers.One", "task completion reference task_extra_info", answer="completion",
         truth="reference", extra="task task_extra_info"),
     Row("rLLM", "task_info", "records.RLLM", "task_info action model_response llm_response solution response"),
-    Row("verifiers", "completion | state parser | parser answer", "verifiers.Function", "prompt completion answer state task info parser", columns=True, truth="answer"),
+    Row("verifiers", "completion | state parser | parser answer", "verifiers.Function", VERIFIERS, columns=True, truth="answer"),
     Row("open-instruct", "prediction label", "answers.One", "tokenized_prediction prediction label query", answer="prediction", truth="label",
         query="query", tokens="tokenized_prediction"),
     Row("an answer and a truth", " | ".join(f"{a} {t}" for a in ANSWERS.split() for t in TRUTHS.split()), "answers.One", "data_source extra_info",
         columns=True, weak=True, answer=ANSWERS, truth=TRUTHS, extra="data_source extra_info"),
+    Row("verifiers", "state | info answer | info prompt | prompt answer | task answer | parser", "verifiers.Function", VERIFIERS,
+        columns=True, truth="answer", weak=True, alone=True),
+    Row("verifiers", "prompt | answer | task | info", "verifiers.Function", VERIFIERS, columns=True, truth="answer", weak=True, alone=True, helper=True),
 )  # fmt: skip
 
 
-def of(names: "frozenset[str]", func: "Any") -> "Row | None":
+def of(names: "frozenset[str]", required: "frozenset[str]", func: "Any", called: "Any") -> "Row | None":
     """The shape of a function with these parameters; None if it has none."""
     for row in TABLE:
-        if row.knows(names, func):
+        if row.knows(names, required, func, called):
             return row
     return None

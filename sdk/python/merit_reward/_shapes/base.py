@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..absent import UnavailableError
 from ..models import EvaluateResult
+from ..results import fields, number
 from ..shapes import OWN, PROMPT, TEXT, said, split, text
 
 TYPE_CHECKING = False
@@ -57,7 +58,7 @@ class Shape:
 
 def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
     """The results of a call for several members, one for each."""
-    if isinstance(results, (int, float, str, dict)) or results is None or isinstance(results, EvaluateResult):
+    if isinstance(results, (str, dict, EvaluateResult)) or not hasattr(results, "__iter__"):
         raise TypeError(f"the reward returned {type(results).__name__} {str(results)[:200]!r}; with {what} it returns a list, one score for each")
     results = list(results)
     if len(results) != len(members):
@@ -66,23 +67,17 @@ def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
 
 
 def taken(result: "Any") -> "Any":
-    """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a dict as metrics."""
+    """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a record as metrics."""
     if isinstance(result, (int, float, EvaluateResult)):
         return result
-    if isinstance(result, (tuple, list)) and result:
-        return taken(result[0])
-    if not isinstance(result, dict):
-        fields = getattr(result, "__dict__", None)
-        if not fields or "reward" not in fields and "score" not in fields:
-            return result
-        result = fields
-    if "error" in result or "metrics" in result and "score" in result:
-        return result
-    name = next((n for n in SCORES if n in result), None)
+    said = fields(result)
+    if said and "score" in said and ("error" in said or "metrics" in said):
+        return said
+    name = next((n for n in SCORES if n in said), None) if said and "error" not in said else None
     if name is None:
-        return result
-    score, known = result[name], {k: result[k] for k in RESULT[1:-1] if k in result}
-    rest = {str(k): v for k, v in result.items() if k != name and k not in known and isinstance(v, (int, float))}
+        return taken(result[0]) if isinstance(result, (tuple, list)) and result else result
+    score, known = said[name], {k: said[k] for k in RESULT[1:-1] if k in said}
+    rest = {str(k): v for k, v in said.items() if k != name and k not in known and number(v) is not None}
     return {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score, **known, **({"metrics": rest} if rest else {})}
 
 

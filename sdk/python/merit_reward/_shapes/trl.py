@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..shapes import NOT_COLUMNS, OWN, PROMPT, TEXT, inner, parts
-from .base import Shape, listed
+from ..results import number
+from .base import Absent, Shape, listed, metadata
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class TRL(Shape):
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         super().__init__(row, func, names, takes_all)
         hint = str(getattr(inner(func), "__annotations__", {}).get("completions", "")).replace("typing.", "").lower()
-        self.text = hint.replace("sequence", "list") == "list[str]" or hasattr(inner(func), "_merit_texts")
+        self.text = hint.replace("sequence", "list") == "list[str]"
         self.open = takes_all
         self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, TEXT, OWN}
         self.whole = [name for name in ("metadata", "messages") if name in names]  # what is given only to who names it
@@ -33,7 +34,7 @@ class TRL(Shape):
         log = self.log
         if log.used:
             log.__init__()
-        halves = [parts(m, self.text) for m in members]
+        halves = [self.halves(m) for m in members]
         offered: "dict[str, Any]" = {
             "prompts": [p for p, _ in halves],
             "completions": [c for _, c in halves],
@@ -43,6 +44,7 @@ class TRL(Shape):
         }
         for name in self.whole:
             offered[name] = [m.get(name) for m in members]
+        offered.update(self.beside(members))
         if any(OWN in m for m in members):
             self._own(offered, members)
         for name in sorted({k for m in members for k in m if k not in NOT_COLUMNS}):
@@ -55,6 +57,14 @@ class TRL(Shape):
             return [_result(r, log.of(i, len(members))) for i, r in enumerate(results)]
         return results
 
+    def halves(self, member: "dict[str, Any]") -> "tuple[Any, Any]":
+        """The prompt and the completion."""
+        return parts(member, self.text)
+
+    def beside(self, members: "list[dict[str, Any]]") -> "dict[str, Any]":
+        """What the trainer gives beside TRL's arguments."""
+        return {}
+
     def _own(self, offered: "dict[str, Any]", members: "list[dict[str, Any]]") -> None:
         """Puts the row's own columns where Merit has something else under their names."""
         owns = [m.get(OWN) or {} for m in members]
@@ -62,6 +72,35 @@ class TRL(Shape):
             if name not in ("prompts", "completions", "log_metric", "log_extra"):
                 before = offered.get(name) or [m.get(name) for m in members]
                 offered[name] = [own.get(name, b) for own, b in zip(owns, before)]
+
+
+class Swift(TRL):
+    """ms-swift's ``__call__(completions, **kwargs)``: a completion is the text of the last message, and the columns come with what ms-swift knows of a rollout."""
+
+    def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
+        super().__init__(row, func, names, takes_all)
+        self.text = True
+        self.wants = self.wants | {"rollout"}
+
+    def halves(self, member: "dict[str, Any]") -> "tuple[Any, Any]":
+        prompt, completion = super().halves(member)
+        return prompt, next((m.text for m in reversed(member["messages"]) if m["role"] == "assistant"), completion)
+
+    def beside(self, members: "list[dict[str, Any]]") -> "dict[str, Any]":
+        rollouts = [m["rollout"] for m in members]
+        reasons = [r.get("stop_reason") for r in rollouts]
+        found: "dict[str, Any]" = {
+            "messages": [m["messages"] for m in members],
+            "finish_reason": reasons,
+            "is_truncated": [reason == "length" for reason in reasons],
+            "request_id": [r.get("id") for r in rollouts],
+            "prompt_id": [r.get("group") or r.get("id") for r in rollouts],
+            "rollout_infos": [{} for _ in members],
+            "trainer_state": Absent("trainer_state"),
+            "response_token_ids": Absent("response_token_ids"),
+        }
+        columns = {name for m in members for name in metadata(m)} - {"messages"}
+        return {k: v for k, v in found.items() if k not in columns}
 
 
 class Log:
@@ -92,6 +131,6 @@ def _result(result: "Any", metrics: "dict[str, float]") -> "Any":
     fields: "dict[str, Any]" = {"metrics": metrics} if metrics else {}
     if result is None:
         return {"score": None, "is_score_valid": False, "reason": "the reward returned None for it", **fields}
-    if metrics and isinstance(result, (int, float)):
-        return {"score": result, **fields}
+    if metrics and (score := number(result)) is not None:
+        return {"score": score, **fields}
     return result

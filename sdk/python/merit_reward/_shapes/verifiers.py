@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import shapes
+from ..absent import UnavailableError
 from . import base
 
 TYPE_CHECKING = False
@@ -19,7 +20,10 @@ class Function(base.Shape):
         columns = base.metadata(member)
         state = _state(member, columns)
         named = {k: v for k, v in columns.items() if k in self.names}
-        return {**named, **{k: state[k] for k in ("prompt", "completion", "answer", "task", "info")}, "state": state, "parser": self._parser()}
+        offered = {**named, **{k: state[k] for k in ("prompt", "completion", "answer", "task", "info")}, "state": state, "parser": self._parser()}
+        if self.row.options.get("weak") and "state" in named:  # not certainly a function of verifiers: a column of that name is meant
+            offered["state"] = named["state"]
+        return offered
 
     def _parser(self) -> "Any":
         from ..peers import Parser
@@ -39,19 +43,40 @@ class Group(Function):
         return [base.taken(r) for r in base.listed(self.called({**offered, "parser": self._parser()}), members, "completions")]
 
 
-def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> "dict[str, Any]":
+class State(dict):
+    """verifiers' record of a rollout, without what only its environments know."""
+
+    def __missing__(self, key: str) -> "Any":
+        if key in ("timing", "tokens", "client", "model", "sampling_args", "usage", "oai_tools"):
+            raise UnavailableError(f"the reward reads state[{key!r}], which only verifiers' own environment has")
+        raise KeyError(key)
+
+
+def _state(member: "dict[str, Any]", columns: "dict[str, Any]") -> State:
     prompt, completion = shapes.parts(member)
     found = base.truth(member)
-    return {
-        **columns,
-        "prompt": prompt,
-        "completion": completion,
-        "answer": columns.get("answer", "" if found is None else found),
-        "task": columns.get("task", "default"),
-        "info": _info(columns.get("info")),
-        "responses": [],
-        "turn": sum(m["role"] == "assistant" for m in member["messages"]),
-    }
+    steps = _trajectory(member)
+    return State(
+        columns,
+        prompt=prompt,
+        completion=completion,
+        answer=columns.get("answer", "" if found is None else found),
+        task=columns.get("task", "default"),
+        info=_info(columns.get("info")),
+        responses=[],
+        trajectory=steps,
+        turn=len(steps),
+        is_completed=True,
+        error=None,
+    )
+
+
+def _trajectory(member: "dict[str, Any]") -> "list[dict[str, Any]]":
+    """The steps of a rollout: a message of the policy each, and what stood before it."""
+    messages, first = member["messages"], len(shapes.split(member)[0])
+    places = [i for i, m in enumerate(messages) if m["role"] == "assistant" and i >= first]
+    blank = dict.fromkeys(("response", "tokens", "reward", "advantage"))
+    return [{"prompt": messages[:i], "completion": [messages[i]], "is_truncated": False, "extras": {}, **blank} for i in places]
 
 
 def _info(value: "Any") -> "Any":

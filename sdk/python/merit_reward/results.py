@@ -1,0 +1,112 @@
+"""How Merit reads what a reward returns."""
+
+from __future__ import annotations
+
+from .models import EvaluateResult, MetricResult, StepOutput, check_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NAMES, METRIC, STEP = (frozenset(kind._defaults) for kind in (EvaluateResult, MetricResult, StepOutput))
+PLAIN = frozenset((float, int, bool, type(None)))  # the host reads these as they are
+RETURN = "return a number, an EvaluateResult, or a dict or a dataclass with a score"
+
+
+def number(value: "Any") -> "Any":
+    """The number that a value is: what Python's float() takes, such as a Fraction or a scalar of numpy, but no text; else None."""
+    if isinstance(value, (int, float)):
+        return value
+    if isinstance(value, type) or isinstance(value, (str, bytes, bytearray)):
+        return None
+    if not hasattr(value, "__float__") and not hasattr(value, "__index__"):
+        value = value.item() if hasattr(value, "item") else None
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):  # such as an array of several numbers
+        return None
+
+
+def fields(value: "Any") -> "dict[str, Any] | None":
+    """The fields of a result: those of a dict, a named tuple, a dataclass or another object; None if it has none."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, type):
+        return None
+    if hasattr(value, "_asdict"):
+        return value._asdict()  # type: ignore[no-any-return]
+    if hasattr(value, "__dataclass_fields__"):
+        return {k: getattr(value, k) for k in value.__dataclass_fields__}
+    return getattr(value, "__dict__", None)
+
+
+def plain(result: "Any") -> "Any":
+    """A result as a number or a dict of plain values; those of metrics and steps alike."""
+    kind = result.__class__
+    if kind is EvaluateResult:
+        said = result.__dict__
+        if "metrics" in said or "step_outputs" in said or "trajectory_info" in said or said.get("score").__class__ not in PLAIN:
+            return _known(said)
+        return said
+    if kind is float or kind is int or kind is bool:
+        return result
+    if (n := number(result)) is not None:
+        return float(n)
+    said = fields(result)
+    if said and ("score" in said or "error" in said):
+        return _known(said)
+    if said and isinstance(result, dict):
+        check_names("the result", said, NAMES)
+    raise TypeError(f"the reward returned {kind.__name__} {str(result)[:200]!r}; {RETURN}")
+
+
+def _known(said: "Any") -> "dict[str, Any]":
+    """The fields that Merit reads, with metrics and steps as dicts."""
+    out = {k: said[k] for k in ("score", "is_score_valid", "reason", "error") if k in said}
+    if "score" in out:
+        out["score"] = _scalar(out["score"], "the score")
+    metrics, steps = said.get("metrics"), said.get("step_outputs")
+    if len(out) + (metrics is not None) + (steps is not None) < len(said):  # whoever takes the result says which of these are misspelt
+        out.update({k: None for k in said if k.__class__ is str and k not in out})
+    if metrics:
+        out["metrics"] = _metrics(metrics)
+    if steps:
+        out["step_outputs"] = [_step(s) for s in steps]
+    return out
+
+
+def _scalar(value: "Any", what: str) -> "Any":
+    """A number as the host reads it; a text goes to the host, which names it."""
+    if value.__class__ in PLAIN or isinstance(value, str):
+        return value
+    if (n := number(value)) is None:
+        raise TypeError(f"{what} is {type(value).__name__} {str(value)[:200]!r}; return a number")
+    return float(n)
+
+
+def _metrics(metrics: "Any") -> "dict[str, Any]":
+    return {name: _metric(name, m) for name, m in metrics.items()}
+
+
+def _metric(name: str, metric: "Any") -> "Any":
+    what = f"the metric {name!r}"
+    if (n := number(metric)) is not None:
+        return n
+    if (said := fields(metric)) is None:
+        raise TypeError(f"{what} is {type(metric).__name__} {str(metric)[:200]!r}; return a number")
+    check_names("a metric", said, METRIC)
+    out = {f: said[f] for f in ("score", "is_score_valid", "reason") if f in said}
+    if "score" in out:
+        out["score"] = _scalar(out["score"], what)
+    return out
+
+
+def _step(step: "Any") -> "dict[str, Any]":
+    said = fields(step) or {}
+    check_names("a step output", said, STEP)
+    out = {k: said[k] for k in ("step_index", "base_reward", "reason") if k in said}
+    if "base_reward" in out:
+        out["base_reward"] = _scalar(out["base_reward"], "base_reward of a step output")
+    if said.get("metrics"):
+        out["metrics"] = _metrics(said["metrics"])
+    return out
