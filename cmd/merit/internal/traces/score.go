@@ -40,7 +40,7 @@ A reward finds the spans that are no calls of models in metadata as spans, the
 names of the agents as agents, and what all calls cost as usage.
 
 The exit code is 9 if any trace has no score.`,
-		Example: "  merit traces score --reward examples/traces/voting/reward.py task=sum scored=false",
+		Example: "  merit traces score --reward examples/traces/voting/reward.py agent=council scored=false",
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
