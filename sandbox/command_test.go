@@ -33,6 +33,10 @@ func TestCommand(t *testing.T) {
 		{"step that does not exist", `{"score": 1, "step_outputs": [{"step_index": 7, "base_reward": 2}]}`, 0, reward.Unaligned, "does not exist"},
 		{"step twice", `{"score": 1, "step_outputs": [{"step_index": 0, "base_reward": 2},{"step_index": 0, "base_reward": 2}]}`, 0, reward.ABIViolation, "twice"},
 		{"too much", strings.Repeat("x", 2<<20), 0, reward.OutputLimit, "output_kib"},
+		{"much before", strings.Repeat("thinking hard\n", 200_000) + `{"score": 1}` + "\n", 0, reward.Scored, ""},
+		{"a long line before", strings.Repeat("x", 2<<20) + "\n" + `{"score": 1}`, 0, reward.Scored, ""},
+		{"blank lines behind", `{"score": 1}` + strings.Repeat("\n", 2<<20), 0, reward.Scored, ""},
+		{"a long line last", `{"score": 1}` + "\n" + strings.Repeat("x", 2<<20) + "\n\n", 0, reward.OutputLimit, "output_kib"},
 		{"exit 3", `{"score": 1}`, 3, reward.Trap, "status 3"},
 	} {
 		x := small()
@@ -53,6 +57,9 @@ func TestCommand(t *testing.T) {
 					Score: 0.5, IsScoreValid: true, Reason: "half", Metrics: rl.Metrics{{Name: "a", Score: 1, Reason: "r"}},
 					StepOutputs: []rl.StepOutput{{StepIndex: 1, BaseReward: 2, Metrics: rl.Metrics{{Name: "b", Score: 3, IsScoreValid: true}}}},
 				}, e.Result)
+			}
+			if strings.HasSuffix(c.name, "before") && c.name != "prints before" {
+				require.Contains(t, e.Log, "[the log is cut here: it has ")
 			}
 			if c.name == "prints before" {
 				require.Contains(t, e.Log, "thinking\nhard\n")

@@ -130,24 +130,29 @@ func TestFuelBoundaryIsExact(t *testing.T) {
 
 // Promise: what a module may not do fails as if it were not there.
 func TestNoAuthority(t *testing.T) {
-	badf := func(call wt.Code) wt.Code { return call + wt.I32Const(8) + wt.I32Ne + wt.If(wt.Unreachable) }
 	zeros := func(n int) wt.Code { return wt.Repeat(n, wt.I32Const(0)) }
 	none := func(sizes uint32) wt.Code { // how many there are, and how many bytes they take
 		return wt.I32Const(64) + wt.I64Const(-1) + wt.I64Store(0) + wt.I32Const(64) + wt.I32Const(68) + wt.Call(sizes) + wt.Drop +
 			wt.I32Const(64) + wt.I32Load(0) + wt.If(wt.Unreachable) + wt.I32Const(68) + wt.I32Load(0) + wt.If(wt.Unreachable)
 	}
-	wasm := guest{evaluate: badf(wt.I32Const(3)+zeros(4)+wt.Repeat(2, wt.I64Const(0))+zeros(2)+wt.Call(pathOpen)) +
-		badf(wt.I32Const(3)+zeros(1)+wt.Call(fdPrestatGet)) +
-		badf(wt.I32Const(3)+zeros(3)+wt.Call(fdRead)) +
-		badf(zeros(5)+wt.Call(sockSend)) +
-		badf(wt.I32Const(3)+zeros(3)+wt.Call(fdWrite)) +
+	gives := func(errno int32, call wt.Code) wt.Code {
+		return call + wt.I32Const(errno) + wt.I32Ne + wt.If(wt.Unreachable)
+	}
+	const path, closed, isFolder, noEntry = "etc/passwd", 8, 31, 44
+	wasm := guest{data: path, evaluate: gives(noEntry, wt.I32Const(3)+zeros(2)+wt.I32Const(int32(len(path)))+zeros(1)+wt.Repeat(2, wt.I64Const(0))+zeros(2)+wt.Call(pathOpen)) +
+		// an empty folder, so that C libraries ask for what is in it
+		gives(0, wt.I32Const(3)+wt.I32Const(64)+wt.Call(fdPrestatGet)) +
+		gives(isFolder, wt.I32Const(3)+zeros(3)+wt.Call(fdRead)) +
+		gives(closed, zeros(5)+wt.Call(sockSend)) +
+		gives(closed, wt.I32Const(3)+zeros(3)+wt.Call(fdWrite)) +
 		none(environSizesGet) + none(argsSizesGet) +
 		// standard input is at its end
 		wt.I32Const(72) + wt.I32Const(-1) + wt.I32Store(0) + wt.I32Const(0) + wt.I32Const(80) + wt.I32Const(1) + wt.I32Const(72) + wt.Call(fdRead) + wt.Drop +
 		wt.I32Const(72) + wt.I32Load(0) + wt.If(wt.Unreachable) +
 		score(1) + scored}.wasm()
 	e := load(t, newRuntime(t), wasm).Evaluate(context.Background(), small())
-	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
+	require.Equal(t, reward.GuestError, e.Outcome, e.Reason)
+	require.Contains(t, e.Reason, "a file that is not part of the reward: path_open /etc/passwd\nthe sandbox refused the network: sock_send")
 }
 
 // Promise: clock and random numbers are the same at every evaluation, and

@@ -1,10 +1,12 @@
 package sandbox_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/stretchr/testify/require"
 )
 
 var hostileJavaScript = []hostileScript{
@@ -65,7 +67,10 @@ var hostileJavaScript = []hostileScript{
 	{"huge string", "return { score: 1, reason: 'x'.repeat(1 << 29) }", reward.OutOfMemory, ""},
 	{"string longer than can be", "return 'x'.repeat(2 ** 31)", reward.GuestError, "RangeError"},
 	{"huge array", "return new Array(2 ** 32 - 1).fill(0).length", reward.OutOfFuel, ""},
+	// Whether the allocator asks for this much or refuses it by itself depends on how
+	// much of the heap is free: either way the reward wanted more memory than there is.
 	{"huge buffer", "return new ArrayBuffer(2 ** 31 - 1).byteLength", reward.OutOfMemory, "out of memory"},
+	{"large buffer", "return new ArrayBuffer(2 ** 30).byteLength", reward.OutOfMemory, "out of memory"},
 	{"huge bigint", "return Number(9n ** 999999999n)", reward.OutOfFuel, ""},
 	{"waits", "return Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) === 'x'", reward.GuestError, ""},
 	{"compiles", "return new Function('return 0.25')() + eval('0')", reward.Scored, ""},
@@ -82,4 +87,13 @@ func TestHostileJavaScript(t *testing.T) {
 		text += fmt.Sprintf("%q(rollout) {\n%s\n},\n", c.name, c.body)
 	}
 	hostileScripts(t, "reward.js", text+"};\n", hostileJavaScript)
+}
+
+// Promise: a buffer that no memory could hold is out of memory also where the
+// allocator refuses it by itself, as it does while little of its heap is free.
+func TestHugeBufferOfASmallReward(t *testing.T) {
+	m, err := loadScript(t, oneWorker(t), "reward.js", "export default () => new ArrayBuffer(2 ** 31 - 1).byteLength")
+	require.NoError(t, err)
+	e := m.Evaluate(context.Background(), small())
+	require.Equal(t, reward.OutOfMemory, e.Outcome, e.Reason)
 }

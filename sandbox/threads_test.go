@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )
 
@@ -69,6 +70,18 @@ var inPlace = map[string]string{
 	"asyncio.run(nested())":                                          "9",
 	"raised(lambda: asyncio.run(asyncio.to_thread(fail)))":           "ValueError",
 	"deep()": "[20000]",
+	"documented(threading.Thread, queue.Queue(), work)":                              "[0, 2, 4, 6, 8, 10]",
+	"documented(threading.Thread, queue.Queue(), iterate)":                           "[0, 2, 4, 6, 8, 10]",
+	"documented(multiprocessing.Process, multiprocessing.JoinableQueue(), work)":     "[0, 2, 4, 6, 8, 10]",
+	"documented(lambda target, args: Worker(*args), queue.Queue(), None)":            "[0, 2, 4, 6, 8, 10]",
+	"documented(threading.Thread, queue.Queue(1), work)":                             "[0, 2, 4, 6, 8, 10]",
+	"documented(lambda target, args: Submitted(target, args), queue.Queue(1), work)": "[0, 2, 4, 6, 8, 10]",
+	"answered(queue.Queue(), queue.Queue())":                                         "[0, 2, 4]",
+	"answered(queue.SimpleQueue(), queue.SimpleQueue())":                             "[0, 2, 4]",
+	"answered(multiprocessing.Queue(), multiprocessing.Queue())":                     "[0, 2, 4]",
+	"talked()":  "[0, 2, 4]",
+	"counted()": "[1, 2, 3]",
+	"staged()":  "[1, 3, 5]",
 }
 
 const inPlaceSetup = `
@@ -181,6 +194,107 @@ def alarmed(after, slept):
 async def nested():
     return ThreadPoolExecutor().submit(asyncio.run, asyncio.to_thread(square, 3)).result()
 
+def work(q, out):
+    while True:
+        x = q.get()
+        if x is None:
+            q.task_done()
+            break
+        try:
+            out.append(2 * x)
+        finally:
+            q.task_done()
+
+def iterate(q, out):
+    for x in iter(q.get, None):
+        out.append(2 * x)
+        q.task_done()
+    q.task_done()
+
+class Worker(threading.Thread):
+    def __init__(self, q, out):
+        super().__init__()
+        self.q, self.out = q, out
+    def run(self):
+        work(self.q, self.out)
+
+class Submitted:
+    pool = ThreadPoolExecutor()
+    def __init__(self, target, args):
+        self.call = target, *args
+    def start(self):
+        self.future = self.pool.submit(*self.call)
+    def join(self):
+        self.future.result()
+
+def documented(kind, q, target):
+    out = []
+    workers = [kind(target=target, args=(q, out)) for _ in range(2)]
+    for w in workers: w.start()
+    for i in range(3): q.put(i)
+    q.join()
+    for i in range(3, 6): q.put(i)
+    q.join()
+    for w in workers: q.put(None)
+    for w in workers: w.join()
+    return sorted(out)
+
+def answered(asked, answers):
+    def serve():
+        while True:
+            answers.put(2 * asked.get())
+    t = threading.Thread(target=serve, daemon=True)
+    t.start()
+    said = []
+    for i in range(3):
+        asked.put(i)
+        said.append(answers.get(timeout=5))
+    return said
+
+def counted():
+    q, own, seen = queue.Queue(), threading.local(), []
+    def count():
+        while True:
+            q.get()
+            own.n = getattr(own, "n", 0) + 1
+            seen.append(own.n)
+            q.task_done()
+    threading.Thread(target=count, daemon=True).start()
+    for i in range(3):
+        q.put(i)
+        q.join()
+    return seen
+
+def talked():
+    here, there = multiprocessing.Pipe()
+    def serve():
+        while True:
+            there.send(2 * there.recv())
+    multiprocessing.Process(target=serve, daemon=True).start()
+    said = []
+    for i in range(3):
+        here.send(i)
+        said.append(here.recv())
+    return said
+
+def staged():
+    a, b, out = queue.Queue(1), queue.Queue(1), []
+    def first():
+        while True:
+            x = a.get()
+            b.put(2 * x)
+            a.task_done()
+    def second():
+        while True:
+            x = b.get()
+            out.append(x + 1)
+            b.task_done()
+    for f in (second, first): threading.Thread(target=f, daemon=True).start()
+    for i in range(3): a.put(i)
+    a.join()
+    b.join()
+    return out
+
 def deep():
     sys.setrecursionlimit(10**6)
     threading.stack_size(1 << 27)
@@ -207,6 +321,52 @@ func TestThreadsRunInPlace(t *testing.T) {
 		require.Equal(t, inPlace[code], e.Result.Reason, code)
 		again := m.Evaluate(context.Background(), answeredRow("4", i))
 		require.Equal(t, e.Fuel, again.Fuel, code)
+	}
+}
+
+// Promise: a worker that was started while the reward was loaded serves every
+// evaluation, each as if it were the first.
+func TestWorkersStartedAtTheTop(t *testing.T) {
+	const text = `
+import queue, threading
+asked, answers = queue.Queue(), queue.Queue()
+def serve():
+    while True:
+        x = asked.get()
+        answers.put(len(x))
+threading.Thread(target=serve, daemon=True).start()
+def reward(messages):
+    scores = []
+    for _ in range(2):
+        asked.put(messages[-1].content)
+        scores.append(answers.get(timeout=5))
+    return sum(scores)
+`
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Shared, sandbox.Fresh, sandbox.Process} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Workers, c.Isolation, c.CacheDir = 1, isolation, cacheDir(t) })
+		m, err := loadScript(t, r, "reward.py", text)
+		require.NoError(t, err)
+		for range 3 {
+			e := m.Evaluate(context.Background(), answeredRow("four", 0))
+			require.Equal(t, reward.Scored, e.Outcome, "%s: %s", isolation, e.Reason)
+			require.Equal(t, 8.0, e.Result.Score)
+		}
+	}
+}
+
+// Promise: a thread that cannot go on where it waited, because something came
+// before its loop or is kept from round to round, costs the score, and the reason
+// says what to change.
+func TestThreadsThatCannotGoOn(t *testing.T) {
+	for _, body := range []string{
+		"n = 0\n    while True:\n      n += q.get()\n      out.append(n)\n      q.task_done()",
+		"while True:\n      a = q.get()\n      q.task_done()\n      out.append(a + q.get())\n      q.task_done()",
+		"while True:\n      x = x + q.get()\n      out.append(x)\n      q.task_done()",
+	} {
+		e := evaluates(t, "import queue, threading\ndef reward(messages):\n  q, out = queue.Queue(), []\n  def work(x):\n    "+body+
+			"\n  threading.Thread(target=work, args=(0,), daemon=True).start()\n  q.put(1)\n  q.join()\n  q.put(2)\n  q.join()\n  return sum(out)\n")
+		require.Equal(t, reward.GuestError, e.Outcome, "%s: %v", body, e.Result.Score)
+		require.Contains(t, e.Reason, "wait", body)
 	}
 }
 

@@ -40,6 +40,17 @@ func Told(said []Refusal, escape func(string) string) []Refusal {
 	return said
 }
 
+// Thing is what kind of thing was refused, in words.
+func (r Refusal) Thing() string {
+	switch r.Kind {
+	case "network":
+		return "the network"
+	case "process":
+		return "another process"
+	}
+	return "a file that is not part of the reward"
+}
+
 // String says what was refused and where.
 func (r Refusal) String() string {
 	s := r.What
@@ -74,6 +85,17 @@ func (i Info) Missed() error {
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Refused, Where: i.Name,
 		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not have",
-		Hint: fmt.Sprintf("put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}", i.Refused[0].Kind),
+		Hint: fmt.Sprintf(i.doWithout(), i.Refused[0].Kind),
 	}
+}
+
+// doWithout says what to do about it, in the reward's own language.
+func (i Info) doWithout() string {
+	switch i.ABI {
+	case "python":
+		return "put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}"
+	case "js":
+		return "put a module that the reward imports beside it; if the reward is meant to do without, say so in it: export const merit = { without: [%q] }"
+	}
+	return "if the reward is meant to do without, put \"without\": [%q] into manifest.json beside its source and build it again"
 }

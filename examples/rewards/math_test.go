@@ -166,26 +166,29 @@ func TestMathNativelyAsSandboxed(t *testing.T) {
 	require.Zero(t, stopped)
 }
 
-// hostile answers, each with what may become of it. None may be right.
-var hostile = map[string]struct{ answer, outcomes string }{
+// hostile answers, each with what becomes of it on the budget of fuel and memory
+// that every evaluation has by default. None may be right. Backslashes and
+// formulas need more memory than there is before they need the fuel: each is a
+// match that math-verify keeps.
+var hostile = map[string]struct{ answer, outcome string }{
 	"tower":              {`\boxed{10^{10^{10}}}`, "out_of_fuel"},
-	"tower in plain":     {`10^10^10^10`, "scored out_of_fuel"},
+	"tower in plain":     {`10^10^10^10`, "scored"},
 	"factorials":         {`\boxed{((((9!)!)!)!)!}`, "out_of_fuel"},
 	"one factorial":      {`\boxed{99999999!}`, "out_of_fuel"},
-	"digits":             {`\boxed{` + strings.Repeat("7", 100_000) + `}`, "scored out_of_fuel"},
-	"digits in plain":    {strings.Repeat("7", 100_000), "scored out_of_fuel"},
+	"digits":             {`\boxed{` + strings.Repeat("7", 100_000) + `}`, "out_of_fuel"},
+	"digits in plain":    {strings.Repeat("7", 100_000), "scored"},
 	"numbers":            {strings.Repeat("777777777 ", 10_000), "out_of_fuel"},
-	"parentheses":        {`\boxed{` + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + `}`, "scored out_of_fuel"},
-	"braces":             {`\boxed{` + strings.Repeat("{", 20_000) + "1" + strings.Repeat("}", 20_000) + `}`, "scored out_of_fuel"},
-	"fractions":          {`\boxed{` + strings.Repeat(`\frac{1}{`, 200) + "1" + strings.Repeat("}", 200) + `}`, "scored out_of_fuel"},
-	"fractions left":     {`\boxed{` + strings.Repeat(`\frac{1}{`, 20_000), "scored out_of_fuel"},
+	"parentheses":        {`\boxed{` + strings.Repeat("(", 5000) + "1" + strings.Repeat(")", 5000) + `}`, "out_of_fuel"},
+	"braces":             {`\boxed{` + strings.Repeat("{", 20_000) + "1" + strings.Repeat("}", 20_000) + `}`, "out_of_fuel"},
+	"fractions":          {`\boxed{` + strings.Repeat(`\frac{1}{`, 200) + "1" + strings.Repeat("}", 200) + `}`, "out_of_fuel"},
+	"fractions left":     {`\boxed{` + strings.Repeat(`\frac{1}{`, 20_000), "out_of_fuel"},
 	"sum":                {`\boxed{` + strings.Repeat("x+", 20_000) + `x}`, "out_of_fuel"},
 	"a million elements": {`\boxed{\begin{pmatrix}` + strings.Repeat(strings.Repeat("1 & ", 999)+`1 \\ `, 1000) + `\end{pmatrix}}`, "out_of_fuel"},
-	"dollars":            {strings.Repeat("$", 100_000), "scored out_of_fuel"},
-	"formulas":           {strings.Repeat("$1$ ", 20_000), "out_of_fuel"},
-	"answers":            {strings.Repeat("answer ", 20_000), "scored out_of_fuel"},
-	"backslashes":        {strings.Repeat(`\`, 100_000), "scored out_of_fuel"},
-	"boxes":              {strings.Repeat(`\boxed{`, 20_000), "scored out_of_fuel"},
+	"dollars":            {strings.Repeat("$", 100_000), "scored"},
+	"formulas":           {strings.Repeat("$1$ ", 20_000), "out_of_memory"},
+	"answers":            {strings.Repeat("answer ", 20_000), "out_of_fuel"},
+	"backslashes":        {strings.Repeat(`\`, 100_000), "out_of_memory"},
+	"boxes":              {strings.Repeat(`\boxed{`, 20_000), "out_of_fuel"},
 	"other digits":       {`\boxed{٤} ` + strings.Repeat("𝟜\u202e", 1000), "scored"},
 	"a zero byte":        {"\\boxed{4\x00}", "scored"},
 	"a file":             {`\boxed{\input{/etc/passwd}}`, "scored"},
@@ -194,8 +197,8 @@ var hostile = map[string]struct{ answer, outcomes string }{
 	"Python in plain":    {`__import__('os')._exit(0)`, "scored"},
 	"a sum without end":  {`\boxed{\sum_{k=1}^{10^{12}} \frac{1}{k^2+1}}`, "out_of_fuel"},
 	"an integral":        {`\boxed{\int_0^1 x^{x^{x^x}} \sin(e^{\cos x^{x}}) dx}`, "out_of_fuel"},
-	"a polynomial":       {`\boxed{(a+b+c+d+e+f+g)^{60}}`, "scored out_of_fuel"},
-	"an exponent":        {`\boxed{1e999999999}`, "scored out_of_fuel"},
+	"a polynomial":       {`\boxed{(a+b+c+d+e+f+g)^{60}}`, "out_of_fuel"},
+	"an exponent":        {`\boxed{1e999999999}`, "scored"},
 }
 
 // Promise: an answer that is made to exhaust math-verify, sympy or Python, or to
@@ -216,15 +219,13 @@ func TestMathOnHostileAnswers(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "hostile.jsonl")
 	require.NoError(t, os.WriteFile(data, rows, 0o644))
-	for i, r := range sandboxed(t, folder, data, 500_000_000) { // the budget under which the table was written
+	for i, r := range sandboxed(t, folder, data, 0) {
 		name := names[i/2]
 		if i%2 == 1 {
 			require.Equal(t, "scored 1", fmt.Sprint(r.Outcome, " ", *r.Score), "after %s", name)
 			continue
 		}
-		// Packages that are warmed up leave less memory: it may be used up before the fuel is.
-		outcomes := strings.Fields(strings.ReplaceAll(hostile[name].outcomes, "out_of_fuel", "out_of_fuel out_of_memory"))
-		require.Contains(t, outcomes, r.Outcome, "%s: %s", name, r.Reason)
+		require.Equal(t, hostile[name].outcome, r.Outcome, "%s: %s", name, r.Reason)
 		require.True(t, r.Score == nil || *r.Score == 0, name)
 		require.NotEmpty(t, r.Reason, name)
 	}

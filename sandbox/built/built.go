@@ -5,6 +5,7 @@ package built
 import (
 	"encoding/binary"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,13 +14,25 @@ import (
 // Section is the name of the custom section that holds the record.
 const Section = "merit.sources"
 
-// record is the content of the section. It holds relative paths only, so that
-// the same sources give the same bytes on every machine.
+// record is the content of the section. It says nothing of where the module is
+// written to, so that the same sources give the same bytes everywhere.
 type record struct {
-	Module string `json:"module"` // the file's name: a copy under another name is a version of its own
-	Folder string `json:"folder"` // from the module's folder to the one that was built
-	Files  Files  `json:"files"`
+	Files Files `json:"files"`
 }
+
+// Usual is the name of a module in the folder that it is built from. Only under
+// this name does a module belong to the sources beside it: a copy under another
+// name is a version of its own.
+const Usual = "reward.wasm"
+
+// place is the content of the file beside a module that was written to another
+// place than the usual one.
+type place struct {
+	Folder string `json:"folder"` // from the module's folder to the one that was built
+}
+
+// placeOf is the path of that file.
+func placeOf(module string) string { return module + ".sources" }
 
 // Files are digests (SHA-256, in hexadecimal digits) of source files by their
 // slash-separated paths from the folder that is built. The digest of a file
@@ -44,28 +57,53 @@ func Read(folder string, paths []string) (Files, error) {
 	return files, nil
 }
 
-// With returns the module wasm with the record that it was built from files of
-// folder, to be written to out. The module stays as it is where it lies too far
-// from the folder to name that; see relative.
-func With(wasm []byte, out, folder string, files Files) ([]byte, error) {
-	from, err := filepath.Abs(filepath.Dir(out))
-	if err != nil {
-		return nil, err
-	}
-	if folder, err = filepath.Abs(folder); err != nil {
-		return nil, err
-	}
-	way, ok := relative(from, folder)
-	if !ok {
-		return wasm, nil
-	}
-	content, err := json.Marshal(record{filepath.Base(out), way, files})
+// With returns the module wasm with the record that it was built from files.
+func With(wasm []byte, files Files) ([]byte, error) {
+	content, err := json.Marshal(record{files})
 	if err != nil {
 		return nil, err
 	}
 	name := append(binary.AppendUvarint(nil, uint64(len(Section))), Section...)
 	section := binary.AppendUvarint([]byte{0}, uint64(len(name)+len(content)))
 	return slices.Concat(wasm, section, name, content), nil
+}
+
+// Place notes beside a module where the folder lies that it was built from, unless
+// it is the module's own and the module has the usual name. Where the folder lies
+// too far away to name it, nothing is noted; see relative.
+func Place(module, folder string) error {
+	from, err := filepath.Abs(filepath.Dir(module))
+	if err != nil {
+		return err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return err
+	}
+	way, ok := relative(from, folder)
+	if !ok || way == "." && filepath.Base(module) == Usual {
+		if _, noted := noted(module); noted {
+			return os.Remove(placeOf(module))
+		}
+		return nil
+	}
+	content, err := json.Marshal(place{way})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(placeOf(module), append(content, '\n'), 0o644)
+}
+
+// noted reads what Place has noted, if it has.
+func noted(module string) (folder string, ok bool) {
+	var p place
+	if info, err := os.Stat(placeOf(module)); err != nil || !info.Mode().IsRegular() || info.Size() > mostContent {
+		return "", false
+	}
+	content, err := os.ReadFile(placeOf(module))
+	if err != nil || json.Unmarshal(content, &p) != nil || !near(p.Folder) {
+		return "", false
+	}
+	return p.Folder, true
 }
 
 // relative returns the slash-separated path to a file or folder from another.

@@ -30,9 +30,10 @@ func project(t *testing.T, root, out string) (module string) {
 	files, err := built.Read(folder, []string{own, common, filepath.Join(folder, "manifest.json")})
 	require.NoError(t, err)
 	module = filepath.Join(root, out)
-	wasm, err := built.With([]byte(empty), module, folder, files)
+	wasm, err := built.With([]byte(empty), files)
 	require.NoError(t, err)
 	write(t, module, string(wasm))
+	require.NoError(t, built.Place(module, folder))
 	return module
 }
 
@@ -76,18 +77,49 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Promise: the same sources give the same bytes wherever a checkout lies, and a
-// module too far from its sources names no path of this machine.
+// Promise: the same sources give the same bytes wherever a checkout lies and the
+// module is written to; what is noted beside a module names no path of this
+// machine, and nothing is noted in the usual place or too far away.
 func TestRecordIsTheSameEverywhere(t *testing.T) {
 	root := t.TempDir()
 	one, err := os.ReadFile(project(t, filepath.Join(root, "one"), "mine/reward.wasm"))
 	require.NoError(t, err)
-	other, err := os.ReadFile(project(t, filepath.Join(root, "two/deeper"), "mine/reward.wasm"))
+	for out, note := range map[string]string{
+		"mine/reward.wasm": "", "mine/my.wasm": ".", "out/reward.wasm": "../mine", "a/b/c/d/reward.wasm": "",
+	} {
+		module := project(t, filepath.Join(root, "two/deeper"), out)
+		other, err := os.ReadFile(module)
+		require.NoError(t, err)
+		require.Equal(t, one, other, out)
+		said, err := os.ReadFile(module + ".sources")
+		if note == "" {
+			require.ErrorIs(t, err, os.ErrNotExist, out)
+			continue
+		}
+		require.NoError(t, err)
+		require.JSONEq(t, `{"folder":"`+note+`"}`, string(said))
+	}
+}
+
+// Promise: a module that was built into its folder forgets where an earlier one
+// of its name came from, and a copy under another name is a version of its own.
+func TestPlaces(t *testing.T) {
+	root := t.TempDir()
+	module := project(t, root, "mine/reward.wasm")
+	write(t, module+".sources", `{"folder":"../common"}`)
+	require.NoError(t, built.Place(module, filepath.Join(root, "mine")))
+	require.NoFileExists(t, module+".sources")
+	wasm, err := os.ReadFile(module)
 	require.NoError(t, err)
-	require.Equal(t, one, other)
-	far, err := os.ReadFile(project(t, root, "a/b/c/d/reward.wasm"))
-	require.NoError(t, err)
-	require.Equal(t, empty, string(far))
+	kept := filepath.Join(root, "mine/kept.wasm")
+	write(t, kept, string(wasm))
+	write(t, filepath.Join(root, "mine/main.go"), "package other")
+	require.Error(t, built.Check(module))
+	require.NoError(t, built.Check(kept))
+	for _, note := range []string{"", "{", `{"folder":"/"}`, `{"folder":"../../../../../../etc"}`} {
+		write(t, kept+".sources", note)
+		require.NoError(t, built.Check(kept), note)
+	}
 }
 
 // Promise: what a stranger's module says of its sources reads nothing but
@@ -100,14 +132,14 @@ func TestForeignRecords(t *testing.T) {
 		"no sections":  {"", false},
 		"cut short":    {"\x00\x7f", false},
 		"endless size": {"\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", false},
-		"no record":    {section(`{}`), false},
+		"empty record": {section(`{}`), false},
 		"no JSON":      {section(`{`), true},
-		"absolute":     {section(`{"module":"m.wasm","folder":"/","files":{"etc/passwd":"00"}}`), false},
-		"far":          {section(`{"module":"m.wasm","folder":".","files":{"../../../../../../../../etc/passwd":"00"}}`), false},
-		"a folder":     {section(`{"module":"m.wasm","folder":".","files":{"..":"00"}}`), false},
+		"absolute":     {section(`{"files":{"/etc/passwd":"00"}}`), false},
+		"far":          {section(`{"files":{"../../../../../../../../etc/passwd":"00"}}`), false},
+		"a folder":     {section(`{"files":{"..":"00"}}`), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			module := filepath.Join(t.TempDir(), "m.wasm")
+			module := filepath.Join(t.TempDir(), built.Usual)
 			write(t, module, empty+c.tail)
 			require.Equal(t, c.refused, built.Check(module) != nil)
 		})

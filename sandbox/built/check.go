@@ -35,10 +35,11 @@ func Check(module string) error {
 			Hint: "build the module again",
 		}
 	}
-	if filepath.Base(module) != r.Module || !near(r.Folder) {
+	way, ok := noted(module)
+	if !ok && filepath.Base(module) != Usual {
 		return nil
 	}
-	folder := filepath.Join(filepath.Dir(module), filepath.FromSlash(r.Folder))
+	folder := filepath.Join(filepath.Dir(module), filepath.FromSlash(way))
 	changes := r.Files.changes(folder)
 	if len(changes) == 0 {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sdk/conformance"
 	"github.com/stretchr/testify/require"
 )
@@ -176,6 +177,8 @@ func agrees(t *testing.T, m *sandbox.Module, program string) {
 		comparesTexts(t, m)
 	case "heap":
 		keepsTheInput(t, m)
+	case "refused":
+		losesItsScore(t, m, "read")
 	case "warm_up":
 		startsAfterItsOwnWarmUp(t, m)
 	default:
@@ -239,4 +242,62 @@ func TestWarmUpsOfTheirOwn(t *testing.T) {
 			startsAfterItsOwnWarmUp(t, load(t, r, c.language, committedGuest(t, c.language, "warm_up")))
 		}
 	}
+}
+
+// losesItsScore demands that a reward which swallows a refusal has no score, and
+// returns the reason.
+func losesItsScore(t *testing.T, m *sandbox.Module, answer string) string {
+	e := m.Evaluate(context.Background(), answering(answer))
+	require.Equal(t, reward.GuestError, e.Outcome, "%s %s: %v", m.Info().Name, answer, e.Result.Score)
+	return e.Reason
+}
+
+func answering(text string) *rl.Trajectory {
+	return &rl.Trajectory{Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text(text)}}}
+}
+
+// Promise: a compiled reward that is refused a file or the network, swallows the
+// error and returns a score has none, and the reason names what was refused;
+// what a language's own library looks for costs no reward its score; a reward
+// whose manifest says that it does without a kind of thing keeps its score.
+func TestSwallowedRefusals(t *testing.T) {
+	refused := map[string]string{
+		"read": "path_open /etc/passwd", "write": "path_open /tmp/log.txt", "relative": "path_open /data/answers.json",
+		"stat": "path_filestat_get /data", "mkdir": "path_create_directory /tmp/x",
+	}
+	guests := map[string][]byte{"go": buildGo(t, goPackages["refused"])}
+	for _, language := range []string{"cpp", "rust"} {
+		guests[language] = committedGuest(t, language, "refused")
+	}
+	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Fresh, sandbox.Shared, sandbox.Process} {
+		r := newRuntime(t, func(c *sandbox.Config) { c.Isolation = isolation })
+		for language, wasm := range guests {
+			m := load(t, r, language, wasm)
+			require.Empty(t, m.Info().Refused, language)
+			for answer, what := range refused {
+				require.Contains(t, losesItsScore(t, m, answer), "a file that is not part of the reward: "+what, "%s %s", language, answer)
+			}
+			e := m.Evaluate(context.Background(), answering("nothing"))
+			require.Equal(t, reward.Scored, e.Outcome, "%s: %s", language, e.Reason)
+			require.Equal(t, 1.0, e.Result.Score, language)
+			if language == "go" {
+				require.Contains(t, losesItsScore(t, m, "list"), "path_open /")
+				require.Contains(t, losesItsScore(t, m, "dial"), "the network: path_open /etc/resolv.conf")
+			}
+		}
+	}
+	r := newRuntime(t)
+	for language, wasm := range guests {
+		waived, err := abi.WithManifest(wasm, abi.Manifest{Without: []string{"file"}})
+		require.NoError(t, err)
+		e := load(t, r, language, waived).Evaluate(context.Background(), answering("read"))
+		require.Equal(t, reward.Scored, e.Outcome, "%s: %s", language, e.Reason)
+	}
+	waived, err := abi.WithManifest(guests["go"], abi.Manifest{Without: []string{"file"}})
+	require.NoError(t, err)
+	require.Contains(t, losesItsScore(t, load(t, r, "go", waived), "dial"), "the network")
+	unknown, err := abi.WithManifest(guests["go"], abi.Manifest{Without: []string{"files"}})
+	require.NoError(t, err)
+	_, err = r.Load(context.Background(), "go", unknown)
+	require.ErrorContains(t, err, `without has "files"; it is a list of network, process`)
 }

@@ -31,7 +31,7 @@ type toolchain struct {
 // reward by a switch.
 func source(language, program, ext string) (string, bool) {
 	base, group := strings.CutSuffix(program, "_group")
-	if base == "conformance" || base == "heap" || base == "warm_up" {
+	if base == "conformance" || base == "heap" || base == "refused" || base == "warm_up" {
 		return "sdk/conformance/guests/" + language + "/" + base + ext, group
 	}
 	return "sdk/" + language + "/examples/" + program + ext, false
@@ -46,7 +46,8 @@ const (
 )
 
 // with adds to the programs of every language: the READMEs' minimal one; heap,
-// which takes memory from a C library; and warm_up, which counts its calls.
+// which takes memory from a C library; warm_up, which counts its calls; and refused,
+// which tries what no reward may.
 func with(extra ...string) []string { return append(append([]string{}, programs...), extra...) }
 
 func toolchains() []toolchain {
@@ -55,7 +56,7 @@ func toolchains() []toolchain {
 			src, group := source("c", program, ".c")
 			return clang("clang", scratch, out, src, group, []string{"--target=wasm32"}, "-nostdlib", "-Wl,--no-entry")
 		}},
-		{"cpp", debian, []string{"clang++"}, with("heap", "warm_up"), func(program, scratch, out string) [][]string {
+		{"cpp", debian, []string{"clang++"}, with("heap", "warm_up", "refused"), func(program, scratch, out string) [][]string {
 			src, group := source("c", program, ".c")
 			if program == "answer" {
 				src = "sdk/c/examples/answer.cpp"
@@ -65,11 +66,11 @@ func toolchains() []toolchain {
 			compile := []string{"--target=wasm32-wasi", "-x", "c++", "-std=c++17", "-fno-exceptions", "-nostdinc++", "-isystem", cppHeaders}
 			return clang("clang++", scratch, out, src, group, compile, "-mexec-model=reactor")
 		}},
-		{"rust", debian, []string{"rustc", "/usr/bin/rustc"}, with("minimal", "heap", "warm_up"), func(program, scratch, out string) [][]string {
+		{"rust", debian, []string{"rustc", "/usr/bin/rustc"}, with("minimal", "heap", "warm_up", "refused"), func(program, scratch, out string) [][]string {
 			src, group := source("rust", program, ".rs")
 			lib := filepath.Join(scratch, "libmerit_reward.rlib")
 			target := "wasm32-unknown-unknown"
-			if program == "heap" {
+			if program == "heap" || program == "refused" {
 				target = rustWASI
 			}
 			common := []string{"--edition", "2021", "--target", target, "-C", "opt-level=2", "-C", "panic=abort", "-C", "codegen-units=1"}
@@ -189,7 +190,7 @@ func (c toolchain) build(t testing.TB, tool compiler, program string) []byte {
 var goPackages = map[string]string{
 	"answer": "examples/gsm8k", "tools": "examples/tools", "ranking": "examples/ranking",
 	"conformance": "sdk/conformance/guests/go/one", "conformance_group": "sdk/conformance/guests/go/group",
-	"warm_up": "sdk/conformance/guests/go/warm_up",
+	"warm_up": "sdk/conformance/guests/go/warm_up", "refused": "sdk/conformance/guests/go/refused",
 }
 
 func buildGo(t testing.TB, pkg string) []byte {

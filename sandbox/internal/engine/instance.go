@@ -141,7 +141,7 @@ func (i *Instance) Begin(ctx context.Context, b Budget) {
 // fill is Begin without a watch.
 func (i *Instance) fill(b Budget) {
 	i.budget, i.hostFuel, i.stop = b.Fuel, 0, nil
-	i.world.Answer = nil
+	i.world.Answer, i.world.Refused = nil, i.world.Refused[:0]
 	if i.linear != nil {
 		i.linear.Forget()
 	}
@@ -163,6 +163,10 @@ func (i *Instance) End() (used uint64, stop *Stop) {
 	}
 	return used, nil
 }
+
+// Refused is what the guest asked the system for since Begin and did not get,
+// valid until the next Begin.
+func (i *Instance) Refused() []wasi.Refusal { return i.world.Refused }
 
 // Call calls f, which has at most one result. Arguments of a wrong number are
 // a bug of the caller.

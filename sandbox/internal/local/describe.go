@@ -5,11 +5,16 @@ import (
 )
 
 // describe lets the first session of a script say what it is, before anybody
-// else can see the module.
+// else can see the module. Of a compiled reward it notes what its start was
+// refused.
 func (w *worker) describe() error {
 	d, ok := w.session.(profile.Describer)
 	m := w.module
-	if !ok || m.described {
+	if m.described {
+		return nil
+	}
+	if !ok {
+		m.info.Refused, m.described = w.refusals(), true
 		return nil
 	}
 	said := d.Describe()

@@ -32,7 +32,7 @@ type Module struct {
 	origin   *origin // nil unless instances begin with a snapshot
 	cold     bool    // warming up failed: instances start without it
 	peak     atomic.Uint32
-	// described is set once the first instance of a script has said what it is.
+	// described is set once the first instance has said what it is.
 	described bool
 }
 
@@ -40,6 +40,7 @@ func (b *Backend) newModule(s source.Source) *Module {
 	m := &Module{backend: b, info: reward.Info{Name: s.Name, Digest: s.Digest}}
 	m.pool.module, m.pool.tokens = m, b.tokens
 	if s.Script == nil {
+		m.process = engine.Process{Files: noFiles}
 		m.bytes = engine.Module{Title: s.Name, Digest: strings.TrimPrefix(s.Digest, "sha256:"), Read: func() ([]byte, error) { return s.Wasm, nil }}
 		return m
 	}
@@ -49,6 +50,10 @@ func (b *Backend) newModule(s source.Source) *Module {
 	m.profile, m.process = language.Open(s.Script)
 	return m
 }
+
+// noFiles is an empty root folder, which compiled rewards find: without any, the
+// C library and Rust's refuse a path by themselves, and nobody could count that.
+var noFiles = engine.NewFiles(nil)
 
 // Info is what reward.Scorer says of it.
 func (m *Module) Info() reward.Info { return m.info }

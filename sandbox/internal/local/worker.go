@@ -89,6 +89,8 @@ func (w *worker) run(ctx context.Context, members []*rl.Trajectory, input []byte
 		stop = late
 	}
 	switch {
+	case stop == nil && v == nil:
+		return fuel, w.swallowed(), false
 	case stop == nil:
 		return fuel, v, false
 	case stop.Kind == engine.OutOfFuel:

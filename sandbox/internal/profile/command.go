@@ -14,7 +14,8 @@ import (
 // command is the profile of WASI commands: one JSON request on a line of
 // standard input, one EvaluateResult on the last line of standard output. The
 // request is the trajectory as in Merit's files, with messages, ground_truth,
-// metadata and steps. What is printed before the result becomes the log. Every
+// metadata and steps. What is printed before the result becomes the log, and is cut
+// where the log is. Every
 // evaluation is a run of the program from its start.
 type command struct{}
 
@@ -65,7 +66,7 @@ func (s *commandSession) Input(members []*rl.Trajectory) ([]byte, error) { retur
 
 func (s *commandSession) Evaluate(input []byte) (*result.Verdict, *engine.Stop) {
 	s.collector.Feed(input)
-	s.collector.Capture()
+	s.collector.CaptureLast()
 	_, stop := s.instance.Call(s.main)
 	if stop != nil && (stop.Kind != engine.Exited || stop.Code != 0) {
 		return nil, stop
@@ -75,14 +76,15 @@ func (s *commandSession) Evaluate(input []byte) (*result.Verdict, *engine.Stop) 
 
 // takeJSON reads the result from the last line of the captured output.
 func takeJSON(c *result.Collector) *result.Verdict {
-	out := bytes.TrimSpace(c.Captured())
-	at := bytes.LastIndexByte(out, '\n') + 1
-	c.AppendLog(out[:at])
-	if len(out) == 0 {
+	line, tooLong := c.LastLine()
+	if tooLong != nil {
+		return tooLong
+	}
+	if len(line) == 0 {
 		return result.Violation("the command printed no result: write one line of JSON to standard output")
 	}
 	var r rl.EvaluateResult
-	if err := json.Unmarshal(out[at:], &r); err != nil {
+	if err := json.Unmarshal(line, &r); err != nil {
 		return result.Violation("the last line of standard output is not an EvaluateResult in JSON: %s", text.Escape(err.Error()))
 	}
 	return result.Of(c.Take(&r))

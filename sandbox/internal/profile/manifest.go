@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -94,6 +95,11 @@ func CompleteManifest(m *abi.Manifest) error {
 	case abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff:
 	default:
 		return fmt.Errorf("warm_up %q is neither %q nor %q nor %q", m.WarmUp, abi.WarmUpConversation, abi.WarmUpOwn, abi.WarmUpOff)
+	}
+	for _, kind := range m.Without {
+		if !slices.Contains(reward.RefusalKinds, kind) {
+			return fmt.Errorf("without has %q; it is a list of %s", text.Escape(kind), strings.Join(reward.RefusalKinds, ", "))
+		}
 	}
 	m.Name, m.Version, m.Description = text.Escape(m.Name), text.Escape(m.Version), text.Escape(m.Description)
 	return nil

@@ -31,6 +31,8 @@ type Collector struct {
 	stdin   []byte
 	stdout  []byte
 	capture bool // standard output is the result, not the log
+	last    bool // or the last line of it is
+	long    bool // and that line is longer than may be returned
 	muted   bool // there is no log
 }
 
@@ -68,7 +70,7 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 	}
 	c.text, c.metrics, c.steps = 0, 0, 0
 	clear(c.seen)
-	c.log, c.cut, c.stdin, c.stdout, c.capture = c.log[:0], 0, nil, c.stdout[:0], false
+	c.log, c.cut, c.stdin, c.stdout, c.capture, c.last, c.long = c.log[:0], 0, nil, c.stdout[:0], false, false, false
 	c.members = slices.Grow(c.members[:0], len(rollouts))[:len(rollouts)]
 	for i := range c.members {
 		m := &c.members[i]
@@ -88,6 +90,11 @@ func (c *Collector) Start(rollouts []*rl.Trajectory, group bool) {
 
 // Members is the number of members of the evaluation.
 func (c *Collector) Members() int { return len(c.members) }
+
+// Scored reports whether any member has a score.
+func (c *Collector) Scored() bool {
+	return slices.ContainsFunc(c.members, func(m member) bool { return m.scored && !m.failed })
+}
 
 // Bare reports whether member i has neither step rewards nor metrics.
 func (c *Collector) Bare(i int) bool { return len(c.members[i].steps)+len(c.members[i].metrics) == 0 }

@@ -67,6 +67,10 @@ var _ engine.System = (*Collector)(nil)
 // Output implements engine.System: what a guest prints is its log, or is
 // captured.
 func (c *Collector) Output(fd int, p []byte) error {
+	if fd == 1 && c.last {
+		c.captureLast(p)
+		return nil
+	}
 	if fd == 1 && c.capture {
 		if len(c.stdout)+len(p) > c.limits.OutputKiB<<10 {
 			return OverOutput("output_kib")

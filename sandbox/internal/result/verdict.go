@@ -3,6 +3,9 @@ package result
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -44,6 +47,27 @@ func OverInput() *Verdict {
 // NoMemory is the verdict on a script whose interpreter was refused memory.
 func NoMemory(text string) *Verdict {
 	return &Verdict{reward.OutOfMemory, "the reward was refused more memory (sandbox.memory_mib): " + text}
+}
+
+// Swallowed is the verdict on a compiled reward that returned a score though it
+// was refused something; nil if that is nothing.
+func Swallowed(refused []reward.Refusal) *Verdict {
+	if len(refused) == 0 {
+		return nil
+	}
+	var lines, kinds []string
+	for _, r := range refused {
+		line := "the sandbox refused " + r.Thing() + ": " + r.What
+		if r.Count > 1 {
+			line += fmt.Sprintf(" (%d times)", r.Count)
+		}
+		lines = append(lines, line)
+		if kind := strconv.Quote(r.Kind); !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return &Verdict{reward.GuestError, strings.Join(lines, "\n") + "\nThe reward went on and returned a score all the same, which means nothing. Do without it in the reward, " +
+		"or say that the score stands without it: put \"without\": [" + strings.Join(kinds, ", ") + "] into manifest.json beside the source and build the reward again"}
 }
 
 // Infrastructure is the verdict on what is not the guest's doing.

@@ -5,7 +5,8 @@ rows), with (parameters) and by (group or columns: which rows come in one call).
 number, "nan", "inf" or "-inf", null for no score, or {"error": TYPE}.
 
 Each function below restates, in our own words, how the named code calls a
-reward; none of that code is here.
+reward; none of that code is here. Where a package is published, its own code is
+held to the same scores by sdk/python/trainer_tests/test_zoo.py.
 """
 
 import enum
@@ -120,7 +121,8 @@ def verifiers_group(f, rows):
 
 
 def rft(f, rows):
-    """OpenAI's Python grader: grade(sample, item), where item is the row and sample what the model said."""
+    """OpenAI's Python grader, of which only the documentation is public (guide "Graders", section "Python graders"): grade(sample, item)
+    returns a number; item is the row, and sample has output_text, output_json, output_tools and choices."""
     out = []
     for r in rows:
         text, last = said(r["completion"]), messages(r)[-1]
@@ -142,7 +144,7 @@ def swift(f, rows):
 
 
 def slime(f, rows):
-    """slime, rollout/rm_hub: await custom_rm(args, sample)."""
+    """slime, async_rm in slime/rollout/rm_hub/__init__.py at commit 624b824a: await custom_rm(args, sample)."""
     from slime.utils.types import Sample
 
     out = []
@@ -154,12 +156,12 @@ def slime(f, rows):
 
 
 def easyr1(f, rows):
-    """EasyR1, BatchFunctionRewardManager: a list of inputs; every score is a dict with overall."""
+    """EasyR1, compute_reward_batch in verl/workers/reward/function.py at commit b44b311b: a list of inputs; every score is a dict with overall."""
     return [s["overall"] for s in f([easyr1_input(r) for r in rows])]
 
 
 def easyr1_sequential(f, rows):
-    """EasyR1, SequentialFunctionRewardManager: one input at a time."""
+    """EasyR1, compute_reward_sequential in the same file: one input at a time."""
     return [f(easyr1_input(r))["overall"] for r in rows]
 
 

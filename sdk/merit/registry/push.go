@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sandbox/built"
 )
 
 // Push reads the reward that ref names, loads it in the sandbox, and stores it
@@ -38,6 +39,9 @@ func Push(ctx context.Context, ref sandbox.Reference, to string, o Options) (Art
 
 // load runs the reward once, and packs what has run.
 func (c *client) load(ctx context.Context, ref sandbox.Reference) (*packed, error) {
+	if err := built.Check(ref.Path); err != nil {
+		return nil, err
+	}
 	b, err := sandbox.ReadBundle(ref, c.Sandbox.Limits)
 	if err != nil {
 		return nil, err

@@ -340,7 +340,7 @@ class Uploads(WithFolder):
         self.assertEqual(other(completions=["x"]), [107.0])
         self.assertEqual(Reward(path + ":other")(completions=["x"]), [100.0])
         self.assertEqual(Reward(path + ":score")(completions=["xy"]), [2.0])
-        for wrong, what in (({"parameters": {"x": {1, 2}}}, "no JSON"), ({"fuel": 0}, "fuel: 0 is no whole number")):
+        for wrong, what in (({"parameters": {"x": {1, 2}}}, "no JSON"), ({"fuel": 0}, "fuel: 0 is not a whole number")):
             with self.assertRaisesRegex(InvalidInput, what):
                 Reward(path, **wrong)
 

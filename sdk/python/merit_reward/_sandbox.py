@@ -138,6 +138,8 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
         if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
             _serve = tuple(map(_flushed, _serve))
+        if threads := sys.modules.get("merit_reward.threads"):
+            threads.keep()
         about = runner.prepare(module)
         refused = [r for r in refusals.settle() if r[0] not in refusals.without]
         if "warm_up" not in about:

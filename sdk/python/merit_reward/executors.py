@@ -34,7 +34,7 @@ class _WorkItem:
         self.future, self.fn, self.args, self.kwargs = future, fn, args, kwargs
 
     def run(self) -> None:
-        if not self.future.set_running_or_notify_cancel():
+        if not self.future.running() and not self.future.set_running_or_notify_cancel():
             return
         try:
             result = self.fn(*self.args, **self.kwargs)

@@ -74,9 +74,9 @@ def _asked(own: bool) -> str:
         if file.startswith((OURS, "<frozen importlib", "<frozen zipimport")):
             pass
         elif file.startswith((LIBRARY, "<frozen ")):
-            if own and "/importlib/" not in file and _guarded(frame) or not own and not frames and file.endswith(ALONE):
+            if own and "/importlib/" not in file and guarded(frame) or not own and not frames and file.endswith(ALONE):
                 return ""
-        elif own and _package(file) and _guarded(frame):
+        elif own and _package(file) and guarded(frame):
             return ""
         else:
             frames.append((frame, _package(file)))
@@ -92,7 +92,7 @@ def _asked(own: bool) -> str:
     return ""
 
 
-def _guarded(frame: "Any") -> bool:
+def guarded(frame: "Any") -> bool:
     """Whether a frame catches what is raised where it is."""
     table = iter(frame.f_code.co_exceptiontable)
 

@@ -10,6 +10,9 @@ module gives ``_thread`` what it takes for that, and CPython's own ``threading``
   runs when the clock, which only sleeping moves, has come to its time.
 * Whoever waits with a time-out sees the time pass, if nothing that can still run ends
   the wait. No real time passes.
+* A thread that waits for more in its loop, as ``while True: item = q.get()``
+  does, goes on when there is more: its function is called again, if it would
+  come to the same wait with nothing done on the way and nothing forgotten.
 * A wait without a time-out that nothing can end is an UnavailableError in the
   reward, and the end of a thread, which from then on counts as alive.
 """
@@ -23,7 +26,7 @@ import _signal
 import _thread
 
 from .absent import THREADS, UnavailableError
-from .refusals import PENDING, note
+from .refusals import PENDING, authors, guarded, note
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ _main = _thread.get_ident()
 _idents = [_main, _main]  # that of the thread that runs, and the last that was given
 _running: "list[_Run]" = []  # innermost last
 _put_off: "list[_Run]" = []
+_kept: "list[_Run]" = []  # those put off while the reward was loaded
 _locals: "list[tuple[Any, Any, Any]]" = []
 _deadlines: "list[float]" = []  # of those that wait while another runs
 _alarm: "list[float]" = []  # when signal.alarm goes off
@@ -111,6 +115,9 @@ class _Run:
         self.daemon = False
         self.sleeps = False
         self.stuck = False
+        self.again = False  # it is called once more when what it waits for is there
+        self.awaited: "Any" = None
+        self.values: "list[tuple[Any, dict[str, Any]]]" = []  # of threading.local, then
 
     def __call__(self) -> None:
         function, args, kwargs = self.call
@@ -119,6 +126,9 @@ class _Run:
             self.timer.interval = max(0.0, self.due - _now())
         _running.append(self)
         theirs, loop = _fresh_locals(), _no_loop()
+        _restore_locals(self.values)
+        thread = getattr(function, "__self__", None)
+        given = {k: v for k, v in getattr(thread, "__dict__", {}).items() if k in ("_target", "_args", "_kwargs")}
         try:
             function(*args, **kwargs)
         except SystemExit:
@@ -126,23 +136,35 @@ class _Run:
         except BaseException as error:
             _thread._excepthook(_thread._ExceptHookArgs((type(error), error, error.__traceback__, None)))  # type: ignore[attr-defined]
         finally:
+            self.values = [(each, _dict(each).copy()) for each, _, _ in _locals] if self.again else []
             _restore_locals(theirs)
             _set_loop(loop)
             _running.pop()
             _idents[0] = outer
-            if not self.stuck:
+            if self.again:
+                self.again = False
+                _put_off.append(self)
+                if given:  # as it was when it was started
+                    thread.__dict__.update(given)
+                    sys.modules["threading"]._limbo[thread] = thread  # type: ignore[attr-defined]
+            elif not self.stuck:
                 self.ended._held = False
 
 
 def _go(run: _Run) -> None:
     _put_off.remove(run)
+    run.awaited = None
     run()
+
+
+def _ready(run: _Run) -> bool:
+    return run.due is None and (run.awaited is None or not _unready(run.awaited))
 
 
 def _next(until: "float | None", asleep: bool = False) -> "_Run | None":
     """What runs next of what was put off: those that wait, in order; then the first timer that goes off by then."""
     for run in _put_off:
-        if run.due is None and not (asleep and run.sleeps and run.daemon):
+        if _ready(run) and not (asleep and run.sleeps and run.daemon):
             return run
     timers = [r for r in _put_off if r.due is not None and (until is None or r.due <= until)]
     return min(timers, key=lambda r: r.due) if timers else None  # type: ignore[arg-type, return-value]
@@ -180,9 +202,60 @@ THREADS_WAIT = "a wait without an end"
 
 def _park(lock: Lock) -> None:
     """Ends the thread that runs: it waits for what is not there, and cannot be gone back to."""
-    _running[-1].stuck = lock._stuck = True
+    run = _running[-1]
+    if (awaited := _loop()) is not None:
+        run.again, run.awaited = True, awaited
+        raise Stuck
+    run.stuck = lock._stuck = True
     _watch_conditions()
     raise Stuck
+
+
+# Instructions that do nothing but fetch what is called.
+FETCHING = frozenset((
+    "RESUME", "NOP", "CACHE", "COPY_FREE_VARS", "PUSH_NULL", "KW_NAMES", "LOAD_FAST", "LOAD_GLOBAL", "LOAD_DEREF", "LOAD_ATTR", "LOAD_CONST", "EXTENDED_ARG",
+))
+
+
+def _loop() -> "Any":
+    """What the thread that runs waits for, if its function can be called again instead of going on; else None."""
+    bottom = _Run.__call__.__code__
+    inner: "Any" = sys._getframe(2)
+    frame = inner.f_back
+    while frame is not None and frame.f_code is not bottom and not authors(frame):
+        inner, frame = frame, frame.f_back
+    thing = inner.f_locals.get("self")
+    if frame is None or frame.f_code is bottom or type(thing).__name__ in ("Condition", "Barrier") or not _unready(thing):
+        return None
+    while authors(frame):
+        if not _repeatable(frame):
+            return None
+        frame = frame.f_back
+    while frame is not None and frame.f_code is not bottom and not authors(frame):
+        frame = frame.f_back
+    return thing if frame is not None and frame.f_code is bottom else None
+
+
+def _repeatable(frame: "Any") -> bool:
+    """Whether a function comes to the same state if it is called again.
+
+    So it is where the call that waits is the first thing that it does, its
+    arguments are what they were, and no other variable keeps its value from one
+    round of a loop to the next: the compiler marks the use of one that might.
+    """
+    code = frame.f_code
+    if guarded(frame) or code.co_cellvars:
+        return False
+    import dis
+
+    given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)]
+    every = [*dis.get_instructions(code)]
+    if any(i.opname == "LOAD_FAST_CHECK" or i.opname in ("STORE_FAST", "DELETE_FAST") and i.argval in given for i in every):
+        return False
+    reached = [i for i in every if i.offset <= frame.f_lasti]  # the last is the call that waits
+    before = [i.opname for i in reached[:-1] if i.opname not in FETCHING]
+    iterates = [i.argval for i in every if i.opname == "LOAD_GLOBAL"][:1] == ["iter"] and "iter" not in frame.f_globals
+    return not before or iterates and before == ["CALL", "GET_ITER"]  # for item in iter(q.get, None)
 
 
 def _watch_conditions() -> None:
@@ -204,7 +277,7 @@ def _watch_conditions() -> None:
 
 
 def _woken() -> None:
-    note("thread", "a thread that waited had to end and was to go on later")
+    note("thread", "a thread that waited had to end and was to go on later (begin its function with the loop that waits, or bring all that it waits for, the end too, before anything waits for it)")
 
 
 def sleep(seconds: float) -> None:
@@ -273,14 +346,19 @@ def progress() -> bool:
 
 def finish() -> None:
     """The end of an evaluation, of a start or of a program: threads that nobody waited for run, but daemons and timers do not."""
-    while waiting := [r for r in _put_off if r.due is None and not r.daemon]:
+    while waiting := [r for r in _put_off if _ready(r) and not r.daemon and r not in _kept]:
         _go(waiting[0])
     drop()
 
 
+def keep() -> None:
+    """The end of a start: threads that wait for what evaluations bring are there in each of them."""
+    _kept[:] = [r for r in _put_off if r.due is None and not r.sleeps]
+
+
 def drop() -> None:
-    """Forgets what was put off."""
-    _put_off.clear()
+    """Forgets what was put off, but for what was put off while the reward was loaded."""
+    _put_off[:] = _kept
     _alarm.clear()
 
 

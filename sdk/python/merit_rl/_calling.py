@@ -29,6 +29,11 @@ class Caller:
         training = getattr(getattr(self._trainer, "model", None), "training", True)
         return int(size if training else getattr(self._trainer, "num_generations_eval", None) or size)
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether the trainer calls in several processes at the same time."""
+        return self._trainer is not None and processes() > 1
+
     def others(self, reward: Any) -> List[str]:
         """The names of the reward functions whose numbers the trainer adds to those of ``reward``.
 

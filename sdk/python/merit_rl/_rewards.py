@@ -9,7 +9,7 @@ import statistics
 import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
-from ._calling import Caller
+from ._calling import Caller, in_all
 from ._lines import log
 from ._tally import Said
 from .errors import InvalidInput
@@ -61,7 +61,7 @@ class Rewards:
     ) -> Scores:
         """The weighted sum for each completion, ``None`` where a reward gave no score."""
         given = {"prompts": prompts, "completions": completions, **columns}
-        return self._sum({name: _called(part, given) for name, part in self.rewards.items()}, given)
+        return self._sum({name: _called(part, given) for name, part in self.rewards.items()}, given, Caller(columns).is_spread)
 
     async def acall(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
@@ -81,11 +81,11 @@ class Rewards:
         """The rewards of which this is the sum."""
         return list(self.rewards.values())
 
-    def _sum(self, given: Mapping[str, Any], call: Mapping[str, Any]) -> Scores:
+    def _sum(self, given: Mapping[str, Any], call: Mapping[str, Any], spread: bool = False) -> Scores:
         n = len(call["completions"] or ())
         columns = {name: _checked(name, values, n) for name, values in given.items()}
         totals = [self._total([column[i] for column in columns.values()]) for i in range(n)]
-        self._log(columns, totals, call)
+        self._log(columns, totals, call, spread)
         for name, column in columns.items():
             self._warn(name, f"no score from {name}", column.count(None), n)
         too_large = totals.count(None) - sum(None in row for row in zip(*columns.values()))
@@ -100,10 +100,11 @@ class Rewards:
             return None
         return _number(sum(w * s for w, s in zip(self.weights.values(), scores) if s is not None))
 
-    def _log(self, columns: Mapping[str, Scores], totals: Scores, call: Mapping[str, Any]) -> None:
+    def _log(self, columns: Mapping[str, Scores], totals: Scores, call: Mapping[str, Any], spread: bool) -> None:
         log_metric, log_extra = call.get("log_metric"), call.get("log_extra")
+        everyone = in_all(lambda: columns) if spread and log_metric else [columns]
         for name, column in columns.items():
-            there = [s for s in column if s is not None]
+            there = [s for theirs in everyone for s in theirs[name] if s is not None]
             if log_extra:
                 log_extra(name, column)
             if log_metric and there:

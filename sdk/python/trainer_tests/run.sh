@@ -44,8 +44,8 @@ for name; do
   env=$at/$name begun=$SECONDS
   [ -x "$env/bin/python" ] || uv venv --quiet --no-project --python "$(python "$name")" "$env"
   uv pip sync --quiet --python "$env/bin/python" "requirements-$name.txt"
-  # What OpenRLHF requires (flash-attn, deepspeed) is built on a machine with a GPU; its agent needs none of it.
-  [ "$name" != trainers ] || uv pip install --quiet --python "$env/bin/python" --no-deps -r requirements-openrlhf.txt
+  # What these require (flash-attn, deepspeed, an older TRL) is for training; their code that calls rewards needs none of it.
+  [ "$name" != trainers ] || uv pip install --quiet --python "$env/bin/python" --no-deps -r requirements-alone.txt
   printf '%s: %s MB, installed in %s s\n' "$name" "$(du -sm "$env" | cut -f1)" $((SECONDS - begun))
   [ -n "$wheel" ] || continue
   uv pip install --quiet --python "$env/bin/python" --no-deps --reinstall "$wheel"

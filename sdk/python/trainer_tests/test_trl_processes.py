@@ -2,6 +2,7 @@
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,8 @@ def trains(tmp_path, rewards, how):
 
 
 def test_groups_reach_over_processes(tmp_path, rewards):
-    """Promise: the members of a group are compared wherever they are, and each process gets the scores of its own."""
+    """Promise: the members of a group are compared wherever they are, each process gets the scores of its own, and the mean and
+    the deviation of a part are those of all processes."""
     done, seen = trains(tmp_path, rewards, "called")
     assert done.returncode == 0, done.stderr[-3000:]
     assert [len(s["texts"]) for s in seen] == [2, 2]
@@ -36,6 +38,9 @@ def test_groups_reach_over_processes(tmp_path, rewards):
     want = [sum(other < n for other in letters) + 40.0 for n in letters]
     assert [score for s in seen for score in s["scores"]] == want
     assert all(s["gathered"] == want for s in seen)
+    for s in seen:
+        assert s["metrics"]["rewards/rank/mean"] == statistics.fmean(want)
+        assert s["metrics"]["rewards/rank/std"] == statistics.stdev(want)
 
 
 def test_refused_where_it_cannot_be_gathered(tmp_path, rewards):
@@ -62,13 +67,17 @@ def main(folder, reward, how):
         return [0.0] * len(completions)
 
     class Recorded(GRPOTrainer):
+        def _log_metric(self, name, value):
+            found.setdefault("metrics", {})[name] = value
+            super()._log_metric(name, value)
+
         def _calculate_rewards(self, *args):
             rewards = super()._calculate_rewards(*args)
             found["gathered"] = rewards[:, 0].tolist()
             found["scores"] = found["gathered"][self.accelerator.process_index * 2 :][:2]
             return rewards
 
-    funcs = made.aio if how == "asynchronous" else Rewards([made, listens])
+    funcs = made.aio if how == "asynchronous" else Rewards({"rank": made, "listens": listens})
     options = {**settings(folder), "per_device_train_batch_size": 2, "max_steps": 1}
     tokenizer = conftest.tokenizer.__wrapped__()
     model = conftest.model.__wrapped__(tokenizer)

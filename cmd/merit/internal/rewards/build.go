@@ -53,7 +53,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	out := o.out
 	if out == "" {
-		out = filepath.Join(target(args), "reward.wasm")
+		out = filepath.Join(target(args), built.Usual)
 	}
 	manifest, err := readManifest(target(args))
 	if err != nil {
@@ -70,10 +70,10 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if wasm, err = sandbox.WithManifest(wasm, manifest); err != nil {
 		return err
 	}
-	if wasm, err = built.With(wasm, out, folderOf(target(args)), sources); err != nil {
+	if wasm, err = built.With(wasm, sources); err != nil {
 		return err
 	}
-	if err := o.write(out, wasm); err != nil {
+	if err := o.write(out, wasm, folderOf(target(args))); err != nil {
 		return err
 	}
 	b := module{out, lang.Name, len(wasm), fmt.Sprintf("sha256:%x", sha256.Sum256(wasm))}
@@ -107,7 +107,8 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 	return err
 }
 
-func (o *buildOptions) write(path string, wasm []byte) error {
+// write writes the module, and where it was built from if that is elsewhere.
+func (o *buildOptions) write(path string, wasm []byte, folder string) error {
 	out, err := jsonl.Create(path, o.host.Stdout)
 	if err != nil {
 		return err
@@ -116,7 +117,10 @@ func (o *buildOptions) write(path string, wasm []byte) error {
 	if _, err := out.Write(wasm); err != nil {
 		return err
 	}
-	return out.Close()
+	if err := out.Close(); err != nil || path == "-" {
+		return err
+	}
+	return built.Place(path, folder)
 }
 
 // readSources computes the digests of everything that decides about the module
@@ -148,7 +152,7 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 		if err := dec.Decode(&m); err != nil {
 			return m, &fault.Error{
 				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is no manifest", Err: err,
-				Hint: "a manifest has name, version, description, step_index (assistant or message) and warm_up (conversation, own or off)",
+				Hint: "a manifest has name, version, description, step_index (assistant or message), warm_up (conversation, own or off) and without (a list of kinds, such as file)",
 			}
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {

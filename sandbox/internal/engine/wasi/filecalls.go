@@ -35,28 +35,41 @@ func (w *World) lookup(fd, ptr, size uint64) (*node, uint64) {
 }
 
 func pathOpen(w *World, p []uint64) uint64 {
+	fd, errno := w.openPath(p)
+	if errno != errnoSuccess {
+		w.refusePath("path_open", p[2], p[3])
+		return errno
+	}
+	return w.put32(uint32(p[8]), fd)
+}
+
+func (w *World) openPath(p []uint64) (fd uint32, errno uint64) {
 	flags, rights := uint32(p[4]), p[5]
 	n, errno := w.lookup(p[0], p[2], p[3])
 	switch {
 	case errno == errnoNoent && flags&openCreate != 0:
-		return errnoRofs
+		return 0, errnoRofs
 	case errno != errnoSuccess:
-		return errno
+		return 0, errno
 	case flags&openFolder != 0 && !n.folder:
-		return errnoNotdir
+		return 0, errnoNotdir
 	case flags&openTrunc != 0, rights&rightWrite != 0 && !n.folder:
-		return errnoRofs
+		return 0, errnoRofs
+	}
+	if n.parent == n { // whoever lists the root expects to find something there
+		w.refusePath("path_open", p[2], p[3])
 	}
 	fd, ok := w.open(n)
 	if !ok {
-		return errnoMfile
+		return 0, errnoMfile
 	}
-	return w.put32(uint32(p[8]), fd)
+	return fd, errnoSuccess
 }
 
 func pathFilestatGet(w *World, p []uint64) uint64 {
 	n, errno := w.lookup(p[0], p[2], p[3])
 	if errno != errnoSuccess {
+		w.refusePath("path_filestat_get", p[2], p[3])
 		return errno
 	}
 	return w.putStat(uint32(p[4]), n, n.kind())

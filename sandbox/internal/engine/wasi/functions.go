@@ -53,13 +53,24 @@ func Functions() []Function {
 		{"fd_filestat_set_size", "iI"}, {"fd_filestat_set_times", "iIIi"},
 		{"fd_pwrite", "iiiIi"},
 		{"fd_renumber", "ii"}, {"fd_sync", "i"},
-		{"path_create_directory", "iii"}, {"path_filestat_set_times", "iiiiIIi"},
-		{"path_link", "iiiiiii"}, {"path_readlink", "iiiiii"},
-		{"path_remove_directory", "iii"}, {"path_rename", "iiiiii"}, {"path_symlink", "iiiii"}, {"path_unlink_file", "iii"},
-		{"sock_accept", "iii"}, {"sock_recv", "iiiiii"}, {"sock_send", "iiiii"}, {"sock_shutdown", "ii"},
 	} {
 		add(d.name, d.params, denied(errnoBadf))
 	}
-	add("proc_raise", "i", denied(errnoNosys))
+	for _, d := range [...]struct {
+		name, params string
+		path         int // the parameter that points to it
+	}{
+		{"path_create_directory", "iii", 1}, {"path_filestat_set_times", "iiiiIIi", 2}, {"path_link", "iiiiiii", 2},
+		{"path_readlink", "iiiiii", 1}, {"path_remove_directory", "iii", 1}, {"path_rename", "iiiiii", 1},
+		{"path_symlink", "iiiii", 3}, {"path_unlink_file", "iii", 1},
+	} {
+		add(d.name, d.params, refusingPath(d.name, d.path))
+	}
+	for _, d := range [...]struct{ name, params string }{
+		{"sock_accept", "iii"}, {"sock_recv", "iiiiii"}, {"sock_send", "iiiii"}, {"sock_shutdown", "ii"},
+	} {
+		add(d.name, d.params, refusing("network", d.name, errnoBadf))
+	}
+	add("proc_raise", "i", refusing("process", "proc_raise", errnoNosys))
 	return list
 }

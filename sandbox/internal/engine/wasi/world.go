@@ -9,6 +9,8 @@ type World struct {
 	Process *Process
 	State   State
 	Answer  []byte // of the channel, as far as it was not read
+	// Refused is what the guest asked for and did not get, since it was emptied.
+	Refused []Refusal
 }
 
 // Guest is the instance as the functions see it.

@@ -58,6 +58,10 @@ func seen(messages []rl.Message) []rl.Message {
 	return messages
 }
 
+// noRoom begins the error of an allocation that failed. Its allocator refuses what
+// takes 2 GiB or more by itself, without asking for memory.
+const noRoom = "InternalError: out of memory"
+
 // take reads an answer.
 func (s *session) take(out []byte) *result.Verdict {
 	var a struct {
@@ -87,7 +91,7 @@ func (s *session) take(out []byte) *result.Verdict {
 	}
 	c.CutLog(max(a.Cut, 0))
 	switch {
-	case a.Error != "" && s.instance.MemoryDenied():
+	case a.Error != "" && s.instance.MemoryDenied(), strings.HasPrefix(a.Error, noRoom):
 		return result.NoMemory(text.Escape(a.Error))
 	case a.Error != "":
 		c.Speak(-1)
