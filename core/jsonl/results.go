@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // resultColumns are what a table of an evaluation's results has at least. In
@@ -70,7 +71,7 @@ func result(line []byte) []byte {
 
 func metricsOf(value []byte) []byte {
 	var listed metrics
-	if json.Unmarshal(value, &listed) != nil {
+	if strictjson.Unmarshal(value, &listed) != nil {
 		return value
 	}
 	all, ok := listed.named()
@@ -87,7 +88,7 @@ func stepsOf(value []byte) []byte {
 		Metrics metrics      `json:"metrics"`
 		Reason  string       `json:"reason"`
 	}
-	if json.Unmarshal(value, &listed) != nil {
+	if strictjson.Unmarshal(value, &listed) != nil {
 		return value
 	}
 	steps := []rl.StepOutput{}
@@ -104,7 +105,7 @@ func stepsOf(value []byte) []byte {
 // again writes a value as encoding/json does.
 func again[T any](value []byte) []byte {
 	var x T
-	if json.Unmarshal(value, &x) != nil {
+	if strictjson.Unmarshal(value, &x) != nil {
 		return value
 	}
 	return written(x, value)

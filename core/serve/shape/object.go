@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonspan"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // object is a JSON object as it came, without spaces.
@@ -96,7 +97,7 @@ func (d *decoder) list(where string, raw json.RawMessage) ([]json.RawMessage, bo
 		return nil, false
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
+	if err := strictjson.Unmarshal(raw, &all); err != nil {
 		d.wrong(where, err.Error(), "")
 		return nil, false
 	}
