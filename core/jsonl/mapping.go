@@ -72,9 +72,9 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	}
 	var known [32]jsonspan.Member
 	members := jsonspan.Members(known[:0], line)
-	out := object{text: append(make([]byte, 0, len(line)+128), '{')}
+	out := jsonspan.NewObject(len(line) + 128)
 	leftOver(&out, line, members, columns)
-	own := object{text: []byte{'{'}}
+	own := jsonspan.NewObject(0)
 	var prompt, completion []byte
 	answered := false
 	for i, c := range columns {
@@ -87,7 +87,7 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 			continue
 		}
 		if c.stays() && !slices.ContainsFunc(columns[:i], func(o Column) bool { return o.From == c.From && o.stays() }) {
-			own.add(c.From, value)
+			own.Add(c.From, value)
 		}
 		switch c.Name {
 		case namePrompt:
@@ -99,13 +99,13 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.add(c.Name, value)
+			out.Add(c.Name, value)
 		default:
-			out.add(c.Name, value)
+			out.Add(c.Name, value)
 		}
 	}
-	if len(own.text) > 1 {
-		out.add("own_columns", append(own.text, '}'))
+	if !own.Empty() {
+		out.Add("own_columns", own.End())
 	}
 	if prompt != nil || completion != nil {
 		if answered && none(completion) {
@@ -115,17 +115,17 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.text = append(append(out.text, separator(out.text)...), talk...)
+		out.AddText(talk)
 	}
-	return append(out.text, '}'), nil
+	return out.End(), nil
 }
 
 // leftOver adds the columns that no map speaks of.
-func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Column) {
+func leftOver(out *jsonspan.Object, line []byte, members []jsonspan.Member, columns []Column) {
 	for _, m := range members {
 		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
 		if !slices.ContainsFunc(columns, func(c Column) bool { return c.takes(key) }) {
-			out.add(key, line[m.ValueStart:m.End])
+			out.Add(key, line[m.ValueStart:m.End])
 		}
 	}
 }
@@ -140,23 +140,6 @@ func (c Column) takes(column string) bool {
 // took the name of a field, unless it is the bulk of the row.
 func (c Column) stays() bool {
 	return (row.IsField(c.Name) || c.Name == namePrompt) && c.Name != nameMessages && !row.IsField(c.From) && !strings.Contains(c.From, ".")
-}
-
-func separator(open []byte) string {
-	if len(open) > 1 {
-		return ","
-	}
-	return ""
-}
-
-// object is the text of an object while it is written.
-type object struct{ text []byte }
-
-func (o *object) add(name string, value []byte) {
-	if len(o.text) > 1 {
-		o.text = append(o.text, ',')
-	}
-	o.text = append(append(jsonspan.AppendText(o.text, name), ':'), value...)
 }
 
 // lookup returns the value of a column, or of a path into columns; nil if there
