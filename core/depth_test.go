@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,8 +25,10 @@ import (
 	"github.com/merit-rl/merit/core/serve/credit"
 	"github.com/merit-rl/merit/core/serve/shape"
 	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/table/columns"
 	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/core/trace/archive"
 	"github.com/merit-rl/merit/core/trace/collect"
 	"github.com/merit-rl/merit/core/trace/redact"
 	openenv "github.com/merit-rl/merit/plugins/openenv/shape"
@@ -73,6 +77,9 @@ func TestDeepJSON(t *testing.T) {
 		"a rubric":        func(text []byte) error { _, _, err := rubric.Parse(text); return err },
 		"OpenEnv":         func(text []byte) error { _, err := openenv.Decode(text); return err },
 		"scores":          func(text []byte) error { _, err := played.DecodeScores(played.Scoring{}, text); return err },
+		"strict JSON":     func(text []byte) error { var v any; return strictjson.Unmarshal(text, &v) },
+		"a check":         strictjson.Check,
+		"imported traces": func(text []byte) error { return imported(t, text) },
 		"what is blanked": func(text []byte) error { r.Text(string(text)); return nil },
 	}
 	for _, p := range shape.Peers {
@@ -85,12 +92,56 @@ func TestDeepJSON(t *testing.T) {
 		for kind, text := range deepJSON(depth) {
 			for name, decode := range decoders {
 				err := decode(text)
-				require.True(t, err == nil || fault.As(err) != nil || errors.As(err, new(*openenv.Failure)), "%s, %s: %v", name, kind, err)
+				require.True(t, err == nil || fault.As(err) != nil || errors.As(err, new(*openenv.Failure)) || errors.As(err, new(*strictjson.Error)), "%s, %s: %v", name, kind, err)
 				if kind == "open" && name != "what is blanked" {
 					require.Error(t, err, name)
 				}
 			}
 		}
+	}
+}
+
+// imported reads text as merit traces import does.
+func imported(t *testing.T, text []byte) error {
+	path := filepath.Join(t.TempDir(), "traces.jsonl")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	var bad archive.Bad
+	err := archive.Read(path, &bad, func([]trace.Span, []trace.About) error { return nil })
+	return errors.Join(err, bad.Err(path))
+}
+
+// bomb is YAML whose aliases stand for width to the power of depth values.
+func bomb(head string, width, depth int) string {
+	var b strings.Builder
+	b.WriteString("x0: &x0 [a]\n")
+	for i := 1; i <= depth; i++ {
+		fmt.Fprintf(&b, "x%d: &x%d [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*x%d,", i-1), width), ","))
+	}
+	return b.String() + head + fmt.Sprintf("*x%d\n", depth)
+}
+
+// Promise: YAML whose aliases stand for more than memory holds is one error, and
+// takes little memory to refuse.
+func TestYAMLBombs(t *testing.T) {
+	for name, text := range map[string]string{
+		"seed":    bomb("seed: ", 10, 12),
+		"rewards": bomb("rewards: ", 10, 12),
+		"options": strings.TrimSuffix(bomb("environment: {plugin: maze, options: {a: ", 10, 12), "\n") + "}}\n",
+		"merge":   "a: &a {<<: *a}\nseed: *a\n",
+		"itself":  "seed: &a [*a]\n",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := merit.ParseConfig("bomb.yaml", []byte(text), ".")
+		runtime.ReadMemStats(&after)
+		require.NotNil(t, fault.As(err), "%s: %v", name, err)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(256<<20), name)
+		path := filepath.Join(t.TempDir(), "tenants.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err = tenant.Load(path)
+		require.NotNil(t, fault.As(err), "%s: %v", name, err)
+		_, _, err = rubric.Parse([]byte(text))
+		require.Error(t, err, name)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // How models of the Hermes and Qwen families write a call in their text.
@@ -33,7 +34,7 @@ func spoken(text string) (calls []rl.ToolCall, problem string) {
 		}
 		// A map and not a struct, whose keys would match in any case.
 		var parts map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(d.text), &parts); err != nil || parts["arguments"] == nil {
+		if err := strictjson.Unmarshal([]byte(d.text), &parts); err != nil || parts["arguments"] == nil {
 			return nil, callForm
 		}
 		call := rl.ToolCall{Function: rl.FunctionCall{Name: name, Arguments: string(parts["arguments"])}}

@@ -2,13 +2,13 @@ package council
 
 import (
 	"context"
-	"encoding/json"
 	"regexp"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Script is an agent that says what is written down for it: for rehearsals, for
@@ -74,7 +74,7 @@ func (s Script) say(messages []rl.Message) string {
 	}
 	for _, m := range shownAnswer.FindAllStringSubmatch(asked, -1) {
 		var text string
-		if json.Unmarshal([]byte(m[2]), &text) == nil && strings.Contains(text, wish) {
+		if strictjson.Unmarshal([]byte(m[2]), &text) == nil && strings.Contains(text, wish) {
 			return "VOTE " + m[1]
 		}
 	}

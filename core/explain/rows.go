@@ -2,12 +2,12 @@ package explain
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/merit-rl/merit/core/advantage/rowio"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // fromRows makes a batch of a file of rows. What a row has beside the columns
@@ -80,7 +80,7 @@ func (b *Batch) fill(table *rowio.Table, path string, row int) error {
 		}
 		delete(lines, number)
 		var x extra
-		if json.Unmarshal(line, &x) != nil {
+		if strictjson.Unmarshal(line, &x) != nil {
 			continue // fields of the user's own that are called so
 		}
 		if action, ok := x.Action.(string); ok {

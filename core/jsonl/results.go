@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // resultColumns are what a table of an evaluation's results has at least. In
@@ -49,8 +50,7 @@ func result(line []byte) []byte {
 	if !isObject(line) {
 		return line
 	}
-	out := object{text: make([]byte, 0, len(line))}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(line))
 	for _, m := range jsonspan.Members(nil, line) {
 		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
 		switch {
@@ -63,14 +63,14 @@ func result(line []byte) []byte {
 		case name == nameScore && !none(value):
 			value = again[float64](value)
 		}
-		out.add(name, value)
+		out.Add(name, value)
 	}
-	return append(out.text, '}')
+	return out.End()
 }
 
 func metricsOf(value []byte) []byte {
 	var listed metrics
-	if json.Unmarshal(value, &listed) != nil {
+	if strictjson.Unmarshal(value, &listed) != nil {
 		return value
 	}
 	all, ok := listed.named()
@@ -87,7 +87,7 @@ func stepsOf(value []byte) []byte {
 		Metrics metrics      `json:"metrics"`
 		Reason  string       `json:"reason"`
 	}
-	if json.Unmarshal(value, &listed) != nil {
+	if strictjson.Unmarshal(value, &listed) != nil {
 		return value
 	}
 	steps := []rl.StepOutput{}
@@ -104,7 +104,7 @@ func stepsOf(value []byte) []byte {
 // again writes a value as encoding/json does.
 func again[T any](value []byte) []byte {
 	var x T
-	if json.Unmarshal(value, &x) != nil {
+	if strictjson.Unmarshal(value, &x) != nil {
 		return value
 	}
 	return written(x, value)

@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonspan"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/row"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Fields of a task, beside messages.
@@ -92,7 +93,7 @@ func decodeTask(text []byte) (*rl.Task, error) {
 	if t.ID = string(unquoted(columns[nameID])); t.ID == "null" {
 		t.ID = ""
 	}
-	if own := columns[nameMetadata]; !none(own) && json.Unmarshal(own, &t.Metadata) != nil {
+	if own := columns[nameMetadata]; !none(own) && strictjson.Unmarshal(own, &t.Metadata) != nil {
 		return nil, invalid("map another column, or write an object", "metadata is not an object")
 	}
 	asked, err := rl.DecodeTask(slices.Concat([]byte(`{"messages":`), columns[nameMessages], []byte{'}'}))

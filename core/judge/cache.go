@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sync/singleflight"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Bounds on what is kept.
@@ -92,7 +94,7 @@ func (c *cache) load(key string, n int) (verdict, bool) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile))
 	var e entry
-	if err != nil || json.Unmarshal(text, &e) != nil || e.Digest != digest(e.Answer.Text) {
+	if err != nil || strictjson.Unmarshal(text, &e) != nil || e.Digest != digest(e.Answer.Text) {
 		return v, false // damaged: it is asked again and replaced
 	}
 	scores, problem := read(e.Answer, n)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Note is what a judge keeps with each trajectory that it was asked about.
@@ -28,7 +30,7 @@ func (v verdict) note(g *group, place int) json.RawMessage {
 // ReadNote reads what a judge has kept with a trajectory.
 func ReadNote(text json.RawMessage) (Note, error) {
 	var n Note
-	if err := json.Unmarshal(text, &n); err != nil {
+	if err := strictjson.Unmarshal(text, &n); err != nil {
 		return n, fmt.Errorf("not a judge's note: %w", err)
 	}
 	return n, nil

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Bounds on what a model says.
@@ -85,13 +85,13 @@ func readEntry(text []byte) (s score, problem string) {
 		return s, problem
 	}
 	var value *float64
-	if json.Unmarshal(fields["score"], &value) != nil || value == nil {
+	if strictjson.Unmarshal(fields["score"], &value) != nil || value == nil {
 		return s, "there is no score that is a number"
 	}
 	if s.value = *value; !(s.value >= 0 && s.value <= 1) {
 		return s, fmt.Sprintf("the score is %v, not from 0 to 1", s.value)
 	}
-	if text, ok := fields["explanation"]; ok && json.Unmarshal(text, &s.explanation) != nil {
+	if text, ok := fields["explanation"]; ok && strictjson.Unmarshal(text, &s.explanation) != nil {
 		return s, "the explanation is not text"
 	}
 	s.explanation = clean(s.explanation, maxReason)
@@ -100,33 +100,18 @@ func readEntry(text []byte) (s score, problem string) {
 
 // object returns the values of a JSON object by key. No key may come twice.
 func object(text []byte) (values map[string]json.RawMessage, problem string) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+	if begin := bytes.TrimSpace(text); len(begin) == 0 || begin[0] != '{' {
 		return nil, "it is not a JSON object"
 	}
-	values = map[string]json.RawMessage{}
-	for dec.More() {
-		var value json.RawMessage
-		t, err := dec.Token()
-		key, _ := t.(string)
-		if err == nil {
-			err = dec.Decode(&value)
-		}
-		if err != nil {
-			return nil, "it is not valid JSON: " + clean(err.Error(), 200)
-		}
-		if _, twice := values[key]; twice {
-			return nil, fmt.Sprintf("%q comes twice", clean(key, 40))
-		}
-		values[key] = value
+	var wrong *strictjson.Error
+	switch err := strictjson.Unmarshal(text, &values); {
+	case err == nil:
+		return values, ""
+	case errors.As(err, &wrong) && wrong.Twice:
+		return nil, fmt.Sprintf("%q comes twice", clean(strings.NewReplacer("[", "", "]", "").Replace(wrong.Path), 40))
+	default:
+		return nil, "it is not valid JSON: " + clean(err.Error(), 200)
 	}
-	if _, err := dec.Token(); err != nil {
-		return nil, "it is not valid JSON: it ends too soon"
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, "something follows the JSON"
-	}
-	return values, ""
 }
 
 // clean makes text of a model fit for a line: valid, without control characters

@@ -11,6 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// Promise: a reply that nests deeply is one problem, not a crash.
+func TestDeepReplies(t *testing.T) {
+	for _, open := range []string{"[", `{"a":`, `[{"a":`} {
+		v := strings.Repeat(open, 100_000)
+		for _, text := range []string{v, `{"1":` + v, `{"1":{"score":` + v} {
+			_, problem := read(Answer{JSON: []byte(text)}, 1)
+			require.NotEmpty(t, problem)
+			require.Less(t, len(problem), 1000)
+		}
+	}
+}
+
 // Promise: whatever a model says, there are either as many scores from 0 to 1
 // as were asked for, with reasons that fit a line, or a problem in words.
 func FuzzRead(f *testing.F) {
@@ -19,6 +31,7 @@ func FuzzRead(f *testing.F) {
 		`{"1":{"score":1e400},"2":{"score":1}}`, `{"1":{"score":0.1,"explanation":"a\u0000\u001bb"},"2":{"score":-0}}`, "{\"\xff\":{}}",
 	} {
 		f.Add([]byte(s), 2)
+		f.Add([]byte(strings.Repeat(`{"1":`, 100_000)), 2)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, n int) {
 		n = 1 + (n&0xff)%8

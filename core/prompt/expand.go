@@ -3,12 +3,12 @@ package prompt
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // critique is what an editor has against a candidate: the textual gradient.
@@ -171,7 +171,7 @@ func (s *search) read(e Entry) (text, wrong string) {
 	var said struct {
 		Prompt *string `json:"prompt"`
 	}
-	if err := json.Unmarshal([]byte(strings.TrimSpace(e.Text)), &said); err != nil || said.Prompt == nil {
+	if err := strictjson.Unmarshal([]byte(strings.TrimSpace(e.Text)), &said); err != nil || said.Prompt == nil {
 		if e.Cut {
 			return "", "it was cut off: write a shorter prompt"
 		}

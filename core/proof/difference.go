@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Difference is the first place in which a stored trajectory is not what was
@@ -120,7 +121,7 @@ func reread(t *rl.Trajectory) ([]byte, error) {
 		return nil, err
 	}
 	var again rl.Trajectory
-	if err := json.Unmarshal(text, &again); err != nil {
+	if err := strictjson.Unmarshal(text, &again); err != nil {
 		return nil, err
 	}
 	return json.Marshal(&again)

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // phase is what a slot waits for.
@@ -160,7 +161,7 @@ const maxMetrics = 64
 // measure takes a number about the episode.
 func (s *slot) measure(e *env.Event) error {
 	var value float64
-	if err := json.Unmarshal([]byte(e.Message), &value); err != nil || e.Name == "" { // JSON has no numbers that are not finite
+	if err := strictjson.Unmarshal([]byte(e.Message), &value); err != nil || e.Name == "" { // JSON has no numbers that are not finite
 		return fmt.Errorf("the metric %q of slot %d is no number with a name", e.Name, e.Slot)
 	}
 	if s.t.Metrics == nil {

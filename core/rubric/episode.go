@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Keys under which an environment gives the scorer what it needs. The truth is
@@ -70,7 +71,7 @@ func ReadEpisode(t *rl.Trajectory) (*Episode, error) {
 	if len(t.GroundTruth) == 0 {
 		return nil, errGiven(TaskTruth, "is missing: the task has no ground truth")
 	}
-	if err := json.Unmarshal(t.GroundTruth, &task); err != nil {
+	if err := strictjson.Unmarshal(t.GroundTruth, &task); err != nil {
 		return nil, errGiven(TaskTruth, "in the task's ground truth cannot be read: %v", err)
 	}
 	if e.Truth, e.Outputs = task.Truth, min(max(0, task.Outputs), maxOutputs); e.Truth == nil {
@@ -95,7 +96,7 @@ func ReadEpisode(t *rl.Trajectory) (*Episode, error) {
 func (e *Episode) readLast(info map[string]json.RawMessage) error {
 	if text, ok := info[InfoWritten]; !ok {
 		e.Written.Problem = "the episode ended before a rubric was written"
-	} else if err := json.Unmarshal(text, &e.Written); err != nil {
+	} else if err := strictjson.Unmarshal(text, &e.Written); err != nil {
 		return errGiven(InfoWritten, "cannot be read: %v", err)
 	}
 	if r := e.Written.Rubric; r != nil {
@@ -110,7 +111,7 @@ func (e *Episode) readLast(info map[string]json.RawMessage) error {
 		}
 		return nil
 	}
-	if err := json.Unmarshal(text, &e.Workflow); err != nil {
+	if err := strictjson.Unmarshal(text, &e.Workflow); err != nil {
 		return errGiven(InfoWorkflow, "cannot be read: %v", err)
 	}
 	if e.Workflow == nil {

@@ -43,10 +43,10 @@ func TestReadWorkflow(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"task":"t","outputs":[{"worker":"w","resources":[]}]}`:    "",
 		`{"task":"t","outputs":[]}`:                                 "has no outputs",
-		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "unknown field",
-		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "something follows",
-		`[]`: "no workflow",
-		``:   "no workflow",
+		`{"task":"t","outputs":[{"worker":"w","resource":[]}]}`:     "is not a field",
+		`{"task":"t","outputs":[{"worker":"w","resources":[]}]} {}`: "after top-level value",
+		`[]`: "not a workflow",
+		``:   "not a workflow",
 	} {
 		path := filepath.Join(t.TempDir(), "workflow.json")
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

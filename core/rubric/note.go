@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // maxNoted bounds a reason in a note, in bytes.
@@ -61,7 +63,7 @@ func (e *Evaluation) short() *Evaluation {
 // reward's name, a slash and NoteKey in Trajectory.Notes.
 func ReadNote(text json.RawMessage) (*Note, error) {
 	n := new(Note)
-	if err := json.Unmarshal(text, n); err != nil {
+	if err := strictjson.Unmarshal(text, n); err != nil {
 		return nil, fmt.Errorf("not a note of a dual evaluation: %w", err)
 	}
 	return n, nil

@@ -1,8 +1,6 @@
 package rubric
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Bounds on a workflow.
@@ -113,13 +112,8 @@ func ReadWorkflow(path string) (*Workflow, error) {
 		return nil, fail(fault.Invalid, fmt.Sprintf("the workflow cannot be read, or has more than %d bytes", most), err)
 	}
 	w := new(Workflow)
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(w); err != nil {
-		return nil, fail(fault.Invalid, "this is no workflow", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fail(fault.Invalid, "something follows the workflow", nil)
+	if err := strictjson.UnmarshalKnown(text, w); err != nil {
+		return nil, fail(fault.Invalid, "this is not a workflow", err)
 	}
 	if err := w.check(); err != nil {
 		return nil, fail(fault.Invalid, "the workflow "+err.Error(), nil)

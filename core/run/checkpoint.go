@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Checkpoint is everything that a run needs to go on: where it stood and the
@@ -120,7 +121,7 @@ func decodeCheckpoint(data []byte) (*Checkpoint, error) {
 		return nil, errShort
 	}
 	var h header
-	if err := json.Unmarshal(rest[:size], &h); err != nil {
+	if err := strictjson.Unmarshal(rest[:size], &h); err != nil {
 		return nil, err
 	}
 	rest = rest[size:]

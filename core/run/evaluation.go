@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Evaluation is the file of what one policy did on starts of a split: who
@@ -85,7 +86,7 @@ func ReadEvaluation(path string) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(data, e); err != nil || e.Format != EvaluationFormat || e.Score.Episodes+e.Score.Unscored != len(e.Episodes) {
+	if err := strictjson.Unmarshal(data, e); err != nil || e.Format != EvaluationFormat || e.Score.Episodes+e.Score.Unscored != len(e.Episodes) {
 		return nil, corrupt(path, fmt.Sprintf("is no evaluation of format %d", EvaluationFormat), "write it again with the evaluate verb, or correct the path", err)
 	}
 	return e, nil

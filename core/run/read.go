@@ -2,11 +2,11 @@ package run
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Most bytes that are read of a file that is read whole.
@@ -58,7 +58,7 @@ func ReadMetrics(dir string) ([]Iteration, error) {
 			break
 		}
 		var it Iteration
-		if err := json.Unmarshal(line, &it); err != nil {
+		if err := strictjson.Unmarshal(line, &it); err != nil {
 			return nil, corrupt(fmt.Sprintf("%s:%d", path, len(all)+1), "is not an iteration", "restore the file, or start a new run", err)
 		}
 		all = append(all, it)
@@ -71,7 +71,7 @@ func readJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, v); err != nil {
+	if err := strictjson.Unmarshal(data, v); err != nil {
 		return corrupt(path, "is not valid JSON of its kind", "restore the file, or start a new run", err)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // EpisodeStarts is one line of starts.jsonl, which has as many as
@@ -56,7 +58,7 @@ func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 			var s EpisodeStarts
 			if err != nil {
 				err = storageError(path, "cannot be read", err)
-			} else if err = json.Unmarshal(line, &s); err != nil {
+			} else if err = strictjson.Unmarshal(line, &s); err != nil {
 				err = corrupt(fmt.Sprintf("%s:%d", path, number), "is not a line of starts", "restore the file, or start a new run", err)
 			}
 			if !yield(s, err) || err != nil {

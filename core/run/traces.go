@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // TracesFile lists the traces that a run learnt from, a TraceLine a line.
@@ -97,7 +99,7 @@ func ReadTraces(dir string) ([]TraceLine, error) {
 	var all []TraceLine
 	for line := range bytes.Lines(data) {
 		var l TraceLine
-		if err := json.Unmarshal(line, &l); err != nil {
+		if err := strictjson.Unmarshal(line, &l); err != nil {
 			return nil, corrupt(fmt.Sprintf("%s:%d", path, len(all)+1), "is not a trace", "restore the file, or start a new run", err)
 		}
 		all = append(all, l)

@@ -1,13 +1,13 @@
 package scoring
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // ReadResults reads what a Run has written, all of it into memory. The error is
@@ -26,7 +26,7 @@ func ReadResults(in *jsonl.Reader) (all []Result, err error) {
 			return nil, err
 		}
 		var r Result
-		err = json.Unmarshal(text, &r)
+		err = strictjson.Unmarshal(text, &r)
 		if what := r.problem(); err != nil || what != "" {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Invalid, Where: in.At(l.Number), What: "is no result: " + what, Err: err,

@@ -20,6 +20,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Evaluator scores trajectories that stand in no groups. A *reward.Pool does so in
@@ -145,7 +146,7 @@ func (r *Run) chunk(ctx context.Context, chunk []item, total int, out results, s
 	}
 	for i, text := range kept {
 		var result Result
-		if err := json.Unmarshal(text, &result); err != nil {
+		if err := strictjson.Unmarshal(text, &result); err != nil {
 			return fmt.Errorf("the result of %s that was kept: %w", chunk[i].ID, err)
 		}
 		summary.add(result)

@@ -39,8 +39,9 @@ type Stream struct {
 	// Admit, if set, waits until a unit of work may begin: a trajectory or a whole
 	// group. Release is called when it has its results.
 	Admit func(ctx context.Context) (release func(), err error)
-	// Turn, if set, waits until a line may be decoded, and is given back by done.
-	Turn func(ctx context.Context) (done func(), err error)
+	// Decode, if set, runs the decoding of a line when it may begin. Its error is
+	// that of decode, or of ctx if decode did not run.
+	Decode func(ctx context.Context, decode func() error) error
 	// Interrupt, if set, ends a Read of the input that is under way.
 	Interrupt func()
 }
@@ -174,15 +175,15 @@ func (p *pipeline) decode(x *slot) {
 	if x.bad != nil {
 		return
 	}
-	if p.Turn != nil {
-		done, err := p.Turn(p.ctx)
-		if err != nil { // of ctx, which ends all
-			x.bad = err
-			return
-		}
-		defer done()
+	decode := func() error {
+		x.t, x.bad = row.DecodeRequest(x.text, x.number)
+		return x.bad
 	}
-	x.t, x.bad = row.DecodeRequest(x.text, x.number)
+	if p.Decode == nil {
+		_ = decode() // kept in x
+	} else if err := p.Decode(p.ctx, decode); err != nil {
+		x.bad = err
+	}
 }
 
 func (p *pipeline) decoding(x *slot) func() {

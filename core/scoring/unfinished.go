@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Setting is something that results are a function of, such as the digest of
@@ -137,7 +138,7 @@ func (j *journal) open(t Target) error {
 		return j.begin(want)
 	}
 	var old header
-	if err != nil || json.Unmarshal(found, &old) != nil || old.Merit != title {
+	if err != nil || strictjson.Unmarshal(found, &old) != nil || old.Merit != title {
 		return j.refused("is not of a pass that this version can resume", "remove the file, or write elsewhere")
 	}
 	if !t.Resume {

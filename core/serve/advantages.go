@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/serve/credit"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // advantages answers POST /v1/advantages: an object, or rows one a line.
@@ -30,13 +31,8 @@ func (c *call) advantages() error {
 	if err != nil {
 		return err
 	}
-	done, err := c.Scheduler.Turn(c.r.Context(), c.tenant)
-	if err != nil {
-		return err
-	}
-	defer done()
-	text, err := credit.Answer(body, c.Limits.Rows)
-	if err != nil {
+	var text []byte
+	if err := c.decode(func() (err error) { text, err = credit.Answer(body, c.Limits.Rows); return err }); err != nil {
 		return err
 	}
 	return c.text(http.StatusOK, typeJSON, text)
@@ -55,17 +51,15 @@ func (c *call) advantageLines() error {
 	if n := bytes.Count(body, []byte("\n")); n > c.Limits.Rows {
 		return refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("%d rows are more than %d", n, c.Limits.Rows), "send fewer in a request; the operator raises limits.rows")
 	}
-	done, err := c.Scheduler.Turn(c.r.Context(), c.tenant)
-	if err != nil {
-		return err
-	}
-	defer done()
+	var said []byte
 	var out bytes.Buffer
-	stats, err := credit.Lines(cfg, "rows", bytes.NewReader(body), &out)
-	if err != nil {
+	err = c.decode(func() error {
+		stats, err := credit.Lines(cfg, "rows", bytes.NewReader(body), &out)
+		if err == nil {
+			said, err = json.Marshal(stats)
+		}
 		return err
-	}
-	said, err := json.Marshal(stats)
+	})
 	if err != nil {
 		return err
 	}
@@ -103,7 +97,7 @@ func (c *call) estimator() (advantage.Config, error) {
 	var known map[string]json.RawMessage
 	text, err := json.Marshal(cfg)
 	if err == nil {
-		err = json.Unmarshal(text, &known)
+		err = strictjson.Unmarshal(text, &known)
 	}
 	if err != nil {
 		return cfg, err

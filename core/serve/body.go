@@ -61,12 +61,7 @@ func (c *call) length(name string, most int64) error {
 // decode runs f, which decodes, checks or unpacks what the tenant has sent, in the
 // tenant's turn: it takes no more of the processors than its evaluations may.
 func (c *call) decode(f func() error) error {
-	done, err := c.Scheduler.Turn(c.r.Context(), c.tenant)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return f()
+	return c.Scheduler.Decode(c.r.Context(), c.tenant, f)
 }
 
 // object reads the whole body, which is JSON, and holds it to that.

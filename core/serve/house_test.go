@@ -27,7 +27,8 @@ import (
 
 // loader opens scripts whose text says what they do: "length" scores the length
 // of the last message, "group" by the number of members, "wait" waits for a
-// token, and "bad" is refused with two problems.
+// token, "guarded" was refused something while it was loaded, and "bad" is refused
+// with two problems.
 type loader struct {
 	tokens  chan struct{}
 	started atomic.Int64
@@ -52,6 +53,9 @@ func (l *loader) Load(_ context.Context, _, path string, o library.Options) (lib
 	}
 	l.open.Add(1)
 	r := &scripted{l, text, reward.Info{Name: text, Digest: "sha256:" + strings.Repeat("1", 64), ABI: "test", StepIndexing: reward.ByAssistant, Group: text == "group"}}
+	if text == "guarded" {
+		r.info.Refused = []reward.Refusal{{Kind: "package", What: "orjson", Where: "/reward/reward.py:2", Count: 1}, {Kind: "file", What: "path_open /x", Count: 2}}
+	}
 	if o.Function != "" {
 		r.info.Name += ":" + o.Function
 	}

@@ -52,6 +52,20 @@ func TestDocumentNamesTheRoutes(t *testing.T) {
 	require.Equal(t, string(serve.OpenAPI()), text)
 }
 
+// Promise: what the sandbox refused a reward while it was loaded is in the answers
+// about it, as the document says, with the place where that is known.
+func TestAnswersTellWhatWasRefused(t *testing.T) {
+	h := newHouse(t)
+	for status, method := range map[int]string{201: "PUT", 200: "GET"} {
+		resp, text := h.do(t, "PUT", "/v1/rewards/"+strings.ToLower(method), "guarded", "Content-Type", "text/x-python")
+		if method == "GET" {
+			resp, text = h.do(t, "GET", "/v1/rewards/get", "")
+		}
+		require.Equal(t, status, resp.StatusCode, text)
+		require.Contains(t, text, `"refused":[{"kind":"package","what":"orjson","where":"/reward/reward.py:2","count":1},{"kind":"file","what":"path_open /x","count":2}]`)
+	}
+}
+
 // conforms holds a request and its answer to the document. Requests that were
 // refused need not be right.
 func conforms(t testing.TB, req *http.Request, body string, resp *http.Response, text string) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/serve/library"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // query reads the parameters of the URL, each at most once and none but those
@@ -67,7 +68,7 @@ func options(q url.Values) (o library.Options, err error) {
 // checkWith refuses parameters that are no JSON object.
 func checkWith(with json.RawMessage, where string) error {
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(with, &object); err != nil || object == nil {
+	if err := strictjson.Unmarshal(with, &object); err != nil || object == nil {
 		return refuse(http.StatusBadRequest, where, "is no JSON object", `write {"name": value}`)
 	}
 	return nil

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -145,7 +143,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 
 // admit finds out who asks, and lets them in or not.
 func (c *call) admit() error {
-	if c.OnlyHere && !here(c.r.Host) {
+	if c.OnlyHere && !web.Loopback(c.r.Host) {
 		return refuse(http.StatusForbidden, "Host", fmt.Sprintf("%q is not this machine", c.r.Host),
 			"ask 127.0.0.1 or localhost: without keys, no page in a browser may come here under a name of its own")
 	}
@@ -223,13 +221,3 @@ func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // memoryWait is how long a request waits for memory that others hold.
 const memoryWait = 10 * time.Second
-
-// here reports whether a request's host is this machine.
-func here(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	at, err := netip.ParseAddr(name)
-	return name == "localhost" || err == nil && at.Unmap().IsLoopback()
-}

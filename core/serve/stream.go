@@ -37,7 +37,7 @@ func (c *call) stream() error {
 	s := &scoring.Stream{
 		Pool: x.pool, Group: x.group, Batch: x.batch, Parallel: x.parallel, Doubts: scoring.NewDoubts(x.pool),
 		Window: lines, Bytes: window, MaxLine: c.Limits.Conversation, MaxGroup: min(c.Limits.Group, lines-1),
-		Admit: c.waited, Turn: func(ctx context.Context) (func(), error) { return c.Scheduler.Turn(ctx, c.tenant) },
+		Admit: c.waited, Decode: func(ctx context.Context, f func() error) error { return c.Scheduler.Decode(ctx, c.tenant, f) },
 	}
 	return c.pump(s)
 }

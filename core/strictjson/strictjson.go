@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -104,9 +105,10 @@ func closing(text []byte, i int) int {
 type Error struct {
 	Path   string // of the value, such as messages[1].content; empty for the whole
 	What   string
-	Kind   string // the JSON type of a value whose type is wrong, else empty
-	Twice  bool   // a name stands twice in an object
-	Offset int64  // in bytes
+	Kind   string       // the JSON type of a value whose type is wrong, else empty
+	Twice  bool         // a name stands twice in an object
+	Offset int64        // in bytes
+	Type   reflect.Type // the Go type that a value with a Kind does not fit
 	Err    error
 }
 
@@ -149,13 +151,13 @@ func ofMeaning(e *json.SemanticError) error {
 	var inner *Error
 	switch {
 	case errors.As(e.Err, &inner):
-		out.Path, out.What, out.Kind, out.Twice = joined(out.Path, inner.Path), inner.What, inner.Kind, inner.Twice
+		out.Path, out.What, out.Kind, out.Type, out.Twice = joined(out.Path, inner.Path), inner.What, inner.Kind, inner.Type, inner.Twice
 	case errors.Is(e.Err, json.ErrUnknownName):
 		out.What = "is not a field"
 	case e.Err != nil && !errors.Is(e.Err, strconv.ErrRange) && !errors.Is(e.Err, strconv.ErrSyntax):
 		out.What = strings.TrimPrefix(e.Err.Error(), "json: ")
 	default:
-		out.Kind = kind(e)
+		out.Kind, out.Type = kind(e), e.GoType
 		out.What = "must not be " + out.Kind
 	}
 	return out
@@ -164,22 +166,36 @@ func ofMeaning(e *json.SemanticError) error {
 // kind is the word for the JSON type of the value that did not fit, with the
 // value itself where it is a number that the type cannot hold.
 func kind(e *json.SemanticError) string {
-	switch e.JSONKind {
-	case '"':
-		return "a string"
+	if e.JSONKind == '0' && len(e.JSONValue) > 0 {
+		return "the number " + string(e.JSONValue)
+	}
+	return kindOf(byte(e.JSONKind))
+}
+
+// Kind is the word for the JSON type of a value, without space before it;
+// "nothing" if there is no value.
+func Kind(value []byte) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	return kindOf(value[0])
+}
+
+// kindOf is the word for the type of the values that begin with this byte.
+func kindOf(begin byte) string {
+	switch begin {
 	case '{':
 		return "an object"
 	case '[':
 		return "an array"
-	case '0':
-		if len(e.JSONValue) == 0 {
-			return "a number"
-		}
-		return "the number " + string(e.JSONValue)
+	case '"':
+		return "a string"
 	case 't', 'f':
 		return "a boolean"
+	case 'n', 0:
+		return "null"
 	}
-	return "null"
+	return "a number"
 }
 
 // path writes a JSON pointer as people do.

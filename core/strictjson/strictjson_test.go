@@ -1,6 +1,7 @@
 package strictjson_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -46,4 +47,28 @@ func TestStrict(t *testing.T) {
 	require.ErrorContains(t, strictjson.Check([]byte(`{"a":1,"a":1}`)), "a is given twice")
 	require.NoError(t, strictjson.Check([]byte(` {"a":[1,{"b":null}]} `)))
 	require.Error(t, strictjson.Check([]byte(`{} 1`)))
+}
+
+// Promise: no text makes the decoder panic. What it takes, encoding/json takes
+// too, and for the same value; Check and Unmarshal take the same.
+func FuzzUnmarshal(f *testing.F) {
+	for _, s := range []string{`{"a":1,"b":[null,true,-0.5e3,"\u00e4\ud800"]}`, `{"a":1,"a":2}`, `{"a":1}x`, "\xff", `[1,]`, `1e999`} {
+		f.Add([]byte(s))
+	}
+	for _, open := range []string{"[", `{"a":`, `[{"a":`} {
+		f.Add([]byte(strings.Repeat(open, 100_000)))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var strict, loose any
+		err := strictjson.Unmarshal(text, &strict)
+		if checked := strictjson.Check(text); err == nil && checked != nil {
+			t.Fatalf("Unmarshal takes what Check refuses: %v", checked)
+		}
+		if err != nil {
+			require.Less(t, len(err.Error()), 10_000+len(text))
+			return
+		}
+		require.NoError(t, json.Unmarshal(text, &loose))
+		require.Equal(t, loose, strict)
+	})
 }

@@ -2,13 +2,12 @@ package trace
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Decode reads a trace from its JSON, as stores and files have it, and checks
@@ -20,8 +19,8 @@ func Decode(text []byte) (*Trace, error) {
 		return nil, unfit("trace", "the text is not UTF-8")
 	}
 	t := new(Trace)
-	if err := json.Unmarshal(text, t); err != nil {
-		return nil, unfit("trace", "not a trace: %s", plain(err))
+	if err := strictjson.Unmarshal(text, t); err != nil {
+		return nil, unfit("trace", "not a trace: %s", err)
 	}
 	if err := t.Settle(); err != nil {
 		return nil, err
@@ -66,8 +65,8 @@ func DecodeSpan(text []byte) (*Span, error) {
 		return nil, unfit("span", "the text is not UTF-8")
 	}
 	s := new(Span)
-	if err := json.Unmarshal(text, s); err != nil {
-		return nil, unfit("span", "not a span: %s", plain(err))
+	if err := strictjson.Unmarshal(text, s); err != nil {
+		return nil, unfit("span", "not a span: %s", err)
 	}
 	return s, s.Check()
 }
@@ -94,14 +93,6 @@ func (t *Trace) count() {
 			t.Agent = s.Agent
 		}
 	}
-}
-
-// plain is an error of encoding/json without the names of Go's types.
-func plain(err error) string {
-	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-		return fmt.Sprintf("%s must not be of type %s", wrong.Field, wrong.Value)
-	}
-	return err.Error()
 }
 
 func unfit(where, format string, args ...any) error {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Query chooses traces. What is not set chooses all.
@@ -225,7 +226,7 @@ func (q *Query) Matches(h *Head, agents []string) bool {
 // quotes, anything else as its JSON.
 func MetaText(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) == nil {
+	if strictjson.Unmarshal(value, &text) == nil {
 		return text
 	}
 	return string(value)

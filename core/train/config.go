@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Config is the train section: how long, how it is judged, when it stops.
@@ -101,7 +102,7 @@ func (c Config) Expected(name string) (*run.Interval, error) {
 		return nil, err
 	}
 	var two []float64
-	if err := json.Unmarshal(text, &two); err != nil || len(two) != 2 || two[0] > two[1] {
+	if err := strictjson.Unmarshal(text, &two); err != nil || len(two) != 2 || two[0] > two[1] {
 		return nil, errors.New("is not two numbers in order")
 	}
 	return &run.Interval{two[0], two[1]}, nil

@@ -20,6 +20,7 @@ func fuzz(f *testing.F, contentType string) {
 	} {
 		f.Add(archives(f, items...)[contentType])
 	}
+	f.Add(archives(f, item{strings.Repeat("a/", 30_000) + "x", "", 0})[contentType])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		const limit = 1 << 16
 		files, err := read(contentType, data, limit)

@@ -13,18 +13,29 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
+	"time"
 
 	"golang.org/x/net/http2"
 )
 
+// What Protect sets of a server that does not say it itself.
+const (
+	headerTime = 10 * time.Second
+	idleTime   = 3 * time.Minute
+)
+
 // Protect prepares s, whose Handler and TLSConfig are set, to serve l, and returns
 // the listener that s is to serve instead: it has at most as many connections
-// open at one time.
+// open at one time. A server that does not say how long a header and an idle
+// connection may take gets times of Protect.
 func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
 	s.Handler = Present(s.Handler)
+	s.ReadHeaderTimeout = cmp.Or(s.ReadHeaderTimeout, headerTime)
+	s.IdleTimeout = cmp.Or(s.IdleTimeout, idleTime)
 	inner := s.ConnContext
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		ctx = context.WithValue(ctx, connKey{}, connected{wire: c, conn: bare(c), life: ctx})

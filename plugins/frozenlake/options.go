@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/frozenlake/internal/draw"
 	"github.com/merit-rl/merit/plugins/frozenlake/internal/lake"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -39,12 +40,12 @@ func (r Range[T]) MarshalJSON() ([]byte, error) { return json.Marshal([]T{r.Min,
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *Range[T]) UnmarshalJSON(raw []byte) error {
 	var both []T
-	if json.Unmarshal(raw, &both) == nil && len(both) == 2 {
+	if strictjson.Unmarshal(raw, &both) == nil && len(both) == 2 {
 		r.Min, r.Max = both[0], both[1]
 		return nil
 	}
 	var one T
-	if json.Unmarshal(raw, &one) != nil {
+	if strictjson.Unmarshal(raw, &one) != nil {
 		return fmt.Errorf("must be [min, max] or one number, not %s", raw)
 	}
 	r.Min, r.Max = one, one
@@ -68,7 +69,7 @@ func (m Map) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *Map) UnmarshalJSON(raw []byte) error {
 	*m = Map{}
-	if json.Unmarshal(raw, &m.Name) == nil || json.Unmarshal(raw, &m.Rows) == nil {
+	if strictjson.Unmarshal(raw, &m.Name) == nil || strictjson.Unmarshal(raw, &m.Rows) == nil {
 		return nil
 	}
 	return errors.New("must be a name, or a list of rows")

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/openai/chat"
 )
 
@@ -88,7 +89,7 @@ func (o Options) schema() (json.RawMessage, error) {
 		return nil, nil
 	}
 	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if strictjson.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(text)
 	}
 	_, err := chat.NewSchema(raw)

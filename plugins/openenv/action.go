@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/openenv/shape"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
@@ -38,7 +39,7 @@ func (g *game) structured(text string) ([]move, string) {
 		return nil, problem
 	}
 	var object map[string]any
-	if err := json.Unmarshal([]byte(found.Text), &object); err != nil {
+	if err := strictjson.Unmarshal([]byte(found.Text), &object); err != nil {
 		return nil, "The action must be an object of JSON."
 	}
 	return []move{{message: shape.Encode(shape.Step, g.merged(object))}}, ""
@@ -47,7 +48,7 @@ func (g *game) structured(text string) ([]move, string) {
 // calls takes the list of tool calls that an environment with tools is given.
 func (g *game) calls(text string) (all []move, problem string) {
 	var list []rl.ToolCall
-	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) == 0 {
+	if err := strictjson.Unmarshal([]byte(text), &list); err != nil || len(list) == 0 {
 		return nil, "The answer calls no tool: call one of those that there are."
 	}
 	for _, c := range list {
@@ -56,7 +57,7 @@ func (g *game) calls(text string) (all []move, problem string) {
 			arguments = json.RawMessage("{}")
 		}
 		var object map[string]any
-		if json.Unmarshal(arguments, &object) != nil || object == nil {
+		if strictjson.Unmarshal(arguments, &object) != nil || object == nil {
 			return nil, fmt.Sprintf("The arguments of %s must be one object of JSON.", c.Function.Name)
 		}
 		all = append(all, move{tool: c.Function.Name, message: shape.Encode(shape.Step, shape.Call{Type: shape.CallTool, Tool: c.Function.Name, Arguments: arguments})})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sdk/plugin"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
@@ -85,12 +85,12 @@ type Paths []string
 // UnmarshalJSON implements json.Unmarshaler.
 func (p *Paths) UnmarshalJSON(text []byte) error {
 	var one string
-	if json.Unmarshal(text, &one) == nil {
+	if strictjson.Unmarshal(text, &one) == nil {
 		*p = Paths{one}
 		return nil
 	}
 	var all []string
-	if json.Unmarshal(text, &all) != nil {
+	if strictjson.Unmarshal(text, &all) != nil {
 		return errors.New("must be a path such as observation.text, or a list of paths")
 	}
 	*p = all

@@ -127,7 +127,7 @@ func TestPublishedClient(t *testing.T) {
 	require.NoError(t, err)
 	c := envserver.DefaultConfig()
 	c.Listen, c.KeyEnv = "127.0.0.1:0", "KEY"
-	key := func(name string) string { return map[string]string{"KEY": "a key that nobody guesses"}[name] }
+	key := func(name string) string { return map[string]string{"KEY": "a-key-that-nobody-guesses"}[name] }
 	s, err := envserver.Open(t.Context(), cfg, c, envserver.Options{Getenv: key})
 	require.NoError(t, err)
 	defer s.Close()

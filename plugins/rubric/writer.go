@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -109,8 +110,8 @@ func (s *writer) questions(text string) (asked, problems []string) {
 		return nil, nil
 	}
 	var one string
-	switch err := json.Unmarshal(raw, &asked); {
-	case json.Unmarshal(raw, &one) == nil: // a single question needs no list
+	switch err := strictjson.Unmarshal(raw, &asked); {
+	case strictjson.Unmarshal(raw, &one) == nil: // a single question needs no list
 		asked = []string{one}
 	case err != nil:
 		return nil, []string{`"ask" must be a list of one to three questions, each a text.`}
@@ -135,7 +136,7 @@ func (s *writer) questions(text string) (asked, problems []string) {
 // in the text or the code fence around it; nil if there is none.
 func envelope(text string) (object map[string]json.RawMessage) {
 	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from || json.Unmarshal([]byte(text[from:to+1]), &object) != nil {
+	if from < 0 || to < from || strictjson.Unmarshal([]byte(text[from:to+1]), &object) != nil {
 		return nil
 	}
 	return object

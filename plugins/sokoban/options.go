@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/generate"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/observe"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -44,12 +45,12 @@ func (r Range) MarshalJSON() ([]byte, error) { return json.Marshal([]int{r.Min, 
 // UnmarshalJSON implements json.Unmarshaler.
 func (r *Range) UnmarshalJSON(raw []byte) error {
 	var both []int
-	if json.Unmarshal(raw, &both) == nil && len(both) == 2 {
+	if strictjson.Unmarshal(raw, &both) == nil && len(both) == 2 {
 		r.Min, r.Max = both[0], both[1]
 		return nil
 	}
 	var one int
-	if json.Unmarshal(raw, &one) != nil {
+	if strictjson.Unmarshal(raw, &one) != nil {
 		return errors.New("must be [min, max] or one whole number")
 	}
 	r.Min, r.Max = one, one
@@ -74,7 +75,7 @@ func (l Levels) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *Levels) UnmarshalJSON(raw []byte) error {
 	*l = Levels{}
-	if json.Unmarshal(raw, &l.Path) == nil || json.Unmarshal(raw, &l.BySplit) == nil {
+	if strictjson.Unmarshal(raw, &l.Path) == nil || strictjson.Unmarshal(raw, &l.BySplit) == nil {
 		return nil
 	}
 	return errors.New("must be a path, or a mapping of train, validation and test to paths")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/schema"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/world"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -101,7 +102,7 @@ func readCalls(said string) ([]plugin.ToolCall, bool) {
 		return nil, false
 	}
 	var calls []plugin.ToolCall
-	if err := json.Unmarshal([]byte(said), &calls); err != nil {
+	if err := strictjson.Unmarshal([]byte(said), &calls); err != nil {
 		return nil, false
 	}
 	for _, c := range calls {

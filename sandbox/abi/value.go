@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // value writes any JSON at an offset of the current buffer.
@@ -49,7 +50,7 @@ func (e *Encoder) text(at int, quoted []byte) bool {
 		return true
 	}
 	var s string
-	if json.Unmarshal(quoted, &s) != nil {
+	if strictjson.Unmarshal(quoted, &s) != nil {
 		return false
 	}
 	e.str(at, s)

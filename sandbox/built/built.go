@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Section is the name of the custom section that holds the record.
@@ -100,7 +102,7 @@ func noted(module string) (folder string, ok bool) {
 		return "", false
 	}
 	content, err := os.ReadFile(placeOf(module))
-	if err != nil || json.Unmarshal(content, &p) != nil || !near(p.Folder) {
+	if err != nil || strictjson.Unmarshal(content, &p) != nil || !near(p.Folder) {
 		return "", false
 	}
 	return p.Folder, true

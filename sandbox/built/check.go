@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Check returns an error if the sources that the module at a path was built
@@ -29,7 +29,7 @@ func Check(module string) error {
 		return nil
 	}
 	var r record
-	if err := json.Unmarshal(content, &r); err != nil {
+	if err := strictjson.Unmarshal(content, &r); err != nil {
 		return &fault.Error{
 			Boundary: fault.Sandbox, Kind: fault.Refused, Where: module, What: "the section " + Section + " is damaged", Err: err,
 			Hint: "build the module again",

@@ -4,10 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	_ "embed" // the cases
-	"encoding/json"
 	"fmt"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Case is one input: a trajectory, or the members of a group.
@@ -32,7 +32,7 @@ func Cases() ([]Case, error) {
 			Trajectory *rl.Trajectory   `json:"trajectory"`
 			Group      []*rl.Trajectory `json:"group"`
 		}
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+		if err := strictjson.Unmarshal(lines.Bytes(), &row); err != nil {
 			return nil, fmt.Errorf("case %d: %w", len(cases)+1, err)
 		}
 		c := Case{Name: row.Name, Group: row.Trajectory == nil, Members: row.Group}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // sections lists the metrics of the guest, in the order of the README.
@@ -161,14 +162,14 @@ func parse(raw json.RawMessage) value {
 		v.kind = 5
 	case bytes.Equal(bytes.TrimSpace(raw), []byte("null")):
 		v.kind = 4
-	case json.Unmarshal(raw, &b) == nil:
+	case strictjson.Unmarshal(raw, &b) == nil:
 		v.kind, v.boolean = 3, b
 		if b {
 			v.number = 1
 		}
-	case json.Unmarshal(raw, &s) == nil:
+	case strictjson.Unmarshal(raw, &s) == nil:
 		v.kind, v.text = 1, *s
-	case json.Unmarshal(raw, &v.number) == nil:
+	case strictjson.Unmarshal(raw, &v.number) == nil:
 		v.kind = 2
 	default:
 		v.kind, v.number = 5, 0

@@ -2,11 +2,11 @@ package merit
 
 import (
 	_ "embed"
-	"encoding/json"
 	"reflect"
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 //go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json train
@@ -23,7 +23,7 @@ var configDocs []byte
 //	# yaml-language-server: $schema=train.schema.json
 func Schema() ([]byte, error) {
 	d := config.Description{Title: "Merit training configuration", Words: Words()}
-	if err := json.Unmarshal(configDocs, &d.Comments); err != nil {
+	if err := strictjson.Unmarshal(configDocs, &d.Comments); err != nil {
 		return nil, err
 	}
 	return config.Schema(DefaultConfig(), d)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Problem is what a Check, New or Vector function has against an option. The
@@ -57,15 +58,14 @@ func decodeValue(path string, raw json.RawMessage, v reflect.Value) []error {
 	}
 	value := reflect.New(v.Type())
 	value.Elem().Set(v)
-	err := json.Unmarshal(raw, value.Interface())
+	err := strictjson.Unmarshal(raw, value.Interface())
 	if err == nil {
 		v.Set(value.Elem())
 		return nil
 	}
 	what, hint := err.Error(), defaultHint(v)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		path, what = join(path, wrong.Field), fmt.Sprintf("must be %s, not %s", wanted(wrong.Type), found(raw, wrong))
+	if wrong := new(strictjson.Error); errors.As(err, &wrong) && wrong.Kind != "" {
+		path, what = join(path, wrong.Path), fmt.Sprintf("must be %s, not %s", wanted(wrong.Type), found(raw, wrong))
 	}
 	return []error{Problem(path, what, hint)}
 }
@@ -75,7 +75,7 @@ func decodeDuration(path string, raw json.RawMessage, v reflect.Value) []error {
 	var text string
 	if string(raw) == "0" {
 		text = "0s"
-	} else if json.Unmarshal(raw, &text) != nil {
+	} else if strictjson.Unmarshal(raw, &text) != nil {
 		text = string(raw)
 	}
 	d, err := time.ParseDuration(text)
@@ -129,9 +129,17 @@ func decodeMap(path string, raw json.RawMessage, v reflect.Value) []error {
 	return errs
 }
 
+// twice reports whether a key stands twice in an object.
+func twice(err error) bool {
+	var wrong *strictjson.Error
+	return errors.As(err, &wrong) && wrong.Twice
+}
+
 // decodeObject gives the values of a JSON object and its keys in order.
 func decodeObject(path string, raw json.RawMessage) (object map[string]json.RawMessage, keys []string, err error) {
-	if err := json.Unmarshal(raw, &object); err != nil {
+	if err := strictjson.Unmarshal(raw, &object); twice(err) {
+		return nil, nil, Problem(path, err.Error(), "keep one of them")
+	} else if err != nil {
 		return nil, nil, Problem(path, "must be "+section, "write its keys on the lines below, indented")
 	}
 	for key := range object {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // The words of problems are those of a configuration file, which is where
@@ -33,23 +35,23 @@ func wanted(t reflect.Type) string {
 
 // found names what stands in raw where another type belongs: the value itself
 // if it is short, for that is what the user searches the file for.
-func found(raw json.RawMessage, wrong *json.UnmarshalTypeError) string {
-	kind, number, _ := strings.Cut(wrong.Value, " ")
+func found(raw json.RawMessage, wrong *strictjson.Error) string {
+	number, is := strings.CutPrefix(wrong.Kind, "the number ")
 	switch {
-	case kind == "object":
+	case wrong.Kind == "an object":
 		return "a section"
-	case kind == "array":
+	case wrong.Kind == "an array":
 		return "a list"
-	case number != "":
+	case is:
 		return number
 	case len(raw) <= 60 && raw[0] != '[' && raw[0] != '{':
 		return string(raw)
-	case kind == "bool":
+	case wrong.Kind == "a boolean":
 		return "true or false"
-	case kind == "string":
+	case wrong.Kind == "a string":
 		return "text"
 	default:
-		return "a " + kind
+		return wrong.Kind
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -71,7 +72,7 @@ func detail(text []byte) string {
 	var p struct {
 		Detail string `json:"detail"`
 	}
-	if json.Unmarshal(text, &p) == nil && p.Detail != "" {
+	if strictjson.Unmarshal(text, &p) == nil && p.Detail != "" {
 		return p.Detail
 	}
 	return fitting(string(text), 256)

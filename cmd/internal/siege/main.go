@@ -16,6 +16,8 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,7 +46,7 @@ func measure(d time.Duration, names []string) error {
 		return err
 	}
 	defer c.close()
-	fmt.Println("| attack | p50 and p99 before, ms | p50 and p99 under it, ms | ratio of p99 | what the attacker saw |\n|---|---|---|---|---|")
+	fmt.Println("| attack | p50 and p99 before, ms | p50 and p99 under it, ms | ratio of p99 | CPU of the server under it, cores | what the attacker saw |\n|---|---|---|---|---|---|")
 	for _, name := range attackNames() {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
@@ -58,16 +60,31 @@ func measure(d time.Duration, names []string) error {
 			return err
 		}
 		time.Sleep(3 * time.Second) // connections are open, and what may come at once has come
+		busy, began := c.busy(), time.Now()
 		under, err := c.neighbour(d)
+		cores := float64(c.busy()-busy) / float64(time.Since(began))
 		said := attacker.end()
 		if err != nil {
 			return fmt.Errorf("under %s: %w", name, err)
 		}
-		fmt.Printf("| %s | %s, %s | %s, %s | %.1f | %s |\n", name, ms(quiet, 50), ms(quiet, 99), ms(under, 50), ms(under, 99),
-			float64(at(under, 99))/float64(at(quiet, 99)), said)
+		fmt.Printf("| %s | %s, %s | %s, %s | %.1f | %.2f | %s |\n", name, ms(quiet, 50), ms(quiet, 99), ms(under, 50), ms(under, 99),
+			float64(at(under, 99))/float64(at(quiet, 99)), cores, said)
 		time.Sleep(time.Second) // what is queued ends
 	}
 	return nil
+}
+
+// busy is how long the server has computed so far: 0 where the system does not say.
+func (c *castle) busy() time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.server.Process.Pid))
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if err != nil || len(fields) < 13 {
+		return 0
+	}
+	const tick = 10 * time.Millisecond
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * tick
 }
 
 func at(times []time.Duration, percent int) time.Duration { return times[(len(times)-1)*percent/100] }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // notObject says why line holds no row, or returns "". It also returns the
@@ -54,5 +56,5 @@ func overflowing(line []byte) []byte {
 
 func jsonFault(line []byte) string {
 	var v any
-	return json.Unmarshal(line, &v).Error()
+	return strictjson.Unmarshal(line, &v).Error()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/promise"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // driver plays episodes with actions that depend on the step alone.
@@ -229,7 +230,7 @@ func sayings(tools json.RawMessage) []string {
 			Name string `json:"name"`
 		} `json:"function"`
 	}
-	if json.Unmarshal(tools, &offered) != nil {
+	if strictjson.Unmarshal(tools, &offered) != nil {
 		return said
 	}
 	for i, t := range offered {

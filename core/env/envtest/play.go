@@ -1,12 +1,12 @@
 package envtest
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Episode is one that Play played.
@@ -49,7 +49,7 @@ func PlayEach(t testing.TB, e env.Env, n int, player func() func(anchor string, 
 			require.NotEqual(t, env.EventError, event.Kind, event.Message)
 			if event.Kind == env.EventMetric {
 				var value float64
-				require.NoError(t, json.Unmarshal([]byte(event.Message), &value))
+				require.NoError(t, strictjson.Unmarshal([]byte(event.Message), &value))
 				all[of[event.Slot]].Metrics[event.Name] = value
 			}
 		}

@@ -2,7 +2,6 @@ package jetstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -15,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // crew is who works for a coordinator, by what workers say of themselves.
@@ -244,7 +244,7 @@ func has(list []string, s string) bool {
 
 // decodeWorker reads what a worker said of itself on subject.
 func decodeWorker(subject string, data []byte) (w fleet.Worker, err error) {
-	if err := json.Unmarshal(data, &w); err != nil {
+	if err := strictjson.Unmarshal(data, &w); err != nil {
 		return w, err
 	}
 	return w, checkWorker(subject, w, len(data))

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/merit-rl/merit/core/fleet"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // watch looks after shards of which nothing was heard for long, and always after
@@ -114,7 +114,7 @@ func (f *Fleet) bury(ctx context.Context, m jetstream.Msg) {
 		Seq        uint64 `json:"stream_seq"`
 		Deliveries int    `json:"deliveries"`
 	}
-	if json.Unmarshal(m.Data(), &advisory) != nil || advisory.Seq == 0 {
+	if strictjson.Unmarshal(m.Data(), &advisory) != nil || advisory.Seq == 0 {
 		return
 	}
 	work, err := f.stream(ctx, workStream)

@@ -2,17 +2,16 @@ package keys
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // maxSeed bounds the file of a secret key, in bytes.
@@ -26,15 +25,10 @@ func ReadSeed(path string) ([]byte, error) {
 		return nil, unread(path, "the key cannot be read", err, "make one with merit fleet keygen")
 	}
 	defer f.Close() // only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, unread(path, "the key cannot be read", err, "see the cause")
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Refused, Where: path, What: fmt.Sprintf("others may read this secret key: its mode is %#o", mode),
-			Hint: "chmod 600 " + path + "; if somebody else has read it, make a new pair with merit fleet keygen",
-		}
+	if open := fault.As(web.Private(path)); open != nil {
+		refused := *open
+		refused.Boundary = fault.Fleet
+		return nil, &refused
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSeed+1))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet/keys"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // check refuses a server that strangers of other machines could use.
@@ -20,7 +21,7 @@ func (o Options) check() error { return CheckLocks(o.Listen, len(o.Users) > 0, o
 // users who are known and a certificate, and says all that is missing.
 func CheckLocks(listen string, users, certificate bool) error {
 	host, _, err := net.SplitHostPort(listen)
-	if listen == "" || err != nil || local(host) {
+	if listen == "" || err != nil || web.Loopback(host) {
 		return nil // none, or one that is refused when it is to be used
 	}
 	var problems []error
@@ -34,12 +35,6 @@ func CheckLocks(listen string, users, certificate bool) error {
 		refuse("a server that other machines reach speaks TLS, and there is no certificate", "give it a certificate and its key, or listen on 127.0.0.1")
 	}
 	return errors.Join(problems...)
-}
-
-// local reports whether a host is this machine alone.
-func local(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // The server's own form of accounts.

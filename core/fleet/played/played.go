@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Order is what a rollout shard asks for: to play whole groups and score them.
@@ -56,7 +57,7 @@ func (o Order) Shard(index int) (fleet.Shard, error) {
 func ReadOrder(s fleet.Shard) (Order, error) {
 	var o Order
 	text, weights, with := bytes.Cut(s.Body, []byte{'\n'})
-	if err := json.Unmarshal(text, &o); err != nil {
+	if err := strictjson.Unmarshal(text, &o); err != nil {
 		return o, corrupt("order", err.Error())
 	}
 	if with {

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // reader reads what writer wrote, until the first error. What it allocates is
@@ -156,7 +157,7 @@ func (r *reader) content() (c rl.Content) {
 	if other := r.bit(); !other {
 		return rl.Text(r.text())
 	}
-	if err := json.Unmarshal([]byte(r.text()), &c); err != nil && r.err == nil {
+	if err := strictjson.Unmarshal([]byte(r.text()), &c); err != nil && r.err == nil {
 		r.fail("%s", err.Error())
 	}
 	return c

@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Case is a piece of work that can be judged by any rubric: what a stakeholder
@@ -37,17 +38,17 @@ type Evaluator interface {
 func Read(t *rl.Trajectory) (*Case, error) {
 	c := Case{episode: t}
 	var truth map[string]json.RawMessage
-	if err := json.Unmarshal(t.GroundTruth, &truth); err != nil || truth[rubric.TaskTruth] == nil {
+	if err := strictjson.Unmarshal(t.GroundTruth, &truth); err != nil || truth[rubric.TaskTruth] == nil {
 		return nil, lacks(t, "no rubric of a stakeholder in its task's ground truth", err)
 	}
-	if err := json.Unmarshal(truth[rubric.TaskTruth], &c.Truth); err != nil || c.Truth == nil || len(c.Truth.Criteria) == 0 {
+	if err := strictjson.Unmarshal(truth[rubric.TaskTruth], &c.Truth); err != nil || c.Truth == nil || len(c.Truth.Criteria) == 0 {
 		return nil, lacks(t, "a stakeholder's rubric that cannot be read", err)
 	}
 	if len(t.Steps) == 0 {
 		return nil, lacks(t, "no step", nil)
 	}
 	workflow := t.Steps[len(t.Steps)-1].Info[rubric.InfoWorkflow]
-	if err := json.Unmarshal(workflow, &c.Workflow); err != nil || c.Workflow == nil || len(c.Workflow.Outputs) == 0 {
+	if err := strictjson.Unmarshal(workflow, &c.Workflow); err != nil || c.Workflow == nil || len(c.Workflow.Outputs) == 0 {
 		return nil, lacks(t, "no outputs of workers with its last step", err)
 	}
 	return &c, nil
@@ -59,8 +60,10 @@ func (c *Case) ID() string { return c.episode.ID }
 // Brief is what the stakeholder says at first; empty if the environment does not
 // tell.
 func (c *Case) Brief() string {
-	var truth struct{ Brief string }
-	_ = json.Unmarshal(c.episode.GroundTruth, &truth) // it has been read before
+	var truth struct {
+		Brief string `json:"brief"`
+	}
+	_ = strictjson.Unmarshal(c.episode.GroundTruth, &truth) // it has been read before
 	return truth.Brief
 }
 

@@ -6,13 +6,13 @@ package view
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // View is an episode as it is shown. All texts in it are untrusted.
@@ -71,7 +71,7 @@ type truth struct {
 // was to be written. Parts that cannot be read are left out.
 func From(t *rl.Trajectory) (*View, bool) {
 	var meant truth
-	_ = json.Unmarshal(t.GroundTruth, &meant) // what is not there is not shown
+	_ = strictjson.Unmarshal(t.GroundTruth, &meant) // what is not there is not shown
 	written, workflow, ok := attached(t)
 	kept := note(t)
 	if !ok && kept == nil {
@@ -109,8 +109,8 @@ func attached(t *rl.Trajectory) (written rubric.Written, workflow rubric.Workflo
 			continue
 		}
 		ok = true
-		_ = json.Unmarshal(info[rubric.InfoWritten], &written)
-		_ = json.Unmarshal(info[rubric.InfoWorkflow], &workflow)
+		_ = strictjson.Unmarshal(info[rubric.InfoWritten], &written)
+		_ = strictjson.Unmarshal(info[rubric.InfoWorkflow], &workflow)
 	}
 	return written, workflow, ok
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // shelf is what one tenant has stored:
@@ -56,7 +57,7 @@ func openShelf(dir string) (*shelf, error) {
 	}
 	if err == nil {
 		var x index
-		if err := json.Unmarshal(data, &x); err != nil || x.Format != indexFormat {
+		if err := strictjson.Unmarshal(data, &x); err != nil || x.Format != indexFormat {
 			return nil, &fault.Error{
 				Boundary: fault.Storage, Kind: fault.Corrupt, Where: at, What: "is no index of rewards, or one of another version of Merit", Err: err,
 				Hint: "restore the tenant's folder from a backup, or move it away to begin without its uploads",

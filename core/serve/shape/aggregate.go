@@ -10,6 +10,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // What NeMo Gym numbers tasks and rollouts with.
@@ -79,8 +81,10 @@ type samples map[string][]float64
 // add takes the numbers of a verify response and of what the model used for it.
 func (s samples) add(row object) {
 	s.numbers(row)
-	var response struct{ Usage map[string]json.RawMessage }
-	if json.Unmarshal(row.values["response"], &response) == nil {
+	var response struct {
+		Usage map[string]json.RawMessage `json:"usage"`
+	}
+	if strictjson.Unmarshal(row.values["response"], &response) == nil {
 		s.numbers(object{names: slices.Sorted(maps.Keys(response.Usage)), values: response.Usage})
 	}
 }

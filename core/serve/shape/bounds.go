@@ -1,8 +1,6 @@
 package shape
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -35,12 +33,3 @@ func size(t *rl.Trajectory) int {
 
 // index is the path of element i of the list at where.
 func index(where string, i int) string { return fmt.Sprintf("%s[%d]", where, i) }
-
-// reason says what is wrong with JSON that does not fit its type.
-func reason(err error) string {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Sprintf("%s must not be a %s", wrong.Field, wrong.Value)
-	}
-	return err.Error()
-}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // columns are what a request has beside the conversation. They become the
@@ -68,8 +69,8 @@ func (d *decoder) chat(where string, raw json.RawMessage) []rl.Message {
 		var m rl.Message
 		if _, ok := d.object(at, one); !ok {
 			continue
-		} else if err := json.Unmarshal(one, &m); err != nil {
-			d.wrong(at, reason(err), "a message is {\"role\": …, \"content\": …} as in OpenAI's chat API")
+		} else if err := strictjson.Unmarshal(one, &m); err != nil {
+			d.wrong(at, err.Error(), "a message is {\"role\": …, \"content\": …} as in OpenAI's chat API")
 			continue
 		}
 		if m.Role == "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // conversation turns items of OpenAI's Responses API into chat messages, as
@@ -66,8 +67,8 @@ func (w *conversation) items(where string, raw json.RawMessage) {
 		var x item
 		if _, ok := w.object(at, one); !ok {
 			continue
-		} else if err := json.Unmarshal(one, &x); err != nil {
-			w.wrong(at, reason(err), "an item is that of OpenAI's Responses API")
+		} else if err := strictjson.Unmarshal(one, &x); err != nil {
+			w.wrong(at, err.Error(), "an item is that of OpenAI's Responses API")
 			continue
 		}
 		w.item(at, x)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonspan"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // object is a JSON object as it came, without spaces.
@@ -96,7 +97,7 @@ func (d *decoder) list(where string, raw json.RawMessage) ([]json.RawMessage, bo
 		return nil, false
 	}
 	var all []json.RawMessage
-	if err := json.Unmarshal(raw, &all); err != nil {
+	if err := strictjson.Unmarshal(raw, &all); err != nil {
 		d.wrong(where, err.Error(), "")
 		return nil, false
 	}
@@ -114,22 +115,13 @@ func (d *decoder) text(where string, raw json.RawMessage) (string, bool) {
 
 // kind is the word for the JSON type of raw.
 func kind(raw json.RawMessage) string {
-	if len(raw) == 0 {
+	switch {
+	case len(raw) == 0:
 		return "missing"
-	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
+	case raw[0] == '[':
 		return "a list"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
 	}
-	return "a number"
+	return strictjson.Kind(raw)
 }
 
 // join is the path of a field of the object at where.

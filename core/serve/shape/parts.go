@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // part is the union of what the parts of an item's content hold.
@@ -35,7 +36,7 @@ func (w *conversation) content(where string, raw json.RawMessage) (content rl.Co
 		if _, ok := w.object(index(where, i), one); !ok {
 			continue
 		}
-		err := json.Unmarshal(one, &p)
+		err := strictjson.Unmarshal(one, &p)
 		switch {
 		case err == nil && (p.Type == "input_text" || p.Type == "output_text" || p.Type == "text" || p.Type == "refusal"):
 			said.WriteString(p.Text + p.Refusal)
@@ -52,7 +53,7 @@ func (w *conversation) content(where string, raw json.RawMessage) (content rl.Co
 	if plain {
 		return rl.Text(said.String()), said.String()
 	}
-	if parts, err := json.Marshal(chat); err != nil || json.Unmarshal(parts, &content) != nil {
+	if parts, err := json.Marshal(chat); err != nil || strictjson.Unmarshal(parts, &content) != nil {
 		w.wrong(where, "its parts cannot be read", "a part has a type, and its text is a string")
 	}
 	return content, said.String()

@@ -17,6 +17,7 @@ type flow struct {
 	at          int       // in Scheduler.ready; -1 if it is not there
 	ended       time.Time // when it last had nothing more to run
 	listed      bool      // in Scheduler.left
+	clean       time.Time // when it has waited for what was computed for nothing
 }
 
 // flow returns the flow of a tenant, with the limits that hold now.

@@ -2,8 +2,6 @@ package tenant
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +9,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // maxLine is the most bytes of a line of an accounting file.
@@ -73,10 +72,8 @@ func readLedger(path string, in io.Reader, tell func(entryLine)) (end int64, err
 
 // decodeLine reads a line, which ends in a line feed.
 func decodeLine(text []byte) (entryLine, bool) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var line entryLine
-	if err := d.Decode(&line); err != nil || d.InputOffset() != int64(len(text))-1 || text[len(text)-1] != '\n' {
+	if err := strictjson.UnmarshalKnown(text, &line); err != nil || text[len(text)-1] != '\n' {
 		return entryLine{}, false
 	}
 	return line, nameForm.MatchString(line.Tenant) && !line.To.Before(line.From)

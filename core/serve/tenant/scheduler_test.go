@@ -410,3 +410,33 @@ func BenchmarkGate(b *testing.B) {
 		})
 	}
 }
+
+// Promise: what a tenant sends that cannot be read delays what it sends next while
+// others compute, and only then; what can be read delays nothing.
+func TestWaste(t *testing.T) {
+	attacker, neighbour := only(t, tenant.Limits{}), only(t, tenant.Limits{})
+	synctest.Test(t, func(t *testing.T) {
+		s := tenant.NewScheduler(4)
+		wrong := errors.New("cannot be read")
+		decode := func(who *tenant.Tenant, err error) time.Duration {
+			began := time.Now()
+			require.Equal(t, err, s.Decode(t.Context(), who, func() error { time.Sleep(100 * time.Millisecond); return err }))
+			return time.Since(began)
+		}
+		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong))
+		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong), "alone, nobody is disturbed")
+		require.Equal(t, 100*time.Millisecond, decode(neighbour, nil), "and a neighbour waits for nothing")
+		require.Equal(t, 700*time.Millisecond, decode(attacker, nil), "beside a neighbour it waits for both, less what has passed")
+		require.Equal(t, 100*time.Millisecond, decode(attacker, nil), "once")
+		for range 20 {
+			decode(attacker, wrong)
+			require.Equal(t, 100*time.Millisecond, decode(neighbour, nil))
+		}
+		require.Equal(t, 100*time.Millisecond, decode(neighbour, wrong))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		require.ErrorIs(t, s.Decode(ctx, attacker, func() error { return nil }), context.DeadlineExceeded)
+		time.Sleep(3 * time.Second)
+		require.Equal(t, 100*time.Millisecond, decode(attacker, nil), "what is owed passes")
+	})
+}

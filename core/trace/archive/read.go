@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -57,9 +58,11 @@ func Read(path string, bad *Bad, f func(spans []trace.Span, about []trace.About)
 // decode reads a line by the names that it has.
 func decode(in *jsonl.Reader, line jsonl.Line, at time.Time) ([]trace.Span, []trace.About, error) {
 	var names struct {
-		Spans, Messages, Kind json.RawMessage
+		Spans    json.RawMessage `json:"spans"`
+		Messages json.RawMessage `json:"messages"`
+		Kind     json.RawMessage `json:"kind"`
 	}
-	if err := json.Unmarshal(line.Text, &names); err != nil {
+	if err := strictjson.Unmarshal(line.Text, &names); err != nil {
 		return nil, nil, fmt.Errorf("not a JSON object: %w", err)
 	}
 	var t *trace.Trace

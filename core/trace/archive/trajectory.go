@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -39,7 +40,7 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 	told := map[string]bool{} // spans of which the conversation was made, where no call was
 	if text, ok := t.Metadata[trace.MetaSpans]; ok {
 		var others []trace.Span
-		if err := json.Unmarshal(text, &others); err != nil {
+		if err := strictjson.Unmarshal(text, &others); err != nil {
 			return nil, fmt.Errorf("metadata.spans are no spans: %w", err)
 		}
 		for _, s := range others {
@@ -79,7 +80,7 @@ func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.
 	if !step.ActionValid {
 		s.Status, s.Error = trace.StatusError, "no valid action"
 	}
-	known := func(name string, to any) { _ = json.Unmarshal(step.Info[name], to) } // what is not there stays
+	known := func(name string, to any) { _ = strictjson.Unmarshal(step.Info[name], to) } // what is not there stays
 	known("span", &s.ID)
 	known("agent", &s.Agent)
 	known("name", &s.Name)

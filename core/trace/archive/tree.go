@@ -18,6 +18,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -114,7 +115,7 @@ func ReadIndex(folder string) (*Index, error) {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "no tree of traces", Err: err, Hint: "name a folder with " + IndexFile + " in it, or a file"}
 	}
 	index := new(Index)
-	if err := json.Unmarshal(text, index); err != nil {
+	if err := strictjson.Unmarshal(text, index); err != nil {
 		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: at, What: "is no index of traces", Err: err, Hint: "export the tree again"}
 	}
 	if index.Version != 1 {

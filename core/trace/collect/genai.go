@@ -8,6 +8,7 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -121,7 +122,7 @@ func (src *source) conversations() (given, said *conversation) {
 // instructions are a system's message, which is a list of parts without one.
 func (c *conversation) instructions(text json.RawMessage) bool {
 	var parts []part
-	if len(text) == 0 || text[0] != '[' || json.Unmarshal(text, &parts) != nil {
+	if len(text) == 0 || text[0] != '[' || strictjson.Unmarshal(text, &parts) != nil {
 		return false
 	}
 	c.parts(rl.Message{Role: rl.RoleSystem}, parts)
@@ -163,7 +164,7 @@ func (src *source) events(given, said *conversation) {
 // message, or one of them has all of it.
 func eventMessage(at *attributes, role string) (m message, ok bool) {
 	whole := document(at.take("message", "gen_ai.event.content"))
-	if whole == nil || json.Unmarshal(whole, &m) != nil {
+	if whole == nil || strictjson.Unmarshal(whole, &m) != nil {
 		m = message{Content: quoted(at.text("content", "message"))}
 		if v := document(at.take("content")); len(v) > 0 && v[0] == '[' {
 			m.Content = v
@@ -174,7 +175,7 @@ func eventMessage(at *attributes, role string) (m message, ok bool) {
 		m = *m.Message
 	}
 	if calls := document(at.take("tool_calls")); calls != nil && m.ToolCalls == nil {
-		_ = json.Unmarshal(calls, &m.ToolCalls) // what is no list is no call
+		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // what is no list is no call
 	}
 	m.ToolCallID = first(m.ToolCallID, at.text("id"))
 	if role != rl.RoleTool {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"unicode/utf8"
 
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -34,7 +34,7 @@ func Decode(body []byte) (spans []trace.Span, about []trace.About, err error) {
 		Spans  []json.RawMessage `json:"spans"`
 		Traces []json.RawMessage `json:"traces"`
 	}
-	if err := strict(body, &request); err != nil {
+	if err := strictjson.UnmarshalKnown(body, &request); err != nil {
 		return nil, nil, bad("body", "is not of the form", err)
 	}
 	if n := len(request.Spans) + len(request.Traces); n > MaxSpans {
@@ -56,7 +56,7 @@ func Decode(body []byte) (spans []trace.Span, about []trace.About, err error) {
 }
 
 func item(where string, text json.RawMessage, into any, check func() error) error {
-	if err := strict(text, into); err != nil {
+	if err := strictjson.UnmarshalKnown(text, into); err != nil {
 		return bad(where, "is not of the form", err)
 	}
 	err := check()
@@ -66,19 +66,6 @@ func item(where string, text json.RawMessage, into any, check func() error) erro
 		return &placed
 	}
 	return err
-}
-
-// strict is encoding/json for those who misspell.
-func strict(text []byte, into any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("something follows behind its end")
-	}
-	return nil
 }
 
 func bad(where, what string, err error) error {
@@ -91,11 +78,9 @@ func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) erro
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var tree any
-	err := d.Decode(&tree)
+	err := strictjson.Check(body)
 	if err == nil {
-		if _, end := d.Token(); end != io.EOF {
-			err = errors.New("something follows behind its end")
-		}
+		err = d.Decode(&tree)
 	}
 	if err == nil {
 		err = identify(tree)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // message is a message in any of the forms that conventions write: with parts,
@@ -39,7 +40,7 @@ type part struct {
 func (p *part) UnmarshalJSON(data []byte) error {
 	type bare part
 	p.whole = bytes.Clone(data)
-	return json.Unmarshal(data, (*bare)(p))
+	return strictjson.Unmarshal(data, (*bare)(p))
 }
 
 // call is a call of a tool: as OpenAI has it, or flat.
@@ -68,7 +69,7 @@ func (c *conversation) read(text json.RawMessage, role string) bool {
 	if len(text) > 0 && text[0] == '{' {
 		text = append(append([]byte{'['}, text...), ']')
 	}
-	if len(text) == 0 || text[0] != '[' || json.Unmarshal(text, &list) != nil {
+	if len(text) == 0 || text[0] != '[' || strictjson.Unmarshal(text, &list) != nil {
 		return false
 	}
 	for _, m := range list {
@@ -168,7 +169,7 @@ func loose(value json.RawMessage) string {
 	switch {
 	case len(value) == 0 || string(value) == "null":
 		return ""
-	case json.Unmarshal(value, &s) == nil:
+	case strictjson.Unmarshal(value, &s) == nil:
 		return s
 	}
 	var b bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -45,7 +46,7 @@ func (src *source) openInferenceCall(out *trace.Span) {
 	p.Usage = src.usage("llm.token_count.prompt", "gen_ai.usage.input_tokens", "llm.token_count.completion", "gen_ai.usage.output_tokens")
 	p.Tools = src.tools()
 	var settings map[string]any
-	if v := document(at.all["llm.invocation_parameters"]); v != nil && json.Unmarshal(v, &settings) == nil {
+	if v := document(at.all["llm.invocation_parameters"]); v != nil && strictjson.Unmarshal(v, &settings) == nil {
 		at.read["llm.invocation_parameters"] = true
 		for _, known := range []string{"messages", "tools", "model"} {
 			delete(settings, known)
@@ -113,7 +114,7 @@ func arguments(given string) string {
 		Kwargs map[string]json.RawMessage `json:"kwargs"`
 		Clean  *bool                      `json:"sanitize_inputs_outputs"`
 	}
-	if json.Unmarshal([]byte(given), &python) != nil || python.Clean == nil || len(python.Args) > 0 {
+	if strictjson.Unmarshal([]byte(given), &python) != nil || python.Clean == nil || len(python.Args) > 0 {
 		return given
 	}
 	return string(mustMarshal(python.Kwargs))

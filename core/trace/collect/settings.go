@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -46,7 +47,7 @@ func (src *source) settings() json.RawMessage {
 func (src *source) tools() json.RawMessage {
 	var list []json.RawMessage
 	if src.at.has("gen_ai.tool.definitions") {
-		_ = json.Unmarshal(document(src.at.take("gen_ai.tool.definitions")), &list) // no list is none
+		_ = strictjson.Unmarshal(document(src.at.take("gen_ai.tool.definitions")), &list) // no list is none
 	}
 	for _, item := range src.at.list("llm.tools") {
 		if v := document(item.take("tool.json_schema")); v != nil {
@@ -72,7 +73,7 @@ func (src *source) tools() json.RawMessage {
 // wrapped is a tool in OpenAI's form: conventions write the function of it flat.
 func wrapped(tool json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(tool, &fields) != nil || fields["function"] != nil || fields["name"] == nil {
+	if strictjson.Unmarshal(tool, &fields) != nil || fields["function"] != nil || fields["name"] == nil {
 		return tool
 	}
 	if kind := loose(fields["type"]); kind != "" && kind != "function" {

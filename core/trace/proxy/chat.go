@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // apis are the paths whose calls are recorded. The longer ones come first: one
@@ -25,7 +26,7 @@ type request struct {
 // form.
 func readRequest(api string, body []byte) (q request, err error) {
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(body, &all); err != nil {
+	if err := strictjson.Unmarshal(body, &all); err != nil {
 		return q, err
 	}
 	take := func(name string) json.RawMessage {
@@ -33,25 +34,25 @@ func readRequest(api string, body []byte) (q request, err error) {
 		delete(all, name)
 		return v
 	}
-	_ = json.Unmarshal(take("model"), &q.model) // empty if it is no text
+	_ = strictjson.Unmarshal(take("model"), &q.model) // empty if it is no text
 	q.tools = take("tools")
 	delete(all, "api_key")
 	delete(all, "functions")
 	q.choices = 1
-	if n := 0; json.Unmarshal(all["n"], &n) == nil && n > 1 {
+	if n := 0; strictjson.Unmarshal(all["n"], &n) == nil && n > 1 {
 		q.choices = n
 	}
 	switch api {
 	case "completions":
 		q.prompts, q.tokens, err = texts(take("prompt"))
 	case "responses":
-		_ = json.Unmarshal(all["previous_response_id"], &q.previous)
+		_ = strictjson.Unmarshal(all["previous_response_id"], &q.previous)
 		var m []rl.Message
 		m, err = readInput(take("instructions"), take("input"))
 		q.prompts = [][]rl.Message{m}
 	default:
 		var m []rl.Message
-		err = json.Unmarshal(take("messages"), &m)
+		err = strictjson.Unmarshal(take("messages"), &m)
 		q.prompts = [][]rl.Message{m}
 	}
 	q.settings = all
@@ -64,14 +65,14 @@ func texts(raw json.RawMessage) (prompts [][]rl.Message, tokens [][]int32, err e
 	var many []string
 	var ids []int32
 	switch {
-	case json.Unmarshal(raw, &one) == nil:
+	case strictjson.Unmarshal(raw, &one) == nil:
 		many = []string{one}
-	case json.Unmarshal(raw, &ids) == nil && len(ids) > 0:
+	case strictjson.Unmarshal(raw, &ids) == nil && len(ids) > 0:
 		return [][]rl.Message{{}}, [][]int32{ids}, nil
-	case json.Unmarshal(raw, &tokens) == nil && len(tokens) > 0:
+	case strictjson.Unmarshal(raw, &tokens) == nil && len(tokens) > 0:
 		return make([][]rl.Message, len(tokens)), tokens, nil
 	default:
-		if err := json.Unmarshal(raw, &many); err != nil {
+		if err := strictjson.Unmarshal(raw, &many); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -84,7 +85,7 @@ func texts(raw json.RawMessage) (prompts [][]rl.Message, tokens [][]int32, err e
 // added is a request with fields that it did not have.
 func added(body []byte, fields map[string]json.RawMessage) []byte {
 	var all map[string]json.RawMessage
-	if json.Unmarshal(body, &all) != nil {
+	if strictjson.Unmarshal(body, &all) != nil {
 		return body
 	}
 	changed := false

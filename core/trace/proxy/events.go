@@ -2,7 +2,8 @@ package proxy
 
 import (
 	"bytes"
-	"encoding/json"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // events calls f with the data of each server-sent event, in their order.
@@ -38,7 +39,7 @@ func events(text []byte, f func(data []byte)) {
 func readChunks(body []byte, stream bool) (a answer, complete bool) {
 	if !stream {
 		var c chunk
-		if json.Unmarshal(body, &c) != nil {
+		if strictjson.Unmarshal(body, &c) != nil {
 			return a, false
 		}
 		a.add(&c)
@@ -49,7 +50,7 @@ func readChunks(body []byte, stream bool) (a answer, complete bool) {
 	}
 	events(body, func(data []byte) {
 		var c chunk
-		if json.Unmarshal(data, &c) == nil {
+		if strictjson.Unmarshal(data, &c) == nil {
 			a.add(&c)
 		}
 	})

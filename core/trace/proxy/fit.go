@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -64,7 +65,7 @@ func fit(s *trace.Span) {
 // attribute gives a span an attribute; of one name, both are kept.
 func attribute(s *trace.Span, name, value string) {
 	var before string
-	if json.Unmarshal(s.Attributes[name], &before) == nil && before != "" {
+	if strictjson.Unmarshal(s.Attributes[name], &before) == nil && before != "" {
 		value = before + "; " + value
 	}
 	s.Attributes[name], _ = json.Marshal(value) // a text

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -39,7 +40,7 @@ func (o Options) complete() (Options, map[string]json.RawMessage, error) {
 		return o, nil, wrong("upstream", "is not the address of a server", "give http:// or https://, such as http://127.0.0.1:8080/v1")
 	}
 	var add map[string]json.RawMessage
-	if len(o.Add) > 0 && json.Unmarshal(o.Add, &add) != nil {
+	if len(o.Add) > 0 && strictjson.Unmarshal(o.Add, &add) != nil {
 		return o, nil, wrong("add", "is not a JSON object", `give fields of a request, such as {"logprobs": true, "return_token_ids": true}`)
 	}
 	if o.Log == nil {

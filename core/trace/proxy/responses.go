@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // item is one of the input or output of responses.
@@ -27,14 +28,14 @@ type part struct {
 // readInput gives the input of responses as messages.
 func readInput(instructions, input json.RawMessage) (m []rl.Message, err error) {
 	var text string
-	if json.Unmarshal(instructions, &text) == nil && text != "" {
+	if strictjson.Unmarshal(instructions, &text) == nil && text != "" {
 		m = append(m, rl.Message{Role: rl.RoleSystem, Content: rl.Text(text)})
 	}
-	if json.Unmarshal(input, &text) == nil {
+	if strictjson.Unmarshal(input, &text) == nil {
 		return append(m, rl.Message{Role: rl.RoleUser, Content: rl.Text(text)}), nil
 	}
 	var items []item
-	if err := json.Unmarshal(input, &items); err != nil {
+	if err := strictjson.Unmarshal(input, &items); err != nil {
 		return m, err
 	}
 	for i := range items {
@@ -64,7 +65,7 @@ func (t *item) onto(m []rl.Message) []rl.Message {
 func plainText(raw json.RawMessage) string {
 	var text string
 	var parts []part
-	if json.Unmarshal(raw, &text) != nil && json.Unmarshal(raw, &parts) == nil {
+	if strictjson.Unmarshal(raw, &text) != nil && strictjson.Unmarshal(raw, &parts) == nil {
 		for _, p := range parts {
 			text += p.Text + p.Refusal
 		}
@@ -97,7 +98,7 @@ type event struct {
 func readResponse(body []byte, stream bool) (a answer, complete bool) {
 	if !stream {
 		var r response
-		if json.Unmarshal(body, &r) != nil {
+		if strictjson.Unmarshal(body, &r) != nil {
 			return a, false
 		}
 		return r.answer()
@@ -105,7 +106,7 @@ func readResponse(body []byte, stream bool) (a answer, complete bool) {
 	var partial strings.Builder
 	events(body, func(data []byte) {
 		var e event
-		if json.Unmarshal(data, &e) != nil {
+		if strictjson.Unmarshal(data, &e) != nil {
 			return
 		}
 		switch e.Type {

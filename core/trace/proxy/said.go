@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -162,9 +163,9 @@ func errorText(raw json.RawMessage) string {
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return ""
-	case json.Unmarshal(raw, &text) == nil:
+	case strictjson.Unmarshal(raw, &text) == nil:
 		return text
-	case json.Unmarshal(raw, &object) == nil && object.Message != "":
+	case strictjson.Unmarshal(raw, &object) == nil && object.Message != "":
 		return object.Message
 	}
 	return string(raw)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -53,7 +54,7 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 	w.trace, w.parent = identifier(w.trace), identifier(w.parent)
 	w.agent, w.task = cut(w.agent, trace.MaxName), cut(w.task, trace.MaxName)
 	if text := header(HeaderMetadata); text != "" {
-		if err := json.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
+		if err := strictjson.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
 			w.metadata, w.wrong = nil, HeaderMetadata+" is no JSON object of at most 256 entries"
 		}
 	}

@@ -3,6 +3,8 @@ package redact
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // JSON returns raw, which must be valid JSON, with its secrets blanked: values
@@ -96,7 +98,7 @@ func decoded(quoted string) string {
 		return quoted[1 : len(quoted)-1]
 	}
 	var text string
-	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
+	if err := strictjson.Unmarshal([]byte(quoted), &text); err != nil {
 		return quoted[1 : len(quoted)-1] // not reached: the document is valid
 	}
 	return text

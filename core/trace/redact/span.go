@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -137,7 +138,7 @@ func (r *Redactor) message(m *rl.Message) bool {
 	set(&m.Name, r.name(m.Name))
 	if parts := m.Content.Parts(); parts != nil {
 		clean := r.JSON(parts)
-		if string(clean) != string(parts) && json.Unmarshal(clean, &m.Content) == nil {
+		if string(clean) != string(parts) && strictjson.Unmarshal(clean, &m.Content) == nil {
 			changed = true
 		}
 	} else if !m.Content.IsNull() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -132,7 +133,7 @@ func anchor(s *trace.Span) string {
 // skipped returns why nothing is learnt from a step; empty if it is.
 func skipped(s *rl.Step) string {
 	var why string
-	_ = json.Unmarshal(s.Info[InfoSkipped], &why) // absent is empty
+	_ = strictjson.Unmarshal(s.Info[InfoSkipped], &why) // absent is empty
 	return why
 }
 

@@ -3,6 +3,8 @@ package samples
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Offered returns the answers that a call left its model to choose among, as
@@ -23,7 +25,7 @@ func Offered(settings json.RawMessage) []string {
 			} `json:"json_schema"`
 		} `json:"response_format"`
 	}
-	if len(settings) == 0 || json.Unmarshal(settings, &s) != nil {
+	if len(settings) == 0 || strictjson.Unmarshal(settings, &s) != nil {
 		return nil // settings of another form say nothing about choices
 	}
 	for _, list := range [][]string{s.Structured.Choice, s.Guided, s.Format.Schema.Schema.Enum} {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"encoding/json"
 	"html/template"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/rubric/study"
 	"github.com/merit-rl/merit/core/rubric/view"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // rubrics are what was written in the test split before and after training,
@@ -88,7 +88,7 @@ func checked(dir string) *study.Report {
 		return nil
 	}
 	r := new(study.Report)
-	if json.Unmarshal(text, r) != nil || r.Sentence == "" {
+	if strictjson.Unmarshal(text, r) != nil || r.Sentence == "" {
 		return nil
 	}
 	return r

@@ -13,6 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // ManifestName is the manifest in a plug-in's folder. Beside a plug-in that is
@@ -128,7 +129,7 @@ func WriteManifest(path string, m *Manifest) (string, error) {
 // with its default, as a plug-in describes them.
 func Schema(defaults json.RawMessage) map[string]any {
 	var value any
-	if err := json.Unmarshal(defaults, &value); err != nil {
+	if err := strictjson.Unmarshal(defaults, &value); err != nil {
 		return nil
 	}
 	if s, ok := schemaOf(value)["properties"]; ok {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Cassettes says whether answers are kept in a folder, and whether they are
@@ -132,7 +133,7 @@ func (s *shelf) play(name string) (*answer, error) {
 	}
 	var k cassette
 	var request bytes.Buffer
-	if err = json.Unmarshal(data, &k); err == nil {
+	if err = strictjson.Unmarshal(data, &k); err == nil {
 		err = json.Compact(&request, k.Request)
 	}
 	if err == nil && (k.Version != cassetteVersion || nameOf(request.Bytes()) != name) {

@@ -3,6 +3,7 @@ package chat
 import (
 	"math"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -34,6 +35,42 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// deep is answers that nest 100,000 times, where an answer may hold any JSON.
+func deep() (all []string) {
+	const depth = 100_000
+	for _, v := range []string{strings.Repeat("[", depth) + strings.Repeat("]", depth), strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth), strings.Repeat(`[{"a":`, depth)} {
+		all = append(all, v, `{"choices":[{"message":{"content":`+v+`}}]}`, `{"error":`+v+`}`, `{"usage":`+v+`}`, `{"x":`+v+`}`)
+	}
+	return all
+}
+
+func anyClient(t testing.TB) *Client {
+	config := DefaultConfig()
+	config.URL, config.Model = "http://127.0.0.1/v1", "m"
+	c, err := New(config)
+	require.NoError(t, err)
+	return c
+}
+
+// Promise: an answer that nests deeply is one error, and a schema or JSON of a
+// model that does is refused.
+func TestDeepAnswers(t *testing.T) {
+	c := anyClient(t)
+	s, err := NewSchema([]byte(`{"type":["object","array"]}`))
+	require.NoError(t, err)
+	for _, body := range deep() {
+		for _, status := range []int{200, 400, 500} {
+			_, fault := c.read(&answer{status: status, body: []byte(body)}, &Request{})
+			require.NotNil(t, fault)
+			require.Less(t, len(fault.Error()), 800)
+		}
+		_, err := NewSchema([]byte(body))
+		require.Error(t, err)
+		_, _, err = s.Parse(body)
+		require.Error(t, err)
+	}
+}
+
 // Promise: no answer of a server makes the client panic; every one is a
 // response that keeps to its promises or an error with a hint.
 func FuzzRead(f *testing.F) {
@@ -45,10 +82,11 @@ func FuzzRead(f *testing.F) {
 		f.Add(200, []byte(body))
 		f.Add(400, []byte(body))
 	}
-	config := DefaultConfig()
-	config.URL, config.Model = "http://127.0.0.1/v1", "m"
-	c, err := New(config)
-	require.NoError(f, err)
+	for _, body := range deep() {
+		f.Add(200, []byte(body))
+		f.Add(400, []byte(body))
+	}
+	c := anyClient(f)
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		r, fault := c.read(&answer{status: status, body: body}, &Request{LogProbs: true})
 		if fault != nil {

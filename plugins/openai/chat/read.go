@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // completion is the JSON of an answer, as far as it is read.
@@ -81,12 +82,14 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 	if !utf8.Valid(body) {
 		return c.again(fault.Protocol, "look at the server's log", "the answer is not UTF-8")
 	}
-	err := json.Unmarshal(body, into)
+	err := strictjson.Unmarshal(body, into)
 	if err == nil {
 		return nil
 	}
-	var syntax *json.SyntaxError
-	var other *json.UnmarshalTypeError
+	var wrong *strictjson.Error
+	if !errors.As(err, &wrong) {
+		wrong = &strictjson.Error{What: err.Error()}
+	}
 	text := strings.TrimSpace(string(body))
 	const nonsense = "the model computes nonsense: look at its weights and at the server's precision"
 	switch {
@@ -96,22 +99,42 @@ func (c *Client) parse(body []byte, into any) *fault.Error {
 		return c.odd(shape, "the answer is a page, not JSON: %s", plain(text, 80))
 	case strings.HasPrefix(text, "data:"):
 		return c.odd(shape, "the answer is a stream of events, which was not asked for")
-	case errors.As(err, &other) && outOfRange(other):
-		return c.again(fault.Protocol, nonsense, "a number of the answer is out of range: %s, at %s", plain(other.Value, 40), plain(other.Field, 80))
-	case errors.As(err, &other) && other.Field != "":
-		return c.odd(shape, "the answer has a %s where %s belongs, at %s", other.Value, other.Type, plain(other.Field, 80))
-	case errors.As(err, &syntax) && notANumber.Match(body[max(0, min(int(syntax.Offset)-1, len(body))):]):
+	case outOfRange(wrong):
+		return c.again(fault.Protocol, nonsense, "a number of the answer is out of range: %s, at %s", plain(wrong.Kind, 40), plain(wrong.Path, 80))
+	case wrong.Kind != "" && wrong.Path != "":
+		return c.odd(shape, "the answer has %s where %s belongs, at %s", plain(wrong.Kind, 40), wanted(wrong.Type), plain(wrong.Path, 80))
+	case wrong.Twice:
+		return c.again(fault.Protocol, "look at the server's log", "the answer is ambiguous: %s %s", plain(wrong.Path, 80), wrong.What)
+	case wrong.Kind == "" && wrong.Path == "" && notANumber.Match(body[max(0, min(int(wrong.Offset), len(body))):]):
 		return c.again(fault.Protocol, nonsense, "a number of the answer is not finite")
-	case errors.As(err, &syntax):
-		return c.again(fault.Protocol, "look at the server's log", "the answer is not whole JSON (%v at byte %d of %d)", err, syntax.Offset, len(body))
+	case wrong.Kind == "" && wrong.Path == "":
+		return c.again(fault.Protocol, "look at the server's log", "the answer is not whole JSON (%s at byte %d of %d)", plain(wrong.What, 80), wrong.Offset, len(body))
 	}
 	return c.odd(shape, "the answer is not a chat completion: %s", plain(text, 80))
 }
 
+// wanted is the word for the JSON type that fills t.
+func wanted(t reflect.Type) string {
+	if t == nil {
+		return "another type"
+	}
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "text"
+	case reflect.Pointer:
+		return wanted(t.Elem())
+	}
+	return "a number"
+}
+
 // outOfRange reports whether JSON holds a number that no float64 can be, such
 // as -1e400, where a number belongs.
-func outOfRange(wrong *json.UnmarshalTypeError) bool {
-	return strings.HasPrefix(wrong.Value, "number ") && wrong.Type.Kind() == reflect.Float64
+func outOfRange(wrong *strictjson.Error) bool {
+	return strings.HasPrefix(wrong.Kind, "the number ") && wrong.Type != nil && wrong.Type.Kind() == reflect.Float64
 }
 
 // usage reads what an answer took, which is paid for whatever it is.

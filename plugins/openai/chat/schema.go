@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Schema is a compiled JSON Schema. It may be used by several goroutines at
@@ -25,7 +25,7 @@ const maxJSON = 1 << 20
 // no address.
 func NewSchema(raw json.RawMessage) (*Schema, error) {
 	const name = "merit:schema"
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	document, err := decode(raw)
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(nowhere{})
 	if err == nil {
@@ -42,6 +42,14 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 		}
 	}
 	return &Schema{compiled}, nil
+}
+
+// decode reads JSON strictly, with numbers as the schema wants them.
+func decode(text []byte) (any, error) {
+	if err := strictjson.Check(text); err != nil {
+		return nil, err
+	}
+	return jsonschema.UnmarshalJSON(bytes.NewReader(text))
 }
 
 // nowhere loads no reference.
@@ -63,7 +71,7 @@ func (s *Schema) Parse(text string) (value json.RawMessage, repaired bool, err e
 	text = strings.TrimSpace(text)
 	var first error
 	for i, candidate := range candidates(text) {
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(candidate))
+		value, err := decode([]byte(candidate))
 		if err != nil {
 			if first == nil {
 				first = err
@@ -75,7 +83,7 @@ func (s *Schema) Parse(text string) (value json.RawMessage, repaired bool, err e
 		}
 		return json.RawMessage(candidate), i > 0, nil
 	}
-	if errors.Is(first, io.EOF) {
+	if text == "" {
 		return nil, false, errors.New("the answer is empty; JSON is wanted")
 	}
 	return nil, false, fmt.Errorf("the answer is not JSON: %s", plain(first.Error(), 150))

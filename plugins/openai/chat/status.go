@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // complaint is what servers say beside a status that is not 200. OpenAI,
@@ -23,11 +24,11 @@ type complaint struct {
 // heard reads a complaint: its words, and its type and code together.
 func heard(body []byte) (words, class string) {
 	var outer complaint
-	if json.Unmarshal(body, &outer) != nil {
+	if strictjson.Unmarshal(body, &outer) != nil {
 		return plain(string(body), 300), ""
 	}
 	inner := outer
-	if len(outer.Error) > 0 && json.Unmarshal(outer.Error, &inner) != nil && json.Unmarshal(outer.Error, &inner.Message) != nil {
+	if len(outer.Error) > 0 && strictjson.Unmarshal(outer.Error, &inner) != nil && strictjson.Unmarshal(outer.Error, &inner.Message) != nil {
 		inner.Message = string(outer.Error)
 	}
 	words = inner.Message
@@ -46,7 +47,7 @@ func passed(raw json.RawMessage) int {
 	var inner struct {
 		Code int `json:"code"`
 	}
-	if json.Unmarshal(raw, &inner) == nil && inner.Code >= 400 && inner.Code < 600 {
+	if strictjson.Unmarshal(raw, &inner) == nil && inner.Code >= 400 && inner.Code < 600 {
 		return inner.Code
 	}
 	return http.StatusBadGateway

@@ -3,6 +3,8 @@ package shape
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Health is the body of /health: healthy, degraded or unhealthy.
@@ -32,7 +34,7 @@ func DecodeBody(text []byte, into any) error {
 	if err := check(text); err != nil {
 		return err
 	}
-	return json.Unmarshal(text, into)
+	return strictjson.Unmarshal(text, into)
 }
 
 // ResetBody is the body of POST /reset, and the data of a reset.
@@ -48,7 +50,7 @@ func DecodeReset(data json.RawMessage) (ResetBody, error) {
 	if len(data) == 0 {
 		return b, nil
 	}
-	if err := json.Unmarshal(data, &b); err != nil {
+	if err := strictjson.Unmarshal(data, &b); err != nil {
 		return b, &Failure{
 			Code: ValidationError, Message: "Invalid message",
 			Errors: []Detail{{Type: "value_error", Loc: []string{"data"}, Msg: "seed must be a whole number from 0 to 2^64-1, episode_id a text"}},

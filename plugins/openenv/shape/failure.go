@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
@@ -54,16 +55,19 @@ func Full(active, most int) *Failure {
 // shown on one line. It never fails: what a server says is always a failure.
 func DecodeFailure(data json.RawMessage) *Failure {
 	var said struct {
-		Message any
-		Code    any
-		Errors  []struct {
-			Loc []any
-			Msg any
-		}
+		Message any             `json:"message"`
+		Code    any             `json:"code"`
+		Errors  json.RawMessage `json:"errors"`
 	}
-	_ = json.Unmarshal(data, &said) // what fits is kept
+	var errs []struct {
+		Loc []any `json:"loc"`
+		Msg any   `json:"msg"`
+	}
+	if strictjson.Unmarshal(data, &said) == nil {
+		_ = strictjson.Unmarshal(said.Errors, &errs) // errors of another form are left out
+	}
 	f := &Failure{Message: clean(said.Message), Code: clean(said.Code)}
-	for i, e := range said.Errors {
+	for i, e := range errs {
 		if i == 3 {
 			break
 		}

@@ -12,8 +12,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // The types of messages.
@@ -62,11 +63,14 @@ func Decode(text []byte) (Message, error) {
 	if err := check(text); err != nil {
 		return m, &Failure{Code: InvalidJSON, Message: "Invalid JSON: " + err.Error()}
 	}
-	var kind struct{ Type, Data json.RawMessage }
-	if json.Unmarshal(text, &kind) != nil {
+	var kind struct {
+		Type json.RawMessage `json:"type"`
+		Data json.RawMessage `json:"data"`
+	}
+	if strictjson.Unmarshal(text, &kind) != nil {
 		return m, &Failure{Code: ValidationError, Message: "Invalid message: not an object with a type"}
 	}
-	if len(kind.Type) > 0 && json.Unmarshal(kind.Type, &m.Type) != nil {
+	if len(kind.Type) > 0 && strictjson.Unmarshal(kind.Type, &m.Type) != nil {
 		return m, &Failure{Code: ValidationError, Message: "Invalid message: its type is not a text"}
 	}
 	m.Data = kind.Data
@@ -95,12 +99,5 @@ func check(text []byte) error {
 			depth--
 		}
 	}
-	if !json.Valid(text) {
-		var v any
-		if err := json.Unmarshal(text, &v); err != nil {
-			return err
-		}
-		return io.ErrUnexpectedEOF
-	}
-	return nil
+	return strictjson.Check(text)
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // The actions of environments whose actions are calls of tools.
@@ -44,7 +46,7 @@ func ToolsOf(observation any) (json.RawMessage, error) {
 	var list struct {
 		Tools []Tool `json:"tools"`
 	}
-	if err := json.Unmarshal(marshal(observation), &list); err != nil || list.Tools == nil {
+	if err := strictjson.Unmarshal(marshal(observation), &list); err != nil || list.Tools == nil {
 		return nil, errors.New("the answer to list_tools has no list of tools")
 	}
 	all := []definition{}
@@ -61,7 +63,7 @@ func ToolsOf(observation any) (json.RawMessage, error) {
 func ToolsFrom(definitions json.RawMessage) ([]Tool, error) {
 	var all []definition
 	if len(definitions) > 0 {
-		if err := json.Unmarshal(definitions, &all); err != nil {
+		if err := strictjson.Unmarshal(definitions, &all); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"
@@ -84,7 +85,7 @@ func takeJSON(c *result.Collector) *result.Verdict {
 		return result.Violation("the command printed no result: write one line of JSON to standard output")
 	}
 	var r rl.EvaluateResult
-	if err := json.Unmarshal(line, &r); err != nil {
+	if err := strictjson.Unmarshal(line, &r); err != nil {
 		return result.Violation("the last line of standard output is not an EvaluateResult in JSON: %s", text.Escape(err.Error()))
 	}
 	return result.Of(c.Take(&r))

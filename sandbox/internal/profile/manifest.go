@@ -1,12 +1,12 @@
 package profile
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/text"
@@ -20,7 +20,7 @@ func ReadManifest(info *fuel.Info) (m abi.Manifest, err error) {
 			continue
 		}
 		found++
-		if err := json.Unmarshal(c.Content, &m); err != nil {
+		if err := strictjson.Unmarshal(c.Content, &m); err != nil {
 			return m, fmt.Errorf("the section %s: %w", abi.ManifestSection, err)
 		}
 	}

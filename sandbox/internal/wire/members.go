@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // worthAside is how long a content is that does not go through JSON, in bytes.
@@ -42,7 +43,7 @@ func AppendMembers(b []byte, members []*rl.Trajectory) ([]byte, error) {
 func ParseMembers(input []byte) ([]*rl.Trajectory, error) {
 	r := reader{rest: input}
 	var members []*rl.Trajectory
-	if err := json.Unmarshal(r.bytes(), &members); err != nil || slices.Contains(members, nil) {
+	if err := strictjson.Unmarshal(r.bytes(), &members); err != nil || slices.Contains(members, nil) {
 		return nil, ErrMessage
 	}
 	for range r.count(3 * 4) {

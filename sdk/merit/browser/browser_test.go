@@ -168,7 +168,7 @@ func TestRefusedAddresses(t *testing.T) {
 	}
 	_, err := browser.Open(browser.Config{Listen: "nonsense", Key: "short"})
 	require.ErrorContains(t, err, "HOST:PORT")
-	require.ErrorContains(t, err, "shorter than 24")
+	require.ErrorContains(t, err, "at least 24 characters, this has 5")
 }
 
 // Promise: nothing is changed without a key, without signing in, without the
@@ -251,11 +251,11 @@ func TestKeyFile(t *testing.T) {
 	require.Equal(t, first, again)
 	require.NoError(t, os.Chmod(path, 0o644))
 	_, _, err = browser.ReadKey(path)
-	require.ErrorContains(t, err, "others can read")
+	require.ErrorContains(t, err, "others on this machine can read")
 	require.NoError(t, os.Chmod(path, 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("two words of more than 24 characters"), 0o600))
 	_, _, err = browser.ReadKey(path)
-	require.ErrorContains(t, err, "no key")
+	require.ErrorContains(t, err, "not a key: a key is one word")
 }
 
 // Promise: what a browser would obey or hide is shown in its place, and

@@ -8,47 +8,27 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/core/web"
 )
 
-// minKey is the fewest characters of a key: too many to be guessed.
-const minKey = 24
-
-// ReadKey reads the key in a file that only its owner can read. Where there is
-// no file it makes one with a new key, and says so by made.
+// ReadKey reads the key in a file, as web.ReadKey does. Where there is no file it
+// makes one with a new key, and says so by made.
 func ReadKey(path string) (key string, made bool, err error) {
-	wrong := func(kind fault.Kind, what, hint string, err error) error {
-		return &fault.Error{Boundary: fault.Config, Kind: kind, Where: path, What: what, Hint: hint, Err: err}
+	if _, err = os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		key, err = web.ReadKey(path)
+		return key, false, err
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		key, _, _ = tenant.NewKey()
-		if err := renameio.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
-			return "", false, wrong(fault.Invalid, "the key cannot be written", "choose a folder that is there, and that this user may write to", err)
-		}
-		return key, true, nil
+	key, _, _ = tenant.NewKey()
+	if err := renameio.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		return "", false, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "the key cannot be written", Hint: "choose an existing folder that this user may write to", Err: err}
 	}
-	switch {
-	case err != nil:
-	case info.Mode().Perm()&0o077 != 0:
-		return "", false, wrong(fault.Refused, "others can read the key", "chmod 600 the file", nil)
-	case info.Size() > 4096:
-		return "", false, wrong(fault.Invalid, "is too long for a key", "name the file of a key, or one that is not there yet", nil)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", false, wrong(fault.Missing, "the key cannot be read", "choose a file that this user may read", err)
-	}
-	if key = strings.TrimSpace(string(text)); len(key) < minKey || strings.ContainsAny(key, " \t\r\n") {
-		return "", false, wrong(fault.Invalid, "is no key: one word of 24 characters or more", "remove the file, and a new key is made", nil)
-	}
-	return key, false, nil
+	return key, true, nil
 }
 
 // session is somebody who has shown the key.

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"net/netip"
 	"syscall"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // maxConnections is the most browsers' connections at one time.
@@ -23,22 +23,16 @@ func (s *Server) check() error {
 	host, _, err := net.SplitHostPort(s.config.Listen)
 	if err != nil {
 		wrong(fault.Invalid, "listen", "is "+s.config.Listen+", which is no HOST:PORT", "write 127.0.0.1:8720, or 127.0.0.1:0 for a free port")
-	} else if s.private = !loopback(host); s.private && s.config.Key == "" {
+	} else if s.private = !web.Loopback(host); s.private && s.config.Key == "" {
 		wrong(fault.Refused, "listen", s.config.Listen+" can be reached by others, who would read all runs and traces", "listen on 127.0.0.1 and come in by ssh -L, or give a key with --key-file")
 	}
-	if s.config.Key != "" && len(s.config.Key) < minKey {
-		wrong(fault.Invalid, "key", "is shorter than 24 characters", "let --key-file make one")
+	if weak := web.WeakKey(s.config.Key); s.config.Key != "" && weak != "" {
+		wrong(fault.Invalid, "key", weak, "let --key-file make one")
 	}
 	for _, problem := range s.config.TLS.Problems("tls") {
 		errs = append(errs, problem)
 	}
 	return errors.Join(errs...)
-}
-
-// loopback reports whether only this machine reaches a host.
-func loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
 func listen(address string) (net.Listener, error) {

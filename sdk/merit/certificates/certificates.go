@@ -5,7 +5,6 @@ package certificates
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net"
 	"os"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // Files names certificates, as PEM files. Renewed ones are read at the next
@@ -94,7 +94,7 @@ func (c *Certificates) Reload() error {
 			Hint: "both are PEM files; the certificate comes first in its file, then those between it and its root",
 		}
 	}
-	if err := Private(c.files.Key); err != nil {
+	if err := web.Private(c.files.Key); err != nil {
 		return err
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
@@ -107,20 +107,6 @@ func (c *Certificates) Reload() error {
 	}
 	c.current.Store(config)
 	return nil
-}
-
-// Private refuses a file with a secret that everybody on this machine can read. Its
-// group may, as for keys that several servers share. A file that is not there is
-// for whoever reads it to report.
-func Private(path string) error {
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm()&0o007 == 0 {
-		return nil
-	}
-	return &fault.Error{
-		Boundary: fault.Config, Kind: fault.Refused, Where: path, What: fmt.Sprintf("everybody on this machine can read the key (mode %#o)", info.Mode().Perm()),
-		Hint: "chmod 600 " + path + ", and replace the key if others may have read it; of a secret of Kubernetes, set defaultMode: 0440",
-	}
 }
 
 // Config is what a listener uses: what is current at each handshake; nil

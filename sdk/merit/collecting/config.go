@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/trace/collect"
 	"github.com/merit-rl/merit/core/trace/redact"
 	"github.com/merit-rl/merit/core/trace/store"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
@@ -157,14 +157,7 @@ func (c *Config) address(p *fault.Problems, key, address string, optional bool) 
 	}
 	if err != nil {
 		p.Check(false, key, address, "write HOST:PORT, such as 127.0.0.1:4318")
-	} else if c.KeyFile == "" && !Local(address) {
+	} else if c.KeyFile == "" && !web.Loopback(address) {
 		p.Missing("key_file", "without a key anybody who reaches "+address+" could write traces", "name a file with a key, or listen on 127.0.0.1")
 	}
-}
-
-// Local reports whether only this machine can reach an address: that of the
-// loopback itself. A name is not looked up.
-func Local(address string) bool {
-	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
-	return err == nil && at.Addr().IsLoopback()
 }

@@ -2,9 +2,9 @@ package collecting
 
 import (
 	_ "embed"
-	"encoding/json"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 //go:generate go run ../../../cmd/internal/configdocs ../../.. configdocs.json collect
@@ -19,7 +19,7 @@ var configDocs []byte
 //	# yaml-language-server: $schema=collect.schema.json
 func Schema() ([]byte, error) {
 	d := config.Description{Title: "Merit collector configuration"}
-	if err := json.Unmarshal(configDocs, &d.Comments); err != nil {
+	if err := strictjson.Unmarshal(configDocs, &d.Comments); err != nil {
 		return nil, err
 	}
 	return config.Schema(DefaultConfig(), d)

@@ -1,16 +1,12 @@
 package collecting
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -26,9 +22,6 @@ import (
 
 // connections is how many there are at one time; more wait until one ends.
 const connections = 1024
-
-// shortestKey is how many characters a key must have at least.
-const shortestKey = 16
 
 // Server receives traces.
 type Server struct {
@@ -51,7 +44,7 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 	s = &Server{config: c, log: o.Logger}
 	key := ""
 	if c.KeyFile != "" {
-		if key, err = ReadKey(c.KeyFile); err != nil {
+		if key, err = web.ReadKey(c.KeyFile); err != nil {
 			return nil, err
 		}
 	}
@@ -94,28 +87,6 @@ func listen(key, address string) (net.Listener, error) {
 		f.Hint = "choose a port above 1023 with " + key
 	}
 	return nil, f
-}
-
-// ReadKey reads the key in the first line of a file.
-func ReadKey(path string) (string, error) {
-	if err := certificates.Private(path); err != nil {
-		return "", err
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: path, What: "the key cannot be read", Err: errors.Unwrap(err), Hint: "make one: openssl rand -hex 32 > " + path}
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Scan()
-	key := strings.TrimSpace(lines.Text())
-	if len(key) < shortestKey || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: fmt.Sprintf("its first line is no key of at least %d characters without spaces", shortestKey),
-			Hint: "make one: openssl rand -hex 32 > " + path,
-		}
-	}
-	return key, nil
 }
 
 // URL is where OTLP over HTTP and the plain form are received.

@@ -150,7 +150,7 @@ func TestEndsGently(t *testing.T) {
 // collector listens on this machine only.
 func TestKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(file, []byte("0123456789abcdef\nnot this\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("0123456789abcdef01234567\nnot this\n"), 0o600))
 	s, stop := serve(t, settings(t, "key_file="+file))
 	defer stop()
 	body := `{"spans":[` + span(1, "x") + `]}`
@@ -159,7 +159,7 @@ func TestKey(t *testing.T) {
 	require.Contains(t, text, "OTEL_EXPORTER_OTLP_HEADERS")
 	code, _ = post(t, s.URL(), body, "Authorization", "Bearer not this")
 	require.Equal(t, 401, code)
-	code, _ = post(t, s.URL(), body, "Authorization", "Bearer 0123456789abcdef")
+	code, _ = post(t, s.URL(), body, "Authorization", "Bearer 0123456789abcdef01234567")
 	require.Equal(t, 200, code)
 
 	_, err := collecting.Parse("", nil, "", "listen=0.0.0.0:4318", "grpc=''")
@@ -168,7 +168,7 @@ func TestKey(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	require.NoError(t, os.WriteFile(file, []byte("short\n"), 0o600))
 	_, err = collecting.Listen(t.Context(), settings(t, "key_file="+file), collecting.Options{})
-	require.ErrorContains(t, err, "at least 16 characters")
+	require.ErrorContains(t, err, "at least 24 characters")
 }
 
 // Promise: with certificates both addresses speak TLS, and nothing else.

@@ -2,10 +2,10 @@ package councils
 
 import (
 	_ "embed"
-	"encoding/json"
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/council"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 //go:generate go run ../../../cmd/internal/configdocs ../../.. configdocs.json council
@@ -20,7 +20,7 @@ var configDocs []byte
 //	# yaml-language-server: $schema=council.schema.json
 func Schema() ([]byte, error) {
 	d := config.Description{Title: "Merit council", Words: map[string][]string{"council.credit": {council.Team, council.Own, council.Gain}}}
-	if err := json.Unmarshal(configDocs, &d.Comments); err != nil {
+	if err := strictjson.Unmarshal(configDocs, &d.Comments); err != nil {
 		return nil, err
 	}
 	return config.Schema(DefaultConfig(), d)

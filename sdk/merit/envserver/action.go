@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env/share"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/openenv/shape"
 )
 
@@ -45,7 +46,7 @@ var fields = []string{"action", "tool_calls", "type", "tool_name", "arguments", 
 // action reads the data of a step.
 func (s *Server) action(data json.RawMessage) (played, error) {
 	var object map[string]json.RawMessage
-	if json.Unmarshal(data, &object) != nil || object == nil {
+	if strictjson.Unmarshal(data, &object) != nil || object == nil {
 		return played{}, invalid("data", "an action is an object")
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
@@ -54,7 +55,7 @@ func (s *Server) action(data json.RawMessage) (played, error) {
 		}
 	}
 	var a said
-	if err := json.Unmarshal(data, &a); err != nil {
+	if err := strictjson.Unmarshal(data, &a); err != nil {
 		return played{}, invalid("data", "a field has the wrong type: "+s.wanted())
 	}
 	switch {
@@ -76,14 +77,14 @@ func (s *Server) action(data json.RawMessage) (played, error) {
 // takes the action from.
 func (s *Server) choose(raw json.RawMessage) (played, error) {
 	var index *int // nil: it is null, which is no action and not the first
-	if n := len(s.spec.Actions); n > 0 && json.Unmarshal(raw, &index) == nil && index != nil {
+	if n := len(s.spec.Actions); n > 0 && strictjson.Unmarshal(raw, &index) == nil && index != nil {
 		if *index < 0 || *index >= n {
 			return played{}, invalid("action", fmt.Sprintf("%d is not an index from 0 to %d", *index, n-1))
 		}
 		return played{Action: share.Action{Index: *index}}, nil
 	}
 	var text *string
-	if json.Unmarshal(raw, &text) != nil || text == nil {
+	if strictjson.Unmarshal(raw, &text) != nil || text == nil {
 		return played{}, invalid("action", s.wanted())
 	}
 	found, problem := s.parser.Parse(*text, nil)
@@ -106,7 +107,7 @@ func (s *Server) calls(list []called) (played, error) {
 		}
 		text := string(arguments)
 		var quoted string
-		if json.Unmarshal(arguments, &quoted) == nil { // OpenAI has them as a text
+		if strictjson.Unmarshal(arguments, &quoted) == nil { // OpenAI has them as a text
 			text = quoted
 		}
 		calls = append(calls, rl.ToolCall{ID: c.ID, Type: "function", Function: rl.FunctionCall{Name: name, Arguments: text}})

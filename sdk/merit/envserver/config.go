@@ -2,12 +2,12 @@ package envserver
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/core/web"
 )
 
 // Config says how an environment is served. Keys in problems are the names of
@@ -31,14 +31,14 @@ func DefaultConfig() Config {
 // Validate returns everything that is wrong with c.
 func (c Config) Validate() []error {
 	var p fault.Problems
-	hostname, port, err := net.SplitHostPort(c.Listen)
+	_, port, err := net.SplitHostPort(c.Listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	switch {
 	case err != nil:
 		p.Check(false, "listen", c.Listen, "write HOST:PORT, such as 127.0.0.1:8000")
-	case c.KeyEnv == "" && !local(hostname):
+	case c.KeyEnv == "" && !web.Loopback(c.Listen):
 		p.Missing("key-env", "without a key anybody who reaches "+c.Listen+" could use the environment", "name an environment variable with a key, or listen on 127.0.0.1")
 	}
 	p.Whole("processes", c.Processes, 1, 1024)
@@ -47,31 +47,6 @@ func (c Config) Validate() []error {
 	p.Check(c.Drain > 0, "drain", c.Drain, "use a duration such as 10s")
 	p.Check(c.MaxMessage >= 1<<10 && c.MaxMessage <= 64<<20, "max-message", c.MaxMessage, "use 1024 to 67108864 bytes")
 	return p
-}
-
-func local(hostname string) bool {
-	ip := net.ParseIP(hostname)
-	return hostname == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// shortestKey is how many bytes nobody guesses.
-const shortestKey = 16
-
-// key reads the key that clients must send.
-func (c Config) key(getenv func(string) string) (string, error) {
-	if c.KeyEnv == "" {
-		return "", nil
-	}
-	key := getenv(c.KeyEnv)
-	f := &fault.Error{Boundary: fault.Config, Kind: fault.Missing, Where: "key-env", What: fmt.Sprintf("the environment variable %s is not set", c.KeyEnv), Hint: "set it to a key that nobody guesses"}
-	if key == "" {
-		return "", f
-	}
-	if len(key) < shortestKey {
-		f.Kind, f.What = fault.Invalid, fmt.Sprintf("the key in %s has less than %d bytes", c.KeyEnv, shortestKey)
-		return "", f
-	}
-	return key, nil
 }
 
 // notListening is the error of an address that cannot be had.

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/plugins/openenv/shape"
 )
 
@@ -38,11 +39,7 @@ func (s *Server) local(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name := r.Host
-		if host, _, err := net.SplitHostPort(name); err == nil {
-			name = host
-		}
-		if !local(strings.Trim(name, "[]")) {
+		if !web.Loopback(r.Host) {
 			reply(w, http.StatusForbidden, detail{"a server without a key is asked by the name localhost, or by its address"})
 			return
 		}
@@ -155,8 +152,10 @@ func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, err
 // stepOnce plays the first step of the episode that the body's seed begins: an
 // environment of Merit knows no step before a reset.
 func stepOnce(p *player, r *http.Request, body json.RawMessage) (any, error) {
-	var said struct{ Action json.RawMessage }
-	if err := json.Unmarshal(body, &said); err != nil || said.Action == nil {
+	var said struct {
+		Action json.RawMessage `json:"action"`
+	}
+	if err := strictjson.Unmarshal(body, &said); err != nil || said.Action == nil {
 		return nil, invalid("action", "the body has no action")
 	}
 	if _, err := p.reset(r.Context(), body); err != nil {

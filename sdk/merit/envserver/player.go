@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/env/share"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/openenv/shape"
 )
 
@@ -79,7 +80,7 @@ func (p *player) reset(ctx context.Context, data json.RawMessage) (*shape.Result
 		o["tools"] = t
 	}
 	for _, e := range f.Events {
-		if task := new(rl.Task); e.Kind == env.EventTask && json.Unmarshal([]byte(e.Message), task) == nil && len(task.Messages) > 0 {
+		if task := new(rl.Task); e.Kind == env.EventTask && strictjson.Unmarshal([]byte(e.Message), task) == nil && len(task.Messages) > 0 {
 			o["messages"] = task.Messages // its ground truth is for rewards, not for who plays
 		}
 	}

@@ -62,7 +62,7 @@ func start(t *testing.T, s plugin.Environment, change func(*envserver.Config)) (
 		return d.Open(plugin.Setup{Slots: 2, Split: plugin.Train}, nil)
 	}
 	server, err := envserver.Open(t.Context(), merit.DefaultConfig(), c, envserver.Options{
-		Merit: []merit.Option{merit.WithEnvironment(open)}, Getenv: func(string) string { return "0123456789abcdef" },
+		Merit: []merit.Option{merit.WithEnvironment(open)}, Getenv: func(string) string { return "0123456789abcdef01234567" },
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -173,8 +173,8 @@ func TestWhoMay(t *testing.T) {
 		require.Equal(t, 401, get(path, ""), path)
 		require.Equal(t, 401, get(path, "0123456789abcdeF"), path)
 	}
-	require.Equal(t, 200, get("/schema", "0123456789abcdef"))
-	_, response, err := websocket.Dial(t.Context(), url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer 0123456789abcdef"}, "Origin": {"https://elsewhere.example"}}})
+	require.Equal(t, 200, get("/schema", "0123456789abcdef01234567"))
+	_, response, err := websocket.Dial(t.Context(), url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer 0123456789abcdef01234567"}, "Origin": {"https://elsewhere.example"}}})
 	require.Error(t, err)
 	require.Equal(t, 403, response.StatusCode)
 }
@@ -313,5 +313,5 @@ func TestConfig(t *testing.T) {
 	c = envserver.DefaultConfig()
 	c.KeyEnv = "NO_SUCH"
 	_, err = envserver.Open(t.Context(), merit.DefaultConfig(), c, envserver.Options{Getenv: func(string) string { return "short" }})
-	require.ErrorContains(t, err, "the key in NO_SUCH has less than 16 bytes")
+	require.ErrorContains(t, err, "the environment variable NO_SUCH does not hold a key: a key has at least 24 characters, this has 5")
 }

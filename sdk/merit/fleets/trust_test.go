@@ -31,7 +31,7 @@ func TestCredentials(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, seed, got)
 	if runtime.GOOS != "windows" {
-		for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
+		for _, mode := range []os.FileMode{0o644, 0o604, 0o620} {
 			require.NoError(t, os.Chmod(file, mode))
 			_, err = read(file)
 			require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))

@@ -3,7 +3,6 @@ package judgecheck
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -11,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/judge/agreement"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // data is labelled groups as they are read, in order of first appearance.
@@ -56,7 +56,7 @@ func (d *data) label(t *rl.Trajectory) (float64, error) {
 		return 0, wrong(fmt.Sprintf("there is no column %q with a label", name), hint)
 	}
 	var label *float64
-	if json.Unmarshal(text, &label) != nil || label == nil {
+	if strictjson.Unmarshal(text, &label) != nil || label == nil {
 		return 0, wrong(fmt.Sprintf("the label in %q is no number", name), hint)
 	}
 	return *label, nil

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 )
@@ -195,7 +196,7 @@ func labelOf(h *trace.Head, s *trace.Span) (l Label, ok bool) {
 	switch {
 	case s.Name == NamePair:
 		var k kept
-		if json.Unmarshal(s.Attributes[attribute], &k) != nil || !slices.Contains(Pairs.Choices(), k.Choice) || k.Other <= h.ID {
+		if strictjson.Unmarshal(s.Attributes[attribute], &k) != nil || !slices.Contains(Pairs.Choices(), k.Choice) || k.Other <= h.ID {
 			return l, false
 		}
 		l.Right, l.Choice = k.Other, k.Choice

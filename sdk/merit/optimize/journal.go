@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/prompt"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // format is the version of the journal.
@@ -95,7 +96,7 @@ func (j *journal) read(into any) (bool, error) {
 		part, err = j.in.ReadSlice('\n')
 		line = append(line, part...)
 	}
-	if err == nil && json.Unmarshal(line, into) == nil {
+	if err == nil && strictjson.Unmarshal(line, into) == nil {
 		j.at += int64(len(line))
 		j.line++
 		return true, nil

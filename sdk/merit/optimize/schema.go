@@ -2,11 +2,11 @@ package optimize
 
 import (
 	_ "embed"
-	"encoding/json"
 	"reflect"
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 //go:generate go run ../../../cmd/internal/configdocs ../../.. configdocs.json optimize
@@ -33,7 +33,7 @@ func Schema() ([]byte, error) {
 		value.SetString(before)
 	})
 	d := config.Description{Title: "Merit prompt optimisation", Words: words}
-	if err := json.Unmarshal(configDocs, &d.Comments); err != nil {
+	if err := strictjson.Unmarshal(configDocs, &d.Comments); err != nil {
 		return nil, err
 	}
 	return config.Schema(DefaultConfig(), d)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/sdk/merit/learning"
 )
@@ -32,7 +33,7 @@ type request struct {
 // decode reads a request and says what of it cannot be had.
 func decode(body []byte) (request, learning.Call, error) {
 	var q request
-	if err := json.Unmarshal(body, &q); err != nil {
+	if err := strictjson.Unmarshal(body, &q); err != nil {
 		return q, learning.Call{}, fmt.Errorf("the body is not a request: %w", err)
 	}
 	c := learning.Call{Messages: q.Messages, Choices: samples.Offered(body)}

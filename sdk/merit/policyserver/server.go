@@ -12,11 +12,11 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/web"
+	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/learning"
 )
 
@@ -29,6 +29,7 @@ type Config struct {
 	Key    string // that clients must send; needed where others than this machine can ask
 	Name   string // of the model, in answers
 	Drain  time.Duration
+	TLS    certificates.Files // without them the server speaks in the clear
 }
 
 // DefaultConfig listens on this machine.
@@ -43,18 +44,19 @@ type Server struct {
 	listener net.Listener
 	http     http.Server
 	guesses  web.Guesses
+	certs    *certificates.Certificates // nil without TLS
 }
 
 // Open listens for calls to p, which Close does not close.
 func Open(p *learning.Player, cfg Config) (*Server, error) {
-	host, _, err := net.SplitHostPort(cfg.Listen)
+	err := cfg.check()
 	if err != nil {
-		return nil, wrong(fault.Invalid, "listen", cfg.Listen+" is no HOST:PORT", "write, for example, 127.0.0.1:8740")
-	}
-	if cfg.Key == "" && !loopback(host) {
-		return nil, wrong(fault.Refused, "listen", "without a key anybody who reaches "+cfg.Listen+" could use the policy", "name an environment variable with a key, or listen on 127.0.0.1")
+		return nil, err
 	}
 	s := &Server{cfg: cfg, player: p}
+	if s.certs, err = certificates.Open(cfg.TLS); err != nil {
+		return nil, err
+	}
 	if s.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
 		e := wrong(fault.Refused, "listen", cfg.Listen+" cannot be had", "choose another port; 0 takes a free one")
 		e.Err = err
@@ -66,18 +68,32 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
-	s.http = http.Server{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	s.http = http.Server{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, TLSConfig: s.certs.Config()}
 	s.listener = web.Protect(&s.http, s.listener, connections)
 	return s, nil
 }
 
+// check reports everything that is wrong with the configuration.
+func (c Config) check() error {
+	var p fault.Problems
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		p = append(p, wrong(fault.Invalid, "listen", c.Listen+" is not of the form HOST:PORT", "write, for example, 127.0.0.1:8740"))
+	} else if c.Key == "" && !web.Loopback(c.Listen) {
+		p = append(p, wrong(fault.Refused, "listen", "without a key anybody who reaches "+c.Listen+" could use the policy", "name an environment variable with a key, or listen on 127.0.0.1"))
+	}
+	if weak := web.WeakKey(c.Key); c.Key != "" && weak != "" {
+		p = append(p, wrong(fault.Invalid, "key", weak, "make one: openssl rand -hex 32"))
+	}
+	return errors.Join(append(p, c.TLS.Problems("tls")...)...)
+}
+
 // URL is the base URL that agents are given.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
+func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() + "/v1" }
 
 // Serve answers until ctx ends, and then finishes what was asked.
 func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.listener) }()
+	go func() { failed <- s.certs.Serve(&s.http, s.listener) }()
 	select {
 	case err := <-failed:
 		return err
@@ -101,13 +117,9 @@ func (s *Server) Close() error { return s.http.Close() }
 func (s *Server) guard(next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte("Bearer " + s.cfg.Key))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
 		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 		switch {
-		case s.cfg.Key == "" && !loopback(strings.Trim(host, "[]")):
+		case s.cfg.Key == "" && !web.Loopback(r.Host):
 			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
 		case s.cfg.Key != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 && !s.guesses.Wrong(r):
 			w.Header().Set("Retry-After", "1")
@@ -118,11 +130,6 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (s *Server) models(w http.ResponseWriter, _ *http.Request) {

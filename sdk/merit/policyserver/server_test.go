@@ -100,7 +100,7 @@ func TestAnswers(t *testing.T) {
 // Promise: what cannot be answered is said in the form of the API, and the page
 // of a browser or somebody without the key gets nothing.
 func TestRefusals(t *testing.T) {
-	open, locked := serve(t, nil), serve(t, func(c *policyserver.Config) { c.Key = "secret" })
+	open, locked := serve(t, nil), serve(t, func(c *policyserver.Config) { c.Key = "a-key-that-nobody-guesses" })
 	const fine = `{"messages":[{"role":"user","content":"?"}]}`
 	for _, c := range []struct {
 		server  *policyserver.Server
@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 		{open, fine, []string{"Host", "evil.example"}, 403, "by the name localhost"},
 		{open, fine, []string{"Sec-Fetch-Site", "cross-site"}, 403, ""},
 		{locked, fine, nil, 401, "send the server's key"},
-		{locked, fine, []string{"Authorization", "Bearer secret"}, 200, `"content"`},
+		{locked, fine, []string{"Authorization", "Bearer a-key-that-nobody-guesses"}, 200, `"content"`},
 	} {
 		status, text := ask(t, c.server, c.body, c.headers...)
 		require.Equal(t, c.status, status, text)

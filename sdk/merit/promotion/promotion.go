@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // The files of a promotion folder.
@@ -67,7 +68,7 @@ func Read(dir string) (*State, error) {
 		return nil, storage(path, "cannot be read", err)
 	}
 	s := &State{dir: dir}
-	if err := json.Unmarshal(data, s); err != nil || s.Format != format || s.Current > len(s.Versions) || s.Current < 0 || !(s.Share >= 0 && s.Share <= 1) {
+	if err := strictjson.Unmarshal(data, s); err != nil || s.Format != format || s.Current > len(s.Versions) || s.Current < 0 || !(s.Share >= 0 && s.Share <= 1) {
 		return nil, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: fmt.Sprintf("says nothing of format %d", format), Err: err,
 			Hint: "restore the file from a copy; the versions beside it are whole",

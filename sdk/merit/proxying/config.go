@@ -8,13 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 	"github.com/merit-rl/merit/sdk/merit/collecting"
 )
@@ -41,9 +40,6 @@ func DefaultConfig() Config {
 	return Config{Listen: "127.0.0.1:8710", Drain: 30 * time.Second}
 }
 
-// shortestKey is the fewest bytes of a key that nobody guesses.
-const shortestKey = 24
-
 // resolved is a configuration whose words are values.
 type resolved struct {
 	upstream     *url.URL
@@ -63,7 +59,7 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 		p.Invalid("upstream", "has a name or password in it", "put the key into an environment variable, and name that with --key-env")
 	}
 	var add map[string]json.RawMessage
-	if c.Add != "" && json.Unmarshal([]byte(c.Add), &add) != nil {
+	if c.Add != "" && strictjson.Unmarshal([]byte(c.Add), &add) != nil {
 		p.Invalid("add", "is not a JSON object", `give fields of a request, such as --add '{"logprobs": true}'`)
 	}
 	if c.KeyEnv != "" {
@@ -72,13 +68,13 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 		}
 	}
 	if c.KeyFile != "" {
-		if r.key, err = readKey(c.KeyFile); err != nil {
+		if r.key, err = web.ReadKey(c.KeyFile); err != nil {
 			p = append(p, err)
 		}
 	}
 	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
 		p.Invalid("listen", fmt.Sprintf("%q is no address", c.Listen), "write HOST:PORT, such as 127.0.0.1:8710")
-	} else if r.listensLocal = local(c.Listen); !r.listensLocal && c.KeyFile == "" {
+	} else if r.listensLocal = web.Loopback(c.Listen); !r.listensLocal && c.KeyFile == "" {
 		p.Missing("key-file", "without a key anybody who reaches "+c.Listen+" could use the upstream and write traces", "name a file with a key, or listen on 127.0.0.1")
 	}
 	p = append(p, c.TLS.Problems("tls")...)
@@ -92,29 +88,4 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 	}
 	p.Check(c.Drain >= time.Millisecond, "drain", c.Drain, "write a duration such as 30s")
 	return r, errors.Join(p...)
-}
-
-// local reports whether only this machine reaches an address.
-func local(address string) bool {
-	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
-	return err == nil && at.Addr().IsLoopback()
-}
-
-func readKey(path string) (string, error) {
-	wrong := func(kind fault.Kind, what, hint string, err error) error {
-		return &fault.Error{Boundary: fault.Config, Kind: kind, Where: path, What: what, Hint: hint, Err: err}
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", wrong(fault.Missing, "the key cannot be read", "name a file that this user may read", err)
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		return "", wrong(fault.Refused, "others can read the key", "chmod 600 the file", nil)
-	}
-	key, _, _ := strings.Cut(string(text), "\n")
-	if key = strings.TrimSpace(key); len(key) < shortestKey || strings.ContainsAny(key, " \t") {
-		return "", wrong(fault.Invalid, "has no key in its first line: one word of 24 bytes or more", "make one: openssl rand -hex 32", nil)
-	}
-	return key, nil
 }

@@ -2,9 +2,7 @@ package proxying
 
 import (
 	"crypto/subtle"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"github.com/merit-rl/merit/core/web"
@@ -20,7 +18,7 @@ func guard(next http.Handler, r resolved) http.Handler {
 	var guesses web.Guesses
 	inner := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		switch {
-		case r.listensLocal && !localName(q.Host):
+		case r.listensLocal && !web.Loopback(q.Host):
 			refuse(w, http.StatusForbidden, "this proxy is reached as 127.0.0.1 or localhost")
 		case r.key != "" && !r.allowed(q) && !guesses.Wrong(q):
 			w.Header().Set("Retry-After", "1")
@@ -40,14 +38,6 @@ func (r *resolved) allowed(q *http.Request) bool {
 		said = strings.TrimPrefix(q.Header.Get("Authorization"), "Bearer ")
 	}
 	return subtle.ConstantTimeCompare([]byte(said), []byte(r.key)) == 1
-}
-
-func localName(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	at, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && at.IsLoopback()
 }
 
 func refuse(w http.ResponseWriter, status int, what string) {

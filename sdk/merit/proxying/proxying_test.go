@@ -120,7 +120,7 @@ func TestProblems(t *testing.T) {
 	}
 	c.KeyFile = open
 	_, err = proxying.Open(t.Context(), c, proxying.Options{})
-	require.ErrorContains(t, err, "others can read the key")
+	require.ErrorContains(t, err, "others on this machine can read")
 }
 
 // Promise: with a certificate agents reach the proxy by TLS, and not without.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/web"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -80,11 +81,7 @@ func (o Options) plain(host string) bool {
 	if o.Scheme != "" || o.CAFile != "" {
 		return o.Scheme == "http"
 	}
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return web.Loopback(host)
 }
 
 // trust adds the certificates of CAFile.

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/unpack"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -64,8 +64,7 @@ var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // passed over.
 func readConfig(data []byte) (Config, error) {
 	var c Config
-	d := json.NewDecoder(bytes.NewReader(data))
-	if err := d.Decode(&c); err != nil {
+	if err := strictjson.Unmarshal(data, &c); err != nil {
 		return c, err
 	}
 	var wrong []error

@@ -3,7 +3,6 @@ package registry
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/unpack"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
@@ -129,7 +129,7 @@ const notAReward = "name the reference that the reward was pushed to"
 // check holds a manifest to the shape of a reward's.
 func (c *client) check(text []byte) (config, layer ocispec.Descriptor, err error) {
 	var m ocispec.Manifest
-	switch err := json.Unmarshal(text, &m); {
+	switch err := strictjson.Unmarshal(text, &m); {
 	case err != nil:
 		return config, layer, c.foreign(fault.Refused, "its manifest cannot be read", notAReward, err)
 	case m.ArtifactType != ArtifactType || m.Config.MediaType != ConfigType:

@@ -1,8 +1,6 @@
 package rubricstudy
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/rubric/study"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // maxCheat bounds a file, in bytes.
@@ -73,11 +72,7 @@ func read(file string) (c study.Contender, err error) {
 	}
 	var w rubric.Written
 	if err == nil {
-		d := json.NewDecoder(bytes.NewReader(text))
-		d.DisallowUnknownFields()
-		if err = d.Decode(&w); err == nil && d.More() {
-			err = errors.New("there is something behind the object")
-		}
+		err = strictjson.UnmarshalKnown(text, &w)
 	}
 	if err != nil {
 		return c, &fault.Error{

@@ -2,7 +2,6 @@ package rubricstudy
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/rubric/study"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -129,7 +129,7 @@ func plays(ctx context.Context, s *merit.Session, o PayoffOptions, p Player) (st
 		w := rubric.Written{Problem: "the episode ended before a rubric was written"}
 		if n := len(t.Steps); n > 0 && t.Steps[n-1].Info[rubric.InfoWritten] != nil {
 			w = rubric.Written{}
-			if err := json.Unmarshal(t.Steps[n-1].Info[rubric.InfoWritten], &w); err != nil {
+			if err := strictjson.Unmarshal(t.Steps[n-1].Info[rubric.InfoWritten], &w); err != nil {
 				return study.Contender{}, &fault.Error{
 					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID, What: "the environment's rubric cannot be read", Err: err, Hint: "see what the environment says",
 				}

@@ -6,7 +6,6 @@ package serving
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/serve"
 	"github.com/merit-rl/merit/core/serve/library"
 	"github.com/merit-rl/merit/core/serve/shape"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit/certificates"
 )
@@ -166,8 +166,7 @@ func (c *Config) Local() bool {
 	if strings.HasPrefix(c.Listen, "unix:") {
 		return true
 	}
-	at, err := netip.ParseAddrPort(strings.Replace(c.Listen, "localhost:", "127.0.0.1:", 1))
-	return err == nil && at.Addr().IsLoopback()
+	return web.Loopback(c.Listen)
 }
 
 // Isolation is the one in force.

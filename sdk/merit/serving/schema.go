@@ -2,9 +2,9 @@ package serving
 
 import (
 	_ "embed"
-	"encoding/json"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -22,7 +22,7 @@ func Schema() ([]byte, error) {
 	d := config.Description{Title: "Merit server configuration", Words: map[string][]string{
 		"sandbox.isolation": {"", string(sandbox.Snapshot), string(sandbox.Fresh), string(sandbox.Shared), string(sandbox.Process)},
 	}}
-	if err := json.Unmarshal(configDocs, &d.Comments); err != nil {
+	if err := strictjson.Unmarshal(configDocs, &d.Comments); err != nil {
 		return nil, err
 	}
 	return config.Schema(DefaultConfig(), d)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -64,8 +65,8 @@ func (who identity) spans(t *trace.Trace, told *rl.Trajectory, e reward.Evaluati
 			continue
 		}
 		var of, agent string
-		_ = json.Unmarshal(told.Steps[step].Info["span"], &of) // Trajectory wrote both
-		_ = json.Unmarshal(told.Steps[step].Info["agent"], &agent)
+		_ = strictjson.Unmarshal(told.Steps[step].Info["span"], &of) // Trajectory wrote both
+		_ = strictjson.Unmarshal(told.Steps[step].Info["agent"], &agent)
 		part := &trace.Reward{Of: of, Outcome: string(reward.Scored), Score: new(output.BaseReward)}
 		if output.Reason != "" || len(output.Metrics) > 0 {
 			part.Result = &rl.EvaluateResult{Score: output.BaseReward, IsScoreValid: true, Reason: output.Reason, Metrics: output.Metrics}

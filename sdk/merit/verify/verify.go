@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,6 +104,9 @@ func (f Finding) String() string {
 // program are asked again where it brings them. An error says that the run could
 // not be verified; what differs is in the report.
 func Run(ctx context.Context, dir string, o Options, opts ...merit.Option) (*Report, error) {
+	if err := folder(dir); err != nil {
+		return nil, err
+	}
 	v := &verification{dir: dir, o: o, report: &Report{Run: dir, Findings: []Finding{}}, checked: map[string]bool{}}
 	late, err := v.sealed()
 	if err != nil {
@@ -116,6 +120,18 @@ func Run(ctx context.Context, dir string, o Options, opts ...merit.Option) (*Rep
 	}
 	v.conclude(late)
 	return v.report, nil
+}
+
+// folder refuses a file in the place of a run directory.
+func folder(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.IsDir() {
+		return nil // reading the run reports what is missing
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results hold no digests",
+		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit diff " + path + " again.jsonl",
+	}
 }
 
 // conclude adds the files whose sums differ and of which nothing else was found,

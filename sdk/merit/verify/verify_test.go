@@ -223,6 +223,17 @@ func TestOneByteOfAnyFile(t *testing.T) {
 	require.ErrorContains(t, check(t, dir).Err(), extra+": file: stored a file, computed nothing")
 }
 
+// Promise: a file in the place of a run directory is refused with the verbs that
+// check a file of results.
+func TestAFileIsNotARun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
+	_, err := verify.Run(t.Context(), path, verify.Options{})
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
+	require.ErrorContains(t, err, "files of results hold no digests")
+	require.Contains(t, fault.As(err).Hint, "merit diff "+path)
+}
+
 // Promise: the figures of a summary are computed again from the episodes and
 // checkpoints that a run has kept, also where it keeps no digests, and the
 // report says that it keeps none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
@@ -96,7 +97,7 @@ func decodeAction(p *pb.Decision, actions []string) (rl.Action, error) {
 		if len(p.ToolCalls) > MaxText || !utf8.Valid(p.ToolCalls) {
 			return a, broken("decision.tool_calls", "are not UTF-8 of at most %d bytes", MaxText)
 		}
-		if err := json.Unmarshal(p.ToolCalls, &a.ToolCalls); err != nil || len(a.ToolCalls) > MaxCalls {
+		if err := strictjson.Unmarshal(p.ToolCalls, &a.ToolCalls); err != nil || len(a.ToolCalls) > MaxCalls {
 			return a, broken("decision.tool_calls", "are no list of at most %d tool calls", MaxCalls)
 		}
 	}
@@ -155,7 +156,7 @@ func decodeInfo(raw []byte) (map[string]json.RawMessage, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	if len(raw) > MaxText || !utf8.Valid(raw) || json.Unmarshal(raw, &info) != nil || len(info) > MaxInfo {
+	if len(raw) > MaxText || !utf8.Valid(raw) || strictjson.Unmarshal(raw, &info) != nil || len(info) > MaxInfo {
 		return nil, broken("decision.info", "is no JSON object in UTF-8 of at most %d bytes and %d keys", MaxText, MaxInfo)
 	}
 	for key := range info {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/strictjson"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
@@ -67,7 +68,7 @@ func CheckMetric(name, value string) error {
 		return fmt.Errorf("the metric %q is not named by 1 to 64 letters, digits and _", Clean(name, MaxName))
 	}
 	var number *float64 // JSON has no numbers that are not finite
-	if err := json.Unmarshal([]byte(value), &number); err != nil || number == nil {
+	if err := strictjson.Unmarshal([]byte(value), &number); err != nil || number == nil {
 		return fmt.Errorf("the metric %s is %s, which is no finite number", name, Clean(value, MaxName))
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
@@ -96,7 +97,7 @@ func checkTools(where string, tools json.RawMessage) error {
 	if len(tools) == 0 {
 		return nil
 	}
-	if len(tools) > MaxText || !utf8.Valid(tools) || json.Unmarshal(tools, &list) != nil || list == nil {
+	if len(tools) > MaxText || !utf8.Valid(tools) || strictjson.Unmarshal(tools, &list) != nil || list == nil {
 		return broken(where, "is no JSON list in UTF-8 of at most %d bytes", MaxText)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
@@ -50,7 +51,7 @@ func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation,
 	if !utf8.Valid(m.Messages) {
 		return o, broken("messages", "are not UTF-8")
 	}
-	if err := json.Unmarshal(m.Messages, &o.Messages); err != nil {
+	if err := strictjson.Unmarshal(m.Messages, &o.Messages); err != nil {
 		return o, broken("messages", "are no list of messages: %v", err)
 	}
 	if o.Covered > len(o.Messages) {

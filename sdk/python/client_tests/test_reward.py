@@ -78,6 +78,16 @@ class TRL(WithFolder):
         reward(completions=["a"], log_metric=lambda name, value: said.update({name: value}))
         self.assertEqual((said["merit/score/out_of_fuel"], said["merit/score/unscored"]), (0, 0), "so means are means")
 
+    # Promise: what the sandbox refused a reward while it was loaded is logged once, with its kind and its line, and its scores stand.
+    def test_loaded_without(self):
+        reward = Reward(self.script("try:\n    import orjson\nexcept ImportError:\n    import json\n\ndef score(completions, **kwargs):\n    return [float(len(c)) for c in completions]\n"))
+        with self.assertLogs("merit_rl", "WARNING") as logs:
+            for _ in range(2):
+                self.assertEqual(reward(completions=["ab", "abc"]), [2.0, 3.0])
+        said = [line for line in logs.output if "was loaded without" in line]
+        self.assertEqual(len(said), 1, logs.output)
+        self.assertRegex(said[0], r"loaded without orjson \(package, /reward/\w+\.py:2\): the sandbox does not have this")
+
     # Promise: whether a reward compares is what the server says of the function that is used.
     def test_compares(self):
         path = self.script(MIXED + BOTH)

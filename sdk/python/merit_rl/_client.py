@@ -171,7 +171,7 @@ def _warn(version: Dict[str, Any]) -> None:
         log.warning(
             "the reward %s was loaded without %s: the sandbox does not have this",
             version.get("name"),
-            ", ".join(f"{r.get('what')} ({r.get('kind')}, {r.get('where')})" for r in refused),
+            ", ".join(f"{r.get('what')} ({', '.join(filter(None, (r.get('kind'), r.get('where'))))})" for r in refused),
         )
 
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/host/disk"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit/promotion"
@@ -101,7 +101,7 @@ func (in *inputs) text(folder, text, from string) {
 	}
 	if strings.ContainsAny(text, "{[") {
 		var value any
-		if json.Unmarshal([]byte(text), &value) == nil || yaml.Unmarshal([]byte(text), &value) == nil {
+		if strictjson.Unmarshal([]byte(text), &value) == nil || yaml.Unmarshal([]byte(text), &value) == nil {
 			if _, same := value.(string); !same {
 				in.value(folder, value, from)
 			}

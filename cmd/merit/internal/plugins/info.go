@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/host"
 	"github.com/merit-rl/merit/plugins/host/disk"
 )
@@ -112,7 +113,7 @@ func (o *infoOptions) details(f host.Found) error {
 		return err
 	}
 	var options map[string]json.RawMessage
-	if err := json.Unmarshal(f.Options, &options); err != nil || len(options) == 0 {
+	if err := strictjson.Unmarshal(f.Options, &options); err != nil || len(options) == 0 {
 		return nil // a plug-in without options
 	}
 	fmt.Fprintf(o.host.Stdout, "\noptions (%s.options in the configuration), with their defaults:\n", f.Kind)

@@ -38,6 +38,9 @@ The exit code is 12 if anything differs; the first place is named: the file, and
 line, or trajectory, step and field, with both values. A run that has not ended, or
 was made by an earlier version, keeps no digests of its files; verify then says so.
 
+Verify takes run directories. Files that eval, rollout and evaluate write keep no
+digests: make them again, and compare the two with merit diff.
+
 Digests find damage and careless changes. Whoever changes a file can also write
 new digests: keep the digest that manifest.json ends with elsewhere to rule that out.
 

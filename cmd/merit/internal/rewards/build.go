@@ -1,10 +1,8 @@
 package rewards
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/guest"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/built"
 )
@@ -34,7 +33,7 @@ func newBuildCmd(h *console.Host) *cobra.Command {
 		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
 manifest.json into the module. A reward that is run from its source has nothing
 to build: it is loaded once, so that mistakes show.`,
-		Example: "  merit reward build examples/gsm8k",
+		Example: "  merit reward build exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
@@ -147,11 +146,9 @@ func readManifest(folder string) (sandbox.Manifest, error) {
 	path := filepath.Join(folderOf(folder), "manifest.json")
 	data, err := os.ReadFile(path)
 	if err == nil {
-		dec := json.NewDecoder(bytes.NewReader(data))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&m); err != nil {
+		if err := strictjson.UnmarshalKnown(data, &m); err != nil {
 			return m, &fault.Error{
-				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is no manifest", Err: err,
+				Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is not a manifest", Err: err,
 				Hint: "a manifest has name, version, description, step_index (assistant or message), warm_up (conversation, own or off) and without (a list of kinds, such as file)",
 			}
 		}

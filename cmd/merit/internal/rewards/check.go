@@ -49,7 +49,7 @@ is not there; with --strict that is an error.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
-		Example: "  merit reward check examples/gsm8k\n  merit reward check reward.wasm --data trajectories.jsonl",
+		Example: "  merit reward check exactness\n  merit reward check reward.wasm --data trajectories.jsonl",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}

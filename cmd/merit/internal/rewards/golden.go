@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -35,7 +36,7 @@ func newTestCmd(h *console.Host) *cobra.Command {
 		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
 results with fixtures/<name>.expected.jsonl, but for fuel. With --update it
 writes the results there instead: read the difference before you keep it.`,
-		Example: "  merit reward test examples/gsm8k\n  merit reward test --update",
+		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
@@ -138,7 +139,7 @@ func differences(f fixtureFile, got, want [][]byte) error {
 func difference(got, want []byte) string {
 	var g, w map[string]json.RawMessage
 	whole := fmt.Sprintf("expected\n%s\ngot\n%s", want, got)
-	if json.Unmarshal(got, &g) != nil || json.Unmarshal(want, &w) != nil {
+	if strictjson.Unmarshal(got, &g) != nil || strictjson.Unmarshal(want, &w) != nil {
 		return whole
 	}
 	if outcome := plain(g["outcome"]); outcome != plain(w["outcome"]) {
@@ -159,7 +160,7 @@ func difference(got, want []byte) string {
 // plain is the text of a JSON string, or JSON that is none as it is.
 func plain(value json.RawMessage) string {
 	var text string
-	if json.Unmarshal(value, &text) != nil {
+	if strictjson.Unmarshal(value, &text) != nil {
 		return string(value)
 	}
 	return text
@@ -176,7 +177,7 @@ func orNull(value json.RawMessage) json.RawMessage {
 // the order of keys.
 func sameJSON(a, b []byte) bool {
 	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+	if strictjson.Unmarshal(a, &x) != nil || strictjson.Unmarshal(b, &y) != nil {
 		return false
 	}
 	return reflect.DeepEqual(x, y)

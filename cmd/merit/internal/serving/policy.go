@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
+	"github.com/merit-rl/merit/core/web"
 	"github.com/merit-rl/merit/sdk/merit"
 	"github.com/merit-rl/merit/sdk/merit/learning"
 	"github.com/merit-rl/merit/sdk/merit/policyserver"
@@ -47,15 +48,15 @@ SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
 	f.StringVar(&o.keyEnv, "key-env", "", "environment variable with the key that clients must send")
 	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
 	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
+	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }
 
 func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
-	if o.keyEnv != "" {
-		if o.serve.Key = o.host.Env(o.keyEnv); o.serve.Key == "" {
-			return console.Usage(cmd, "set it, or listen on 127.0.0.1 without a key", "the environment variable %s is not set", o.keyEnv)
-		}
+	var err error
+	if o.serve.Key, err = web.EnvKey("key-env", o.keyEnv, o.host.Env); err != nil {
+		return err
 	}
 	player, who, err := o.player(cmd)
 	if err != nil {

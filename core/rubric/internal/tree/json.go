@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Reader reads JSON values out of a text. The text must be UTF-8.
@@ -198,7 +200,7 @@ func (r *Reader) string(into *string) error {
 	}
 	from := r.at
 	r.skip(end + 1)
-	if json.Unmarshal(r.text[from:r.at], into) != nil {
+	if strictjson.Unmarshal(r.text[from:r.at], into) != nil {
 		return r.fail(`a string has a backslash that JSON does not know`, `write \\ for a backslash`)
 	}
 	return nil

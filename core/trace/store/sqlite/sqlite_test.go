@@ -129,6 +129,38 @@ func TestShrinks(t *testing.T) {
 	require.Less(t, file.Size(), int64(1<<20))
 }
 
+// Promise: what a store counts is about what it takes on the disk, for many tiny
+// spans as for a few large ones: a retention by bytes bounds the disk.
+func TestCountsWhatItTakes(t *testing.T) {
+	now := time.Now()
+	for name, c := range map[string]struct{ traces, spans, text int }{
+		"empty traces": {4000, 0, 0}, "tiny traces": {2000, 1, 1}, "tiny spans": {20, 200, 1}, "large spans": {20, 5, 50_000},
+	} {
+		path := filepath.Join(t.TempDir(), "t.db")
+		s, err := sqlite.Open(t.Context(), path)
+		require.NoError(t, err)
+		for i := 0; i < c.traces; i += 20 {
+			var spans []trace.Span
+			var abouts []trace.About
+			for j := range 20 {
+				id := fmt.Sprint(i + j)
+				abouts = append(abouts, trace.About{Trace: id})
+				for k := range c.spans {
+					spans = append(spans, trace.Span{Trace: id, ID: fmt.Sprint(k), Kind: trace.KindContent, Start: now, End: now, Status: trace.StatusOK, Text: strings.Repeat("x", c.text)})
+				}
+			}
+			require.NoError(t, s.Put(t.Context(), spans, abouts))
+		}
+		counted, err := s.Prune(t.Context(), store.Retention{Bytes: 1, Dry: true})
+		require.NoError(t, errors.Join(err, s.Close()))
+		file, err := os.Stat(path)
+		require.NoError(t, err)
+		ratio := float64(file.Size()) / float64(counted.Bytes)
+		t.Logf("%s: %d bytes of disk, %d counted", name, file.Size(), counted.Bytes)
+		require.True(t, ratio > 0.5 && ratio < 2, "%s: %d bytes of disk, %d counted", name, file.Size(), counted.Bytes)
+	}
+}
+
 // file opens a store for a benchmark: a new one, or the one that
 // storetest.FileVariable names.
 func file(b *testing.B, path string) store.Store {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -19,8 +20,8 @@ func roundTrip(t *testing.T, b *bench) {
 	id := int32(7)
 	call := prompt("t", "call", "planner", 0, "", "what now?")
 	call.Prompt.Answer = &rl.Message{Role: rl.RoleAssistant, ToolCalls: []rl.ToolCall{{ID: "c", Type: "function", Function: rl.FunctionCall{Name: "add", Arguments: `{"a":1`}}}}
-	require.NoError(t, json.Unmarshal([]byte(`null`), &call.Prompt.Answer.Content))
-	require.NoError(t, json.Unmarshal([]byte(`[{"type":"image_url","image_url":{"url":"data:,"}},{"type":"text","text":"see"}]`), &call.Prompt.Messages[0].Content))
+	require.NoError(t, strictjson.Unmarshal([]byte(`null`), &call.Prompt.Answer.Content))
+	require.NoError(t, strictjson.Unmarshal([]byte(`[{"type":"image_url","image_url":{"url":"data:,"}},{"type":"text","text":"see"}]`), &call.Prompt.Messages[0].Content))
 	call.Prompt.Others = []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text("or so")}}
 	call.Prompt.Tools, call.Prompt.Settings, call.Prompt.Finish = json.RawMessage(`[{"type":"function"}]`), json.RawMessage(`{"temperature":0.5}`), "tool_calls"
 	call.Prompt.Usage, call.Prompt.PromptTokens = &trace.Usage{PromptTokens: 5, CompletionTokens: 2}, []int32{1, 2, 3}

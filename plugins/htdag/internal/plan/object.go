@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // object is a JSON object whose keys are taken one by one: what is not taken in
@@ -107,7 +109,7 @@ func (o *object) text(key string) (string, bool) {
 }
 
 func (r *reader) text(where string, raw json.RawMessage) (s string, ok bool) {
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if raw[0] != '"' || strictjson.Unmarshal(raw, &s) != nil {
 		r.wrong("%s must be a text, not %s.", where, quote(string(raw)))
 		return "", false
 	}
@@ -120,7 +122,7 @@ func (o *object) list(key string) (items []json.RawMessage, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+	if raw[0] != '[' || strictjson.Unmarshal(raw, &items) != nil {
 		o.r.wrong("%s must be a list, not %s.", o.at(key), quote(string(raw)))
 		return nil, false
 	}

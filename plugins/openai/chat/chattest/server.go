@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Call is a request as the server got it.
@@ -29,10 +31,10 @@ type Call struct {
 func (c Call) Field(t testing.TB, key string, into any) {
 	t.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(c.Body, &all); err != nil {
+	if err := strictjson.Unmarshal(c.Body, &all); err != nil {
 		t.Fatalf("request %d is not JSON: %v", c.Number, err)
 	}
-	if err := json.Unmarshal(all[key], into); err != nil {
+	if err := strictjson.Unmarshal(all[key], into); err != nil {
 		t.Fatalf("request %d, %s: %v", c.Number, key, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Bounds of a file of outputs, which is held in memory.
@@ -102,13 +103,8 @@ func readEntry(line []byte, count int) (e entry, what string) {
 	if !utf8.Valid(line) {
 		return e, "is not UTF-8"
 	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&e); err != nil {
+	if err := strictjson.UnmarshalKnown(line, &e); err != nil {
 		return e, "is not the JSON of a task's outputs: " + err.Error()
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return e, "goes on behind its JSON object"
 	}
 	if e.Task == "" {
 		return e, "names no task"

@@ -59,8 +59,8 @@ func TestWrongRecords(t *testing.T) {
 	change := func(old, with string) string { return strings.Replace(goodLine, old, with, 1) }
 	for what, line := range map[string]string{
 		"is not the JSON":             "{",
-		"unknown field":               change(`"task"`, `"tasks":1,"task"`),
-		"goes on behind":              goodLine + "{}",
+		"tasks is not a field":        change(`"task"`, `"tasks":1,"task"`),
+		"after top-level value":       goodLine + "{}",
 		"names no task":               change("document-00000001", ""),
 		"has 0 outputs":               `{"task":"x","outputs":[]}`,
 		"there are 2 workers":         change(`{"worker":"a"`, `{"worker":"c","resources":[]},{"worker":"a"`),

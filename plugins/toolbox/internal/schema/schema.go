@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/world"
 )
 
@@ -130,9 +131,12 @@ func (s *Set) Read(name, arguments string) (world.Call, error) {
 	if strings.TrimSpace(arguments) == "" {
 		arguments = "{}"
 	}
+	if err := strictjson.Check([]byte(arguments)); err != nil {
+		return world.Call{}, fmt.Errorf("the arguments cannot be read as JSON: %w", err)
+	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
 	if err != nil {
-		return world.Call{}, fmt.Errorf("the arguments are no JSON: %w", err)
+		return world.Call{}, fmt.Errorf("the arguments cannot be read as JSON: %w", err)
 	}
 	if value, err = canonical(value); err != nil {
 		return world.Call{}, err

@@ -56,8 +56,8 @@ func TestWrongArguments(t *testing.T) {
 		{"create_event", `{"title": "Call", "attendees": [[1e999999]]}`, "the number 1e999999 is too large"},
 		{"create_event", `{"title": "Call", "day": "monday", "hour": 1e-999999}`, "hour: minimum: got 0"},
 		{"finish", `[]`, "got array, want object"},
-		{"finish", `{"summary": `, "the arguments are no JSON: "},
-		{"finish", `{} {}`, "the arguments are no JSON: "},
+		{"finish", `{"summary": `, "the arguments cannot be read as JSON: "},
+		{"finish", `{} {}`, "the arguments cannot be read as JSON: "},
 		{"finish", `{"summary": "` + string(make([]byte, 1<<15)) + `"}`, "at most 16384"},
 	} {
 		_, err := s.Read(c.name, c.arguments)

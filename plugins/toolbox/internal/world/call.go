@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // Args are the arguments of a call of any tool; what a tool does not take is
@@ -75,7 +77,7 @@ func (c *Call) Arguments() map[string]any {
 		panic(err)
 	}
 	all, some := map[string]any{}, map[string]any{}
-	if err := json.Unmarshal(raw, &all); err != nil {
+	if err := strictjson.Unmarshal(raw, &all); err != nil {
 		panic(err)
 	}
 	s := c.Tool.Signature()

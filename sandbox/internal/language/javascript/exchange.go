@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/text"
@@ -72,9 +73,9 @@ func (s *session) take(out []byte) *result.Verdict {
 		Cut     int                 `json:"cut"`
 	}
 	c := s.collector
-	err := json.Unmarshal(out, &a)
+	err := strictjson.Unmarshal(out, &a)
 	if err != nil {
-		_ = json.Unmarshal(out, &struct {
+		_ = strictjson.Unmarshal(out, &struct {
 			Strange *[][]string `json:"strange"`
 		}{&a.Strange})
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
@@ -98,7 +99,7 @@ func (s *session) Start() *engine.Stop {
 		merit := s.run(fmt.Sprintf(mainCode, s.script.Entry, function, with, s.script.Batch, s.log))
 		s.Turn = s.property(merit, "turn")
 		hello := s.text(s.property(merit, "hello"))
-		if err := json.Unmarshal([]byte(hello), &s.Hello); err != nil {
+		if err := strictjson.Unmarshal([]byte(hello), &s.Hello); err != nil {
 			return fmt.Errorf("export const merit: %w", err)
 		}
 		return nil
@@ -169,7 +170,7 @@ func (i *guest) Memo() []byte {
 }
 
 // Resume implements profile.Guest.
-func (i *guest) Resume(memo []byte) error { return json.Unmarshal(memo, &i.memo) }
+func (i *guest) Resume(memo []byte) error { return strictjson.Unmarshal(memo, &i.memo) }
 
 func (s *session) Lasting() bool { return true }
 

@@ -25,7 +25,7 @@ type hello struct {
 	whole     bool   // it is called with whole rollouts
 	open      bool   // it has **kwargs
 	accepts   map[string]bool
-	asked     []string        // parameters that a column may have the name of, in order
+	asked     []string        // columns that the function may want beside those in the metadata, in order
 	taken     map[string]bool // whoever runs the reward has given these
 	about     map[string]string
 	shelf     marshal.Value
@@ -60,7 +60,11 @@ func readHello(data []byte) (h hello, ok bool) {
 			h.asked = append(h.asked, name)
 		}
 	}
+	if h.open && h.accepts[flatColumns] {
+		h.asked = append(h.asked, rowNames...)
+	}
 	slices.Sort(h.asked)
+	h.asked = slices.Compact(h.asked)
 	for about := v.Items[6].Items; len(about) > 1; about = about[2:] {
 		h.about[string(about[0].Text)] = string(about[1].Text)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
@@ -79,7 +80,7 @@ const (
 // taken are the names of parameters: a row of the data does not give them.
 func taken(with json.RawMessage) map[string]bool {
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(with, &fields) // it has been read before, or is empty
+	_ = strictjson.Unmarshal(with, &fields) // it has been read before, or is empty
 	names := make(map[string]bool, len(fields))
 	for name := range fields {
 		names[name] = true

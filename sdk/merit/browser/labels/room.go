@@ -2,8 +2,8 @@ package labels
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"slices"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 	"github.com/merit-rl/merit/sdk/merit/browser"
@@ -184,9 +185,11 @@ func (p pages) write(r *http.Request) (any, error) {
 
 func (p pages) read(r *http.Request) (said, *labelling.Desk, error) {
 	var s said
-	in := json.NewDecoder(r.Body)
-	in.DisallowUnknownFields()
-	if err := in.Decode(&s); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = strictjson.UnmarshalKnown(body, &s)
+	}
+	if err != nil {
 		return s, nil, wrong("label", "cannot be read: "+err.Error(), "load the page again")
 	}
 	d, err := p.desk(s.Query, s.Mode)

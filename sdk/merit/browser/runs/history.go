@@ -3,7 +3,6 @@ package runs
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/telemetry"
 )
 
@@ -69,7 +69,7 @@ func (h *history) follow(dir string) error {
 			return nil // the end, or a line that is being written
 		}
 		var it run.Iteration
-		if err := json.Unmarshal(line, &it); err != nil {
+		if err := strictjson.Unmarshal(line, &it); err != nil {
 			return &fault.Error{
 				Boundary: fault.Storage, Kind: fault.Corrupt, Where: fmt.Sprintf("%s:%d", path, h.rows+1), What: "is not an iteration", Err: err,
 				Hint: "restore the file, or start a new run",

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -128,12 +129,14 @@ func same(a, b *rl.Message) bool {
 // otherParts are the parts of a content that are not text, as a JSON list.
 func otherParts(parts json.RawMessage) string {
 	var all, others []json.RawMessage
-	if len(parts) == 0 || json.Unmarshal(parts, &all) != nil {
+	if len(parts) == 0 || strictjson.Unmarshal(parts, &all) != nil {
 		return ""
 	}
 	for _, p := range all {
-		var kind struct{ Type string }
-		if json.Unmarshal(p, &kind) != nil || kind.Type != "text" {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if strictjson.Unmarshal(p, &kind) != nil || kind.Type != "text" {
 			others = append(others, p)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -47,7 +48,7 @@ func scanHead(scan func(...any) error) (*head, error) {
 	}
 	h.Start, h.End = moment(h.start), moment(max(h.start, h.end))
 	if metadata != "{}" {
-		err = json.Unmarshal([]byte(metadata), &h.Metadata)
+		err = strictjson.Unmarshal([]byte(metadata), &h.Metadata)
 	}
 	return h, err
 }
@@ -88,6 +89,14 @@ func (h *head) tell(a *trace.About) {
 	}
 }
 
+// rowBytes is about what a row takes beside its body: its keys and digests, and
+// their places in indices. Without it a flood of tiny spans would fill a disk that
+// a retention by bytes is to protect.
+const rowBytes = 128
+
+// cost is how many bytes r counts.
+func (r *row) cost() int64 { return int64(len(r.body)) + rowBytes }
+
 // add counts a span that was not there.
 func (h *head) add(r *row) {
 	h.Spans++
@@ -100,7 +109,7 @@ func (h *head) add(r *row) {
 	if r.kind != trace.KindReward { // given when all was over
 		h.end = max(h.end, r.end)
 	}
-	h.bytes += int64(len(r.body))
+	h.bytes += r.cost()
 	if f := (first{r.agent, r.start, r.end, r.id}); r.agent != "" && (h.first.agent == "" || f.compare(h.first) < 0) {
 		h.first = f
 	}

@@ -1,12 +1,12 @@
 package tables
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 )
 
@@ -103,7 +103,7 @@ func (f *freshMessages) add(c *change, chain []node) {
 			continue
 		}
 		f.seen[key] = true
-		c.bytes += int64(len(m.body))
+		c.bytes += int64(len(m.body)) + rowBytes
 		f.rows = append(f.rows, []any{c.n, m.digest.value(), m.before.value(), m.body})
 	}
 }
@@ -134,7 +134,7 @@ func (c conversations) read(t *txn, n int64) error {
 		if b != nil {
 			before[m] = digest(b)
 		}
-		return json.Unmarshal([]byte(body), &m.Message)
+		return strictjson.Unmarshal([]byte(body), &m.Message)
 	}, "SELECT digest,before,body FROM messages WHERE trace=?", n)
 	for m, b := range before {
 		if m.before = c[b]; m.before == nil && err == nil {

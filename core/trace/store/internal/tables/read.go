@@ -3,11 +3,11 @@ package tables
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/core/trace"
 	"github.com/merit-rl/merit/core/trace/store"
 )
@@ -56,7 +56,7 @@ func (t *txn) trace(id string) (*trace.Trace, error) {
 		var a, b []byte
 		var body string
 		var span trace.Span
-		if err := errors.Join(scan(&a, &b, &body), json.Unmarshal([]byte(body), &span)); err != nil {
+		if err := errors.Join(scan(&a, &b, &body), strictjson.Unmarshal([]byte(body), &span)); err != nil {
 			return err
 		}
 		out.All = append(out.All, span)
@@ -172,7 +172,7 @@ func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Hea
 			var n int64
 			var body string
 			var span trace.Span
-			if err := errors.Join(scan(&n, &body), json.Unmarshal([]byte(body), &span)); err != nil {
+			if err := errors.Join(scan(&n, &body), strictjson.Unmarshal([]byte(body), &span)); err != nil {
 				return err
 			}
 			found[n] = append(found[n], span)

@@ -160,7 +160,7 @@ func (b *batch) spans() error {
 	var rows [][]any
 	for _, c := range b.traces {
 		for _, r := range c.rows {
-			rows = append(rows, []any{c.n, r.id, r.agent, string(r.kind), string(r.status), r.start, r.end, len(r.body), r.history.value(), r.answer.value(), r.body})
+			rows = append(rows, []any{c.n, r.id, r.agent, string(r.kind), string(r.status), r.start, r.end, r.cost(), r.history.value(), r.answer.value(), r.body})
 		}
 	}
 	return b.insert("spans", spanColumns, updates("trace,id", "agent,kind,status,started,ended,bytes,history,answer,body"), rows)
@@ -169,6 +169,9 @@ func (b *batch) spans() error {
 func (b *batch) heads() error {
 	var rows [][]any
 	for _, c := range b.traces {
+		if c.isNew {
+			c.bytes += rowBytes
+		}
 		b.state.bytes += c.bytes
 		values, err := c.values()
 		if err != nil {

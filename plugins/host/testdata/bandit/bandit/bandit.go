@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -179,7 +180,7 @@ func (b *bandit) Load(_ context.Context, state []byte) error {
 		w.Logits[i] = b.seed.Child(uint64(i)).Uniform()
 	}
 	if state != nil {
-		if err := json.Unmarshal(state, &w); err != nil || len(w.Logits) != len(b.answers) {
+		if err := strictjson.Unmarshal(state, &w); err != nil || len(w.Logits) != len(b.answers) {
 			return errors.New("no state of this bandit")
 		}
 	}
