@@ -178,10 +178,10 @@ func TestScriptsOfRubrics(t *testing.T) {
 }
 
 // interpreterOf returns what the rewards of a script run on: python.txtar,
-// js.txtar, code.txtar and rubriceval.txtar need what not everybody has installed.
+// js.txtar, code.txtar, rubriceval.txtar and pythonexamples.txtar need what not everybody has installed.
 func interpreterOf(script string) *interpreter.Interpreter {
 	name := strings.TrimSuffix(filepath.Base(script), ".txtar")
-	if name == "code" || name == "rubriceval" {
+	if name == "code" || name == "rubriceval" || name == "pythonexamples" {
 		name = "python"
 	}
 	for _, i := range interpreter.All() {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -14,12 +15,13 @@ const modelKey = "sk-merit-test-0123456789"
 
 // modelServer is the server of the scripts' language models, at $MODEL_URL:
 // small says a move that follows from the seed, sevens that it is 7, keyed wants $MODEL_KEY, fails
-// is out of order, apo adds numbers and rewrites prompts, juror answers A: 15 and votes for it.
+// is out of order, apo adds numbers and rewrites prompts, juror answers A: 15 and votes for it,
+// grader scores what a judge is asked about by its length.
 func modelServer(t *testing.T) (url string) {
 	words := []string{"north", "I go east.", "south", "west"}
 	return chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if strings.HasSuffix(c.Path, "/models") {
-			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror")
+			return chattest.Models("small", "sevens", "keyed", "fails", "apo", "juror", "grader")
 		}
 		var model string
 		var seed int
@@ -32,6 +34,8 @@ func modelServer(t *testing.T) (url string) {
 			return adder(t, c)
 		case model == "juror":
 			return juror(t, c)
+		case model == "grader":
+			return grader(t, c)
 		case model == "fails":
 			return chattest.Fail(500, "", "out of memory")
 		case model == "keyed" && c.Header.Get("Authorization") != "Bearer "+modelKey:
@@ -78,4 +82,18 @@ func juror(t *testing.T, c chattest.Call) chattest.Reply {
 		return chattest.Say("I see no good one.")
 	}
 	return chattest.Say("Let me see.\nVOTE " + before[strings.LastIndex(before, "\"")+1:])
+}
+
+// asked is a trajectory in a question to a judge.
+var asked = regexp.MustCompile(`(?s)<trajectory id="(\w+)">(.*?)</trajectory>`)
+
+// grader scores the trajectories that it is asked about by their length.
+func grader(t *testing.T, c chattest.Call) chattest.Reply {
+	var messages []rl.Message
+	c.Field(t, "messages", &messages)
+	var scores []string
+	for _, m := range asked.FindAllStringSubmatch(messages[len(messages)-1].Content.Text(), -1) {
+		scores = append(scores, fmt.Sprintf(`%q: {"score": %.3f}`, m[1], min(float64(len(m[2]))/1000, 1)))
+	}
+	return chattest.Say("{" + strings.Join(scores, ", ") + "}")
 }

@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -71,10 +70,11 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 	if err := strictjson.Check(line); err != nil || line[0] != '{' {
 		return line, nil // decoding says what is wrong with it
 	}
-	members := jsonspan.Members(nil, line)
-	out := object{text: []byte{'{'}}
+	var known [32]jsonspan.Member
+	members := jsonspan.Members(known[:0], line)
+	out := jsonspan.NewObject(len(line) + 128)
 	leftOver(&out, line, members, columns)
-	own := object{text: []byte{'{'}}
+	own := jsonspan.NewObject(0)
 	var prompt, completion []byte
 	answered := false
 	for i, c := range columns {
@@ -87,7 +87,7 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 			continue
 		}
 		if c.stays() && !slices.ContainsFunc(columns[:i], func(o Column) bool { return o.From == c.From && o.stays() }) {
-			own.add(c.From, value)
+			own.Add(c.From, value)
 		}
 		switch c.Name {
 		case namePrompt:
@@ -99,16 +99,16 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			out.add(c.Name, value)
+			out.Add(c.Name, value)
 		default:
-			out.add(c.Name, value)
+			out.Add(c.Name, value)
 		}
 	}
-	if len(own.text) > 1 {
+	if !own.Empty() {
 		ownBefore(&own, line, members, columns)
-		out.add(nameOwn, append(own.text, '}'))
+		out.Add(nameOwn, own.End())
 	} else if before := lookup(line, members, nameOwn); before != nil {
-		out.add(nameOwn, before)
+		out.Add(nameOwn, before)
 	}
 	if prompt != nil || completion != nil {
 		if answered && none(completion) {
@@ -118,19 +118,19 @@ func renamed(line []byte, columns []Column, lax bool) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.text = append(append(out.text, separator(out.text)...), talk...)
+		out.AddText(talk)
 	}
-	return append(out.text, '}'), nil
+	return out.End(), nil
 }
 
 // ownBefore adds the row's own columns as they were before the map: those that
 // Merit wrote, or an object called metadata.
-func ownBefore(own *object, line []byte, members []jsonspan.Member, columns []Column) {
+func ownBefore(own *jsonspan.Object, line []byte, members []jsonspan.Member, columns []Column) {
 	before := lookup(line, members, nameOwn)
 	if before == nil {
 		metadata := lookup(line, members, nameMetadata)
 		if isObject(metadata) && !slices.ContainsFunc(columns, func(c Column) bool { return c.Name == nameMetadata || c.From == nameMetadata }) {
-			own.add(nameMetadata, metadata)
+			own.Add(nameMetadata, metadata)
 		}
 		return
 	}
@@ -140,50 +140,31 @@ func ownBefore(own *object, line []byte, members []jsonspan.Member, columns []Co
 	for _, m := range jsonspan.Members(nil, before) {
 		name := string(jsonspan.Text(before[m.KeyStart:m.KeyEnd]))
 		if !slices.ContainsFunc(columns, func(c Column) bool { return c.From == name }) {
-			own.add(name, before[m.ValueStart:m.End])
+			own.Add(name, before[m.ValueStart:m.End])
 		}
 	}
 }
 
 // leftOver adds the columns that no map speaks of, but for the own columns.
-func leftOver(out *object, line []byte, members []jsonspan.Member, columns []Column) {
-	taken, replaced := map[string]bool{}, map[string]bool{}
-	for _, c := range columns {
-		taken[c.From], replaced[c.Name] = true, true
-		if c.Name == namePrompt || c.Name == nameCompletion {
-			replaced[nameMessages] = true
-		}
-	}
+func leftOver(out *jsonspan.Object, line []byte, members []jsonspan.Member, columns []Column) {
 	for _, m := range members {
 		key := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd]))
-		if !taken[key] && !replaced[key] && key != nameOwn {
-			out.add(key, line[m.ValueStart:m.End])
+		if key != nameOwn && !slices.ContainsFunc(columns, func(c Column) bool { return c.takes(key) }) {
+			out.Add(key, line[m.ValueStart:m.End])
 		}
 	}
+}
+
+// takes reports whether nothing is left of a column: its value has another name
+// now, or another column has its name.
+func (c Column) takes(column string) bool {
+	return c.From == column || c.Name == column || column == nameMessages && (c.Name == namePrompt || c.Name == nameCompletion)
 }
 
 // stays reports whether a column that was mapped is still a column: one that
 // took the name of a field, unless it is the bulk of the row.
 func (c Column) stays() bool {
 	return (row.IsField(c.Name) || c.Name == namePrompt) && c.Name != nameMessages && !row.IsField(c.From) && !strings.Contains(c.From, ".")
-}
-
-func separator(open []byte) string {
-	if len(open) > 1 {
-		return ","
-	}
-	return ""
-}
-
-// object is the text of an object while it is written.
-type object struct{ text []byte }
-
-func (o *object) add(name string, value []byte) {
-	if len(o.text) > 1 {
-		o.text = append(o.text, ',')
-	}
-	quoted, _ := json.Marshal(name) // a string has no error
-	o.text = append(append(append(o.text, quoted...), ':'), value...)
 }
 
 // lookup returns the value of a column, or of a path into columns; nil if there

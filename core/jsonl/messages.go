@@ -27,8 +27,7 @@ func unfolded(line []byte, structured map[string]bool, spelled bool) ([]byte, er
 	if !isObject(line) {
 		return line, nil
 	}
-	out := object{text: make([]byte, 0, len(line))}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(line))
 	for _, m := range jsonspan.Members(nil, line) {
 		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
 		if structured[name] && value[0] == '"' {
@@ -46,9 +45,9 @@ func unfolded(line []byte, structured map[string]bool, spelled bool) ([]byte, er
 		if name == nameMessages && value[0] == '{' {
 			value = row.Transposed(value)
 		}
-		out.add(name, value)
+		out.Add(name, value)
 	}
-	return append(out.text, '}'), nil
+	return out.End(), nil
 }
 
 // listed is the list of messages that a cell is the text of, and any other cell
@@ -72,13 +71,13 @@ func whole(line []byte) ([]byte, error) {
 		return line, nil
 	}
 	members := jsonspan.Members(nil, line)
-	out, found := object{text: []byte{'{'}}, false
+	out, found := jsonspan.NewObject(0), false
 	for _, m := range members {
 		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
 		switch {
 		case name != columns.Rest && string(value) == "null":
 		case name != columns.Rest:
-			out.add(name, value)
+			out.Add(name, value)
 		default:
 			found = true
 			rest := unquoted(value)
@@ -89,15 +88,15 @@ func whole(line []byte) ([]byte, error) {
 				return nil, invalid("write the column as it was", "column %q is not the JSON of an object", columns.Rest)
 			}
 			for _, m := range jsonspan.Members(nil, rest) {
-				out.add(string(jsonspan.Text(rest[m.KeyStart:m.KeyEnd])), rest[m.ValueStart:m.End])
+				out.Add(string(jsonspan.Text(rest[m.KeyStart:m.KeyEnd])), rest[m.ValueStart:m.End])
 			}
 		}
 	}
 	if !found {
 		return line, nil
 	}
-	out.text = append(out.text, '}')
-	return out.text, once(out.text)
+	text := out.End()
+	return text, once(text)
 }
 
 // once refuses an object with a member that is there twice: what the column that keeps the rest says must not take the place

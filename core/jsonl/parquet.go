@@ -135,14 +135,13 @@ func (r *Reader) allRows(limit int64) (all []byte, err error) {
 
 // plain returns the object in line with what the texts of some columns spell.
 func plain(line []byte, names map[string]bool) []byte {
-	out := object{text: make([]byte, 0, len(line))}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(line))
 	for _, m := range jsonspan.Members(nil, line) {
 		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
 		if spelt := unquoted(value); names[name] && json.Valid(spelt) && !bytes.ContainsAny(spelt[:1], `"[{`) {
 			value = spelt
 		}
-		out.add(name, value)
+		out.Add(name, value)
 	}
-	return append(out.text, '}')
+	return out.End()
 }

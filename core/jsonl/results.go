@@ -50,8 +50,7 @@ func result(line []byte) []byte {
 	if !isObject(line) {
 		return line
 	}
-	out := object{text: make([]byte, 0, len(line))}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(line))
 	for _, m := range jsonspan.Members(nil, line) {
 		name, value := string(jsonspan.Text(line[m.KeyStart:m.KeyEnd])), line[m.ValueStart:m.End]
 		switch {
@@ -64,9 +63,9 @@ func result(line []byte) []byte {
 		case name == nameScore && !none(value):
 			value = again[float64](value)
 		}
-		out.add(name, value)
+		out.Add(name, value)
 	}
-	return append(out.text, '}')
+	return out.End()
 }
 
 func metricsOf(value []byte) []byte {

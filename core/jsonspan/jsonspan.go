@@ -113,3 +113,45 @@ func Text(raw []byte) []byte {
 	_ = json.Unmarshal(raw, &s) // raw is a valid JSON string
 	return []byte(s)
 }
+
+// AppendText appends s as a JSON string.
+func AppendText(dst []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f || c == '<' || c == '>' || c == '&' {
+			quoted, _ := json.Marshal(s) // a string has no error
+			return append(dst, quoted...)
+		}
+	}
+	return append(append(append(dst, '"'), s...), '"')
+}
+
+// Object is the text of an object while it is written: begin it with NewObject,
+// and End it.
+type Object struct{ text []byte }
+
+// NewObject begins an object for which there is room for size bytes.
+func NewObject(size int) Object { return Object{append(make([]byte, 0, size+2), '{')} }
+
+// Empty reports whether nothing was added.
+func (o *Object) Empty() bool { return len(o.text) == 1 }
+
+// Add writes a member.
+func (o *Object) Add(name string, value []byte) {
+	o.separate()
+	o.text = append(append(AppendText(o.text, name), ':'), value...)
+}
+
+// AddText writes members that are JSON text already.
+func (o *Object) AddText(members []byte) {
+	o.separate()
+	o.text = append(o.text, members...)
+}
+
+func (o *Object) separate() {
+	if !o.Empty() {
+		o.text = append(o.text, ',')
+	}
+}
+
+// End is the whole object.
+func (o *Object) End() []byte { return append(o.text, '}') }

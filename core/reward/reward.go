@@ -86,6 +86,9 @@ type Entry struct {
 	Lists bool `json:"lists,omitempty"`
 	// Asks are the parameters that only columns of the data can fill.
 	Asks []Parameter `json:"asks,omitempty"`
+	// Counts are global numbers that the script's functions change. No evaluation
+	// sees what another one has written to them.
+	Counts []string `json:"counts,omitempty"`
 }
 
 // MaxBatch is the most trajectories that one call of a script scores by number.

@@ -102,23 +102,7 @@ func text(to *string, name string, raw []byte) (err error) {
 	case string(raw) == "null":
 		return nil
 	}
-	return &strictjson.Error{Path: name, What: "must not be " + kindOf(raw), Kind: kindOf(raw)}
-}
-
-func kindOf(raw []byte) string {
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return &strictjson.Error{Path: name, What: "must not be " + strictjson.Kind(raw), Kind: strictjson.Kind(raw)}
 }
 
 // field keeps a field that Merit does not read. Name escapes do not hide one

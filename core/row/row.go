@@ -71,7 +71,7 @@ func conversed(text []byte) []byte {
 // joined returns a row in which messages take the place of a prompt and a
 // completion. A row that has messages keeps them: there, both are columns.
 func joined(text []byte) ([]byte, error) {
-	if !bytes.Contains(text, []byte(`"`+Completion+`"`)) {
+	if !mayHave(text, completionKey) {
 		return text, nil
 	}
 	if err := check(text); err != nil {
@@ -86,19 +86,33 @@ func joined(text []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := object{text: make([]byte, 0, len(text)+128)}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(text) + 128)
 	for _, m := range members {
 		switch name := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])); name {
 		case Messages, Prompt, Completion:
 		default:
-			out.add(name, text[m.ValueStart:m.End])
+			out.Add(name, text[m.ValueStart:m.End])
 		}
 	}
-	if len(out.text) > 1 {
-		out.text = append(out.text, ',')
+	out.AddText(talk)
+	return out.End(), nil
+}
+
+var completionKey = []byte(`"` + Completion + `"`)
+
+// mayHave reports whether text may have a member with that key, which is in
+// quotes: a string of these letters before a colon.
+func mayHave(text, key []byte) bool {
+	for {
+		at := bytes.Index(text, key)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(key):]
+		if rest := bytes.TrimLeft(text, " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+			return true
+		}
 	}
-	return append(append(out.text, talk...), '}'), nil
 }
 
 // check holds text to strict JSON.
@@ -161,7 +175,7 @@ var apart = map[string]bool{"id": true, "group": true, Messages: true, Prompt: t
 
 // flattened writes a request with columns apart as a row.
 func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, error) {
-	out, own := object{text: []byte{'{'}}, object{text: []byte{'{'}}
+	out, own := jsonspan.NewObject(0), jsonspan.NewObject(0)
 	truth := !none(value(text, members, Truth))
 	for _, m := range members {
 		name, v := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])), text[m.ValueStart:m.End]
@@ -170,27 +184,27 @@ func flattened(text []byte, members []jsonspan.Member, columns []byte) ([]byte, 
 		case !apart[name]:
 			return nil, invalid("put it into columns", "%.64q stands beside columns", name)
 		default:
-			out.add(name, v)
+			out.Add(name, v)
 		}
 	}
 	for _, m := range jsonspan.Members(nil, columns) {
 		name, v := string(jsonspan.Text(columns[m.KeyStart:m.KeyEnd])), columns[m.ValueStart:m.End]
 		switch {
 		case name == Metadata && v[0] == '{':
-			out.add(name, v)
-			own.add(name, v)
+			out.Add(name, v)
+			own.Add(name, v)
 		case name == Truth && !truth, name == "task", name == Metadata && !none(v):
-			out.add(name, v)
+			out.Add(name, v)
 		case isField(name) || name == Prompt || name == Completion || name == Messages:
-			own.add(name, v)
+			own.Add(name, v)
 		default:
-			out.add(name, v)
+			out.Add(name, v)
 		}
 	}
-	if len(own.text) > 1 {
-		out.add(ownColumns, append(own.text, '}'))
+	if !own.Empty() {
+		out.Add(ownColumns, own.End())
 	}
-	return append(out.text, '}'), nil
+	return out.End(), nil
 }
 
 // relaxed decodes a row that was refused with err once more: a number that is a
@@ -244,18 +258,17 @@ func standIn(name string, raw []byte) []byte {
 
 // replaced returns a row with another value of a column, or without it.
 func replaced(text []byte, members []jsonspan.Member, column string, with []byte) []byte {
-	out := object{text: make([]byte, 0, len(text)+8)}
-	out.text = append(out.text, '{')
+	out := jsonspan.NewObject(len(text) + 8)
 	for _, m := range members {
 		name, v := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])), text[m.ValueStart:m.End]
 		if name == column {
 			v = with
 		}
 		if v != nil {
-			out.add(name, v)
+			out.Add(name, v)
 		}
 	}
-	return append(out.text, '}')
+	return out.End()
 }
 
 // refused says why a row is no trajectory.

@@ -46,7 +46,7 @@ func shared(turn []byte) (message []byte, ok bool) {
 		return nil, false
 	}
 	names := map[string]string{"from": "role", "value": "content"}
-	out, found := object{text: []byte{'{'}}, 0
+	out, found := jsonspan.NewObject(0), 0
 	for _, m := range jsonspan.Members(nil, turn) {
 		name, value := string(jsonspan.Text(turn[m.KeyStart:m.KeyEnd])), turn[m.ValueStart:m.End]
 		if names[name] != "" {
@@ -57,9 +57,9 @@ func shared(turn []byte) (message []byte, ok bool) {
 		} else if name == "role" || name == "content" {
 			continue
 		}
-		out.add(name, value)
+		out.Add(name, value)
 	}
-	return append(out.text, '}'), found == len(names)
+	return out.End(), found == len(names)
 }
 
 // Transposed makes a list of objects of an object of lists that are all as long,
@@ -82,14 +82,14 @@ func Transposed(text []byte) []byte {
 	}
 	out := []byte{'['}
 	for i := range columns[0] {
-		o := object{text: []byte{'{'}}
+		o := jsonspan.NewObject(0)
 		for k, m := range members {
-			o.add(string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])), columns[k][i])
+			o.Add(string(jsonspan.Text(text[m.KeyStart:m.KeyEnd])), columns[k][i])
 		}
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(out, o.text...), '}')
+		out = append(out, o.End()...)
 	}
 	return append(out, ']')
 }
@@ -109,8 +109,12 @@ func Talk(prompt, completion []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, n := jsonspan.Elements(append(append([]byte{'['}, first...), ']'), 0)
-	out := append([]byte(`"messages":[`), first...)
+	n := 1
+	if !isText(prompt) {
+		_, n = jsonspan.Elements(append(append([]byte{'['}, first...), ']'), 0)
+	}
+	out := make([]byte, 0, len(first)+len(rest)+128)
+	out = append(append(out, `"messages":[`...), first...)
 	if len(first) > 0 && len(rest) > 0 {
 		out = append(out, ',')
 	}
@@ -136,10 +140,9 @@ func spoken(value []byte, name, role string) ([]byte, error) {
 	}
 	switch value[0] {
 	case '"':
-		o := object{text: []byte{'{'}}
-		o.add("role", []byte(`"`+role+`"`))
-		o.add("content", value)
-		return append(o.text, '}'), nil
+		out := append(make([]byte, 0, len(value)+64), `{"role":"`...)
+		out = append(append(append(out, role...), `","content":`...), value...)
+		return append(out, '}'), nil
 	case '[', '{':
 		if value[0] == '{' && single(value) {
 			return value, nil
@@ -158,17 +161,6 @@ func spoken(value []byte, name, role string) ([]byte, error) {
 func single(object []byte) bool {
 	role := value(object, jsonspan.Members(nil, object), "role")
 	return isText(role)
-}
-
-// object is the text of an object while it is written.
-type object struct{ text []byte }
-
-func (o *object) add(name string, value []byte) {
-	if len(o.text) > 1 {
-		o.text = append(o.text, ',')
-	}
-	quoted, _ := json.Marshal(name) // a string has no error
-	o.text = append(append(append(o.text, quoted...), ':'), value...)
 }
 
 // unquoted is the content of a JSON string, and other JSON as it is.

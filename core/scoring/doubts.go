@@ -33,6 +33,7 @@ const (
 	DuplicateIDs      WarningKind = "duplicate_ids"      // several rows have one id
 	GroupsOfOne       WarningKind = "groups_of_one"      // a reward compares, and there is nothing to compare
 	UnknownRole       WarningKind = "unknown_role"       // messages have a role that Merit does not know
+	ForgottenState    WarningKind = "forgotten_state"    // a reward counts in a global number, which every evaluation begins anew
 )
 
 // leastConstant is how many equal scores are worth a word.
@@ -49,9 +50,11 @@ type Doubts struct {
 
 	mu       sync.Mutex
 	unfilled []asked
+	forgets  []Warning
 	columns  []string // of the row that came first, of those that were seen
 	first    int      // its number
 	rows     int
+	lists    bool   // some function can score several rows in one call, and gets one
 	compares string // the name of a part that compares groups
 	together bool   // some group has several members
 	groups   map[string]bool
@@ -84,6 +87,10 @@ func NewDoubts(pool *reward.Pool) *Doubts {
 		}
 		if info.Entry == nil {
 			continue
+		}
+		d.lists = d.lists || info.Entry.Lists && !info.Group
+		if len(info.Entry.Counts) > 0 {
+			d.forgets = append(d.forgets, forgets(info.Entry))
 		}
 		for _, p := range info.Entry.Asks {
 			if p.Need != reward.Setting {
@@ -183,7 +190,7 @@ func (d *Doubts) Together() {
 
 func fills(t *rl.Trajectory, p reward.Parameter) bool {
 	_, ok := t.Column(p.Name)
-	return ok || p.OrTruth && len(t.GroundTruth) > 0 && string(t.GroundTruth) != "null"
+	return ok || p.OrTruth && (present(t.GroundTruth) || present(nested(t)))
 }
 
 // namesOf lists what a row has that a parameter may be called.
@@ -222,6 +229,7 @@ func (d *Doubts) Warnings() []Warning {
 			"such messages reach the reward, and they are neither part of an answer nor a step: write assistant for what the policy says",
 		})
 	}
+	all = append(all, d.forgets...)
 	for _, p := range d.unfilled {
 		all = append(all, nothingFills(p, d.columns))
 	}
@@ -234,10 +242,25 @@ func (d *Doubts) Warnings() []Warning {
 	if d.scores >= cmp.Or(d.LeastConstant, leastConstant) && !d.varied {
 		all = append(all, Warning{
 			ConstantScore, fmt.Sprintf("all of %d scores are %v", d.scores, d.score),
-			"nothing can be learned from a constant: check that the reward reads what the rows have",
+			constantHint(d.lists),
 		})
 	}
 	return all
+}
+
+func constantHint(lists bool) string {
+	hint := "nothing can be learned from a constant: check that the reward reads what the rows have"
+	if lists {
+		hint += "; a reward that compares the completions of a prompt needs --batch group"
+	}
+	return hint
+}
+
+func forgets(e *reward.Entry) Warning {
+	return Warning{
+		ForgottenState, fmt.Sprintf("the file of %s keeps a number between calls (%s), and here every evaluation begins with the same one", e.Function, strings.Join(e.Counts, ", ")),
+		"give the reward what it counts as a column of the data, or as a parameter by --with",
+	}
 }
 
 func nothingFills(p asked, columns []string) Warning {

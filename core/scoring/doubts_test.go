@@ -3,6 +3,7 @@ package scoring_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,4 +118,23 @@ func TestRolesAndIDs(t *testing.T) {
 		},
 	}, got)
 	require.Empty(t, warnings(t, reward.Info{}, []string{`{"prompt":"q","completion":"a"}`, `{"prompt":"q","completion":"a"}`}, 0, 1), "ids that Merit made up")
+}
+
+// Promise: a script that counts in a global number is said, because no evaluation
+// sees what another one has counted.
+func TestForgottenState(t *testing.T) {
+	info := reward.Info{Entry: &reward.Entry{Function: "bonus", Counts: []string{"CALLS", "STEP"}}}
+	got := warnings(t, info, []string{`{"prompt":"q","completion":"a"}`}, 1)
+	require.Len(t, got, 1)
+	require.Equal(t, scoring.ForgottenState, got[0].Kind)
+	require.Contains(t, got[0].What, "bonus keeps a number between calls (CALLS, STEP)")
+}
+
+// Promise: where a function can score several rows in one call and gets one, the
+// word about a constant says how it gets several.
+func TestConstantOfLists(t *testing.T) {
+	rows := slices.Repeat([]string{`{"prompt":"q","completion":"a"}`}, 16)
+	lists := &reward.Entry{Function: "relative", Lists: true}
+	require.Contains(t, warnings(t, reward.Info{Entry: lists}, rows, 0)[0].Hint, "--batch group")
+	require.NotContains(t, warnings(t, reward.Info{Group: true, Entry: &reward.Entry{Lists: true, Batch: 4}}, rows, 0)[0].Hint, "--batch")
 }

@@ -1,6 +1,7 @@
 package scoring
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -19,13 +20,29 @@ type truth struct {
 
 func (t *truth) note(x *rl.Trajectory, line jsonl.Line) {
 	t.lines++
-	if len(x.GroundTruth) > 0 && string(x.GroundTruth) != "null" {
+	if present(x.GroundTruth) || present(nested(x)) {
 		return
 	}
 	if t.without++; t.without == 1 {
 		t.columns = line.Columns()
 		t.foreign = len(x.Metadata) > 0
 	}
+}
+
+func present(value json.RawMessage) bool { return len(value) > 0 && string(value) != "null" }
+
+// nested is the ground truth where the data of verl and of SkyRL has it, or nil.
+// Functions in the shape of a trainer find it there, too.
+func nested(x *rl.Trajectory) json.RawMessage {
+	var model struct {
+		GroundTruth json.RawMessage `json:"ground_truth"`
+	}
+	for _, name := range []string{"reward_model", "reward_spec"} {
+		if column, ok := x.Metadata[name]; ok {
+			_ = json.Unmarshal(column, &model) // a column that is not an object has none
+		}
+	}
+	return model.GroundTruth
 }
 
 // warning says that a reward looks for a ground truth that no line so far has,

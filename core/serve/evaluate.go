@@ -25,6 +25,7 @@ import (
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/core/serve/internal/fields"
 	"github.com/merit-rl/merit/core/serve/library"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // evaluate answers POST /v1/evaluate: an object, an array or a stream.
@@ -132,7 +133,7 @@ func objectOptions(e fields.Object) (ref string, o library.Options, err error) {
 	}
 	if with := e.Get("with"); with != nil {
 		if o.With = with; with[0] != '{' {
-			problems = append(problems, fields.Wrong("with", "must be an object, not "+fields.Kind(with), `write {"name": value}`))
+			problems = append(problems, fields.Wrong("with", "must be an object, not "+strictjson.Kind(with), `write {"name": value}`))
 		}
 	}
 	o.Fuel, o.MemoryMiB = limits.Fuel, int(limits.MemoryMiB)

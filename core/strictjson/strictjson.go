@@ -166,22 +166,36 @@ func ofMeaning(e *json.SemanticError) error {
 // kind is the word for the JSON type of the value that did not fit, with the
 // value itself where it is a number that the type cannot hold.
 func kind(e *json.SemanticError) string {
-	switch e.JSONKind {
-	case '"':
-		return "a string"
+	if e.JSONKind == '0' && len(e.JSONValue) > 0 {
+		return "the number " + string(e.JSONValue)
+	}
+	return kindOf(byte(e.JSONKind))
+}
+
+// Kind is the word for the JSON type of a value, without space before it;
+// "nothing" if there is no value.
+func Kind(value []byte) string {
+	if len(value) == 0 {
+		return "nothing"
+	}
+	return kindOf(value[0])
+}
+
+// kindOf is the word for the type of the values that begin with this byte.
+func kindOf(begin byte) string {
+	switch begin {
 	case '{':
 		return "an object"
 	case '[':
 		return "an array"
-	case '0':
-		if len(e.JSONValue) == 0 {
-			return "a number"
-		}
-		return "the number " + string(e.JSONValue)
+	case '"':
+		return "a string"
 	case 't', 'f':
 		return "a boolean"
+	case 'n', 0:
+		return "null"
 	}
-	return "null"
+	return "a number"
 }
 
 // path writes a JSON pointer as people do.

@@ -11,9 +11,14 @@ let room = 0, most = 0, cut = 0; // characters: left in the log, and that it lac
 
 function write(...values) {
   const line = values.map(show).join(" ");
-  if (room > 0) log.push(line.slice(0, room));
-  cut += Math.max(0, line.length - Math.max(room, 0));
+  const left = room;
   room -= line.length + 1;
+  if (left > 0 && line.length <= left) {
+    log.push(line);
+    return;
+  }
+  if (left > 0) log.push(line.slice(0, left));
+  cut += line.length - Math.max(left, 0);
 }
 
 globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
@@ -98,11 +103,10 @@ function said(about) {
 }
 
 const KNOWN = new Set(["score", "is_score_valid", "reason", "metrics", "step_outputs", "error"]);
-let strange = []; // the names of results that have others
+const strange = []; // the names of results that have others
 
 function answer(evaluate, request) {
-  strange = [];
-  log.length = cut = 0;
+  strange.length = log.length = cut = 0;
   room = most;
   let members, raw;
   try {
@@ -119,12 +123,20 @@ function concluded(results, count) {
     throw new Error(`the reward returned ${results.length} results for a group of ${count}`);
   }
   if (any && results.some(stands)) throw new Refused(explanation());
-  return JSON.stringify({ results, log, cut, strange });
+  return written({ results });
 }
 
 function failed(e) {
   if (any) forget();
-  return JSON.stringify({ error: e instanceof Refused ? e.message : explain(e), log, cut, strange });
+  return written({ error: e instanceof Refused ? e.message : explain(e) });
+}
+
+// written is an answer as JSON, with what there is beside it.
+function written(answer) {
+  if (log.length > 0) answer.log = log;
+  if (cut > 0) answer.cut = cut;
+  if (strange.length > 0) answer.strange = strange;
+  return JSON.stringify(answer);
 }
 
 class Refused extends Error {}
@@ -165,7 +177,12 @@ function plain(result) {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
   }
   const names = Object.keys(result);
-  if (names.some((name) => !KNOWN.has(name))) strange.push(names);
+  for (const name of names) {
+    if (!KNOWN.has(name)) {
+      strange.push(names);
+      break;
+    }
+  }
   return result;
 }
 

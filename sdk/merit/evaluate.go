@@ -108,15 +108,19 @@ func (r *Rewards) pass(o EvaluateOptions) *scoring.Run {
 func (r *Rewards) groundTruth() reward.Use {
 	use := reward.UseIgnored
 	for _, p := range r.Parts {
-		switch p.Scorer.Info().GroundTruth {
-		case reward.UseRead:
+		switch info := p.Scorer.Info(); {
+		case info.GroundTruth == reward.UseRead:
 			return reward.UseRead
-		case reward.UseUnknown:
+		case info.GroundTruth == reward.UseUnknown && !namesColumns(info):
 			use = reward.UseUnknown
 		}
 	}
 	return use
 }
+
+// namesColumns says that a function has parameters for the columns that it reads,
+// so that nobody has to guess what it takes from its keyword arguments.
+func namesColumns(info reward.Info) bool { return info.Entry != nil && len(info.Entry.Asks) > 0 }
 
 // settings lists what the bytes of results are a function of, beside the data.
 func (r *Rewards) settings(o EvaluateOptions) []scoring.Setting {

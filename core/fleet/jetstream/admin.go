@@ -186,18 +186,35 @@ func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(
 	if worker != "" && !named(worker) {
 		return refused(worker, "it is no name of a worker", "merit fleet status lists them")
 	}
-	err := a.each(ctx, logStream, follow, func(m *jetstream.RawStreamMsg) bool {
+	line := func(m *jetstream.RawStreamMsg) bool {
 		parts := strings.Split(m.Subject, ".")
 		name := parts[len(parts)-1]
 		if len(parts) != 4 || !named(name) || worker != "" && name != worker {
 			return true
 		}
 		return each(Line{name, m.Time, plain(m.Data, maxLog)})
-	})
+	}
+	err := a.each(ctx, logStream, follow, line)
+	for follow && errors.Is(err, jetstream.ErrStreamNotFound) && waited(ctx, logsBegin) { // the first run makes the stream
+		err = a.each(ctx, logStream, follow, line)
+	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || follow && ctx.Err() != nil {
 		return nil
 	}
 	return a.explain(err, "the logs cannot be read")
+}
+
+// logsBegin is how often a reader that follows the logs looks for the first of them.
+const logsBegin = time.Second
+
+// waited waits, and reports whether ctx still holds.
+func waited(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // Streams are read by messages that are asked for one by one, many at one time: a

@@ -115,22 +115,13 @@ func (d *decoder) text(where string, raw json.RawMessage) (string, bool) {
 
 // kind is the word for the JSON type of raw.
 func kind(raw json.RawMessage) string {
-	if len(raw) == 0 {
+	switch {
+	case len(raw) == 0:
 		return "missing"
-	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
+	case raw[0] == '[':
 		return "a list"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
 	}
-	return "a number"
+	return strictjson.Kind(raw)
 }
 
 // join is the path of a field of the object at where.

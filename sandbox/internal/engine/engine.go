@@ -21,8 +21,8 @@ type Options struct {
 	// nil is nobody.
 	Warn func(error)
 	// Compiling is told what is about to be compiled because the cache does not
-	// have it; nil is nobody.
-	Compiling func(title string, bytes int)
+	// have it, and calls done afterwards; nil is nobody.
+	Compiling func(title string, bytes int) (done func())
 	// Imports are the host functions beside those of WASI and env.abort.
 	Imports []Import
 }

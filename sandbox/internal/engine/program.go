@@ -70,7 +70,7 @@ func (e *Engine) Compile(ctx context.Context, m Module, o fuel.Options, check fu
 		return nil, err
 	}
 	if e.options.Compiling != nil {
-		e.options.Compiling(m.Title, len(wasm))
+		defer e.options.Compiling(m.Title, len(wasm))()
 	}
 	meta, err := fuel.Instrument(wasm, o)
 	if err != nil {

@@ -47,9 +47,11 @@ func run(t *testing.T, p *Program) (result, used uint64) {
 // results and fuel.
 func TestProgramFromCache(t *testing.T) {
 	var compiled []string
-	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache [1]*"), CacheBytes: 1 << 30, Compiling: func(title string, bytes int) {
+	finished := 0
+	e, err := New(Options{CacheDir: filepath.Join(t.TempDir(), "cache [1]*"), CacheBytes: 1 << 30, Compiling: func(title string, bytes int) (done func()) {
 		require.Positive(t, bytes)
 		compiled = append(compiled, title)
+		return func() { finished++ }
 	}})
 	require.NoError(t, err)
 	defer e.Close()
@@ -65,6 +67,7 @@ func TestProgramFromCache(t *testing.T) {
 		p.Close(t.Context())
 	}
 	require.Equal(t, infos[0], infos[1])
+	require.Equal(t, 1, finished)
 	require.Len(t, compiled, 1, "what is cached is not compiled, and nobody is told that it is")
 	// Other limits are another program, and what is not allowed now is refused.
 	p, err := e.Compile(t.Context(), adder(), fuel.Options{Limits: fuel.Limits{MemoryPages: 2}}, anything)

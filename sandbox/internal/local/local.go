@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox/fuel"
@@ -53,20 +54,35 @@ func (o Options) warn(err error) {
 // warning: a log that is kept at Warn leaves them out.
 const Notice = slog.LevelInfo + 2
 
-// large is from which size on it takes more than a moment to compile a module.
-const large = 2 << 20
+// A module of at least large bytes takes seconds to compile; a smaller one does
+// on a slow or busy machine, which is logged after slow.
+const (
+	large = 2 << 20
+	slow  = 1500 * time.Millisecond
+)
 
-// compiling says what is waited for. It is not of use to anybody but the one who
-// waits, so it is a Notice.
-func (o Options) compiling(title string, bytes int) {
-	if o.Logger == nil || bytes < large {
-		return
+// after is time.AfterFunc; tests decide themselves what is slow.
+var after = func(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
+
+// compiling logs what the user waits for, as a Notice, which kept logs leave out.
+func (o Options) compiling(title string, bytes int) (done func()) {
+	switch {
+	case o.Logger == nil:
+		return func() {}
+	case bytes >= large:
+		o.logCompiling(title, bytes)
+		return func() {}
 	}
+	stop := after(slow, func() { o.logCompiling(title, bytes) })
+	return func() { stop() }
+}
+
+func (o Options) logCompiling(title string, bytes int) {
 	kept := "the result is not kept, for want of a cache folder, so every start takes as long"
 	if o.CacheDir != "" {
 		kept = "the result is kept in " + o.CacheDir + ", so the next start is quick"
 	}
-	text := fmt.Sprintf("compiling %s (%d MiB), which takes a while; %s", cmp.Or(title, "a module"), bytes>>20, kept)
+	text := fmt.Sprintf("compiling %s (%.1f MiB), which takes a while; %s", cmp.Or(title, "a module"), float64(bytes)/(1<<20), kept)
 	o.Logger.Log(context.Background(), Notice, text)
 }
 

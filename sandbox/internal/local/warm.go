@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -54,6 +55,12 @@ func (w *worker) notStarted(stop *engine.Stop) error {
 	denied := w.instance.MemoryDenied()
 	v := result.Stopped(stop, denied)
 	u := &unstarted{v.Reason, "the message comes from the reward itself: correct it there"}
+	if strings.HasPrefix(v.Reason, "LookupError: ") {
+		u.hint = "docs/python.md says which functions can be a reward, and what they are given"
+	}
+	if strings.Contains(v.Reason, "to bring the files beside it, name its folder") {
+		u.hint = "put the reward into a folder of its own as reward.py, beside the files that it reads, and give the folder: --reward FOLDER"
+	}
 	if choice := severalRewards.FindStringSubmatch(v.Reason); choice != nil {
 		u.hint = "name one of them after the file, as in --reward " + choice[1]
 	}

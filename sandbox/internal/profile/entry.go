@@ -23,6 +23,9 @@ func Believed(e *reward.Entry) *reward.Entry {
 	for _, p := range e.Asks[:min(len(e.Asks), maxAsks)] {
 		b.Asks = append(b.Asks, reward.Parameter{Name: name(p.Name), Need: min(max(p.Need, reward.Setting), reward.Required), OrTruth: p.OrTruth})
 	}
+	for _, n := range e.Counts[:min(len(e.Counts), maxAsks)] {
+		b.Counts = append(b.Counts, name(n))
+	}
 	return b
 }
 

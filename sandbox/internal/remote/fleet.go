@@ -38,10 +38,11 @@ type fleet struct {
 	last    int                 // number given to a module
 	removed int                 // modules removed
 	crashes int                 // without an evaluation that went well since
+	noted   map[string]bool     // what workers noted, to log it once
 }
 
 func newFleet(ctx context.Context, o Options, known source.Languages, argument string) (*fleet, error) {
-	f := &fleet{options: o, known: known, argument: argument, tokens: make(chan struct{}, o.Workers), modules: map[int]wire.Module{}}
+	f := &fleet{options: o, known: known, argument: argument, tokens: make(chan struct{}, o.Workers), modules: map[int]wire.Module{}, noted: map[string]bool{}}
 	// What a worker does inside is what isolation: snapshot does.
 	f.options.Isolation, f.options.Workers = local.Snapshot, 1
 	// It has neither our environment nor our working directory.
@@ -55,7 +56,7 @@ func newFleet(ctx context.Context, o Options, known source.Languages, argument s
 		}
 		*path = abs
 	}
-	l, measures, err := dial(ctx, argument, f.hello())
+	l, measures, err := dial(ctx, argument, f.hello(), f.log)
 	if err != nil {
 		return nil, crashed(err)
 	}
@@ -126,7 +127,7 @@ func (f *fleet) start(ctx context.Context) (*link, error) {
 			return nil, ctx.Err()
 		}
 	}
-	l, _, err := dial(ctx, f.argument, told)
+	l, _, err := dial(ctx, f.argument, told, f.log)
 	if err != nil {
 		f.count(false)
 		return nil, crashed(err)

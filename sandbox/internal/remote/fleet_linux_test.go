@@ -1,8 +1,11 @@
 package remote
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,16 +38,45 @@ func TestMain(m *testing.M) {
 
 // oneProcess is a fleet of one worker with a module.
 func oneProcess(t *testing.T) (*fleet, *Module) {
-	b, err := New(context.Background(), Options{Options: local.Options{Workers: 1, Limits: limits.Limits{
+	b := oneWorker(t, nil)
+	m, err := b.Load(context.Background(), source.Module("answer", answerWasm(t)))
+	require.NoError(t, err)
+	return b.fleet, m
+}
+
+func answerWasm(t *testing.T) []byte {
+	wasm, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
+	require.NoError(t, err)
+	return wasm
+}
+
+// oneWorker is a backend of one worker, which logs to logger.
+func oneWorker(t *testing.T, logger *slog.Logger) *Backend {
+	b, err := New(context.Background(), Options{Options: local.Options{Workers: 1, Logger: logger, Limits: limits.Limits{
 		Fuel: 1e9, MemoryMiB: 64, TableEntries: 10_000, ModuleMiB: 32, InputMiB: 8, OutputKiB: 1024, LogKiB: 64, Steps: 1000, CallDepth: 10_000, WallClock: 10 * time.Second, StartWallClock: time.Minute,
 	}}, WorkerMiB: 2048}, nil, argument)
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
-	wasm, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
+	return b
+}
+
+// Promise: a user who waits for a worker process to compile is told so, once,
+// before the reward is loaded.
+func TestCompilingInAWorkerIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	b := oneWorker(t, slog.New(slog.NewTextHandler(&log, nil)))
+	small, err := b.Load(context.Background(), source.Module("small", answerWasm(t)))
 	require.NoError(t, err)
-	m, err := b.Load(context.Background(), source.Module("answer", wasm))
+	require.Empty(t, log.String(), "a small module compiles in a moment")
+	name := []byte{4, 'm', 'o', 'r', 'e'}
+	more := append(binary.AppendUvarint([]byte{0}, uint64(len(name)+3<<20)), append(name, make([]byte, 3<<20)...)...) // a custom section
+	large, err := b.Load(context.Background(), source.Module("large", append(answerWasm(t), more...)))
 	require.NoError(t, err)
-	return b.fleet, m
+	require.Regexp(t, `msg="compiling .*, which takes a while`, log.String())
+	before := log.String()
+	answerOf(t, small)
+	answerOf(t, large)
+	require.Equal(t, before, log.String())
 }
 
 func answerOf(t *testing.T, m *Module) reward.Evaluation {

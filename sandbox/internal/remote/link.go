@@ -38,18 +38,19 @@ type link struct {
 	offered []string      // the languages of programs that rewards may open in it
 	swept   int           // the fleet's count of modules removed, when unloading was last seen to
 	busy    time.Duration // since the process started
+	log     func(note []byte)
 
 	mu  sync.Mutex // held where a cancellation may meet the end of an evaluation
 	seq uint32
 }
 
 // dial starts a worker process.
-func dial(ctx context.Context, argument string, told hello) (*link, wall.Measures, error) {
+func dial(ctx context.Context, argument string, told hello, log func(note []byte)) (*link, wall.Measures, error) {
 	process, err := wall.Start(argument)
 	if err != nil {
 		return nil, wall.Measures{}, err
 	}
-	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]profile.Encoder{}, scripts: told.Languages, offered: told.Programs}
+	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]profile.Encoder{}, scripts: told.Languages, offered: told.Programs, log: log}
 	payload, err := json.Marshal(told)
 	if err != nil {
 		l.cut()
@@ -88,6 +89,10 @@ func (l *link) ask(ctx context.Context, patience time.Duration, limit int, kind 
 		defer context.AfterFunc(ctx, func() { l.cancel(seq) })()
 	}
 	frame, buf, err := wire.Read(l.in, l.buf, limit)
+	for err == nil && frame.Kind == wire.Note {
+		l.log(frame.Payload)
+		frame, buf, err = wire.Read(l.in, buf, limit)
+	}
 	l.buf = buf
 	if err == nil && frame.Seq != seq {
 		err = wire.ErrFrame

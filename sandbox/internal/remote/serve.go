@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type server struct {
 	request   wire.Request
 	in        *bufio.Reader
 	out       io.Writer
+	writing   sync.Mutex // a note may be sent while an answer is made
 	buf       []byte
 
 	mu      sync.Mutex
@@ -58,6 +60,7 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 	if err := json.Unmarshal(frame.Payload, &told); err != nil {
 		return err
 	}
+	told.Logger = slog.New(notes{s})
 	measures, err := s.enter(told)
 	if err != nil {
 		return err
@@ -224,6 +227,8 @@ func (s *server) evaluate(q question) error {
 }
 
 func (s *server) send(a *wire.Answer, seq uint32) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.buf = wire.End(a.Append(wire.Begin(s.buf, wire.Result, seq)))
 	_, err := s.out.Write(s.buf)
 	return err
@@ -234,6 +239,8 @@ func (s *server) answerJSON(kind wire.Kind, seq uint32, v any) error {
 	if err != nil {
 		return err
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.buf = wire.End(append(wire.Begin(s.buf, kind, seq), payload...))
 	_, err = s.out.Write(s.buf)
 	return err

@@ -16,7 +16,8 @@ type Kind byte
 
 // The kinds. The host sends Hello, Load, Unload, Evaluate and Cancel; the
 // worker answers Hello with Ready, Load with Loaded or Refused, and Evaluate
-// with Result or Wanted. Unload and Cancel have no answer.
+// with Result or Wanted. Unload and Cancel have no answer. Notes may come before
+// any answer.
 const (
 	Hello    Kind = iota + 1 // JSON of the configuration
 	Ready                    // JSON of what the wall is made of
@@ -28,6 +29,7 @@ const (
 	Result                   // an Answer
 	Cancel                   // ends the evaluation of the same sequence number
 	Wanted                   // the language of a program that cannot be loaded any more
+	Note                     // a Message for the log
 )
 
 // HeaderSize is the size of a frame's header:

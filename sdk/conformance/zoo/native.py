@@ -155,6 +155,16 @@ def slime(f, rows):
     return out
 
 
+def skyrl(f, rows):
+    """SkyRL-gym, the environments of skyrl_gym/envs: step() calls the grader with the action and the truth of reward_spec by position."""
+    return [f(said(r["completion"]), r["reward_spec"]["ground_truth"]) for r in rows]
+
+
+def nemo(f, rows):
+    """NeMo RL, environments/rewards.py: the truth and the response by position; of the tuple the first is the score."""
+    return [f(truth(r), said(r["completion"]))[0] for r in rows]
+
+
 def easyr1(f, rows):
     """EasyR1, compute_reward_batch in verl/workers/reward/function.py at commit b44b311b: a list of inputs; every score is a dict with overall."""
     return [s["overall"] for s in f([easyr1_input(r) for r in rows])]

@@ -14,7 +14,7 @@ import posix
 import sys
 from marshal import dumps, loads
 
-from . import _packages, _shelf, absent, refusals, runner, shims
+from . import _packages, _shelf, absent, caches, refusals, remembered, runner, shims
 from .models import Message, tool_calls
 from .results import plain
 
@@ -38,7 +38,19 @@ def _begin() -> None:
     """Readies the interpreter for a reward or a program."""
     sys.stdout = sys.__stdout__ = _log()  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _log()  # type: ignore[misc]
+    _like_a_server()
     absent.install()
+
+
+def _like_a_server() -> None:
+    """Gives programs what they have on the machines that train: exit() and quit(), a sys.maxsize of 64 bits, and caches at any depth."""
+    import _sitebuiltins
+    import builtins
+
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D (i.e. EOF)"))
+    sys.maxsize = (1 << 63) - 1
+    caches.install()
 
 
 BUFFER = bytearray(1 << 18)  # the host writes requests into it
@@ -138,6 +150,7 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
         _serve = _whole(reward) if whole else _pointwise(reward, arguments)
         if sys.stdout is not sys.__stdout__ or sys.stderr is not sys.__stderr__:
             _serve = tuple(map(_flushed, _serve))
+        entry = {**reward.entry(), "counts": remembered.numbers(module)}
         if threads := sys.modules.get("merit_reward.threads"):
             threads.keep()
         about = runner.prepare(module)
@@ -147,7 +160,7 @@ def boot(path: str, function: str, parameters: str, batch: str) -> None:
             refusals.settle()  # those are not the reward's
         runner.explain(_raised())  # loads what tracebacks need
         addresses = [id(()), id(BUFFER), id(ANSWER), id(refusals.PENDING), id(settle), *map(id, _serve)]
-        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, reward.entry(), refused)
+        hello = ("", addresses, reward.group, whole, reward.open, list(reward.accepts), about, shelf, entry, refused)
     except BaseException as e:
         hello = (runner.explain(e), *_NOTHING)
     _leave(hello)

@@ -358,6 +358,8 @@ def _watched(real, name: str, failure=OSError, direct: bool = False):  # type: i
         except failure as e:
             caller = sys._getframe(1)
             tracing = caller.f_code.co_filename.startswith(refusals.OURS)  # the interpreter looks for the lines of a traceback
+            if caller.f_globals.get("__name__") == "pdb":
+                raise  # it looks for .pdbrc whenever doctest runs
             if not tracing and not isinstance(e, (FileExistsError, IsADirectoryError)) and (not direct or refusals.authors(caller)):
                 file = next(iter((*arguments, *named.values())), ".")
                 refusals.note("file", f"{name}({str(file)[:200]!r})")

@@ -101,12 +101,12 @@ def _unwrapped(func: "Any") -> "tuple[Any, set[str], int]":
     """The function of Python beneath wrappers, partials, objects and methods; what partials give it by name, and by place."""
     inner, bound, placed = func, set(), 0
     while True:
-        if hasattr(inner, "__wrapped__"):
-            inner = inner.__wrapped__
-        elif isinstance(getattr(inner, "keywords", None), dict) and hasattr(inner, "func"):  # functools.partial
+        if isinstance(getattr(inner, "keywords", None), dict) and hasattr(inner, "func"):  # functools.partial, also one that update_wrapper has marked
             bound.update(inner.keywords)
             placed += len(inner.args)
             inner = inner.func
+        elif hasattr(inner, "__wrapped__"):
+            inner = inner.__wrapped__
         elif hasattr(inner, "__func__"):  # a method
             placed += 1
             inner = inner.__func__

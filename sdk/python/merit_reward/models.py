@@ -122,6 +122,8 @@ class Message(Record):
     def text(self) -> str:
         """The content as text: the string, or the text parts of a list joined."""
         content = self.get("content")
+        if content.__class__ is str:
+            return content
         if content is None:
             return ""
         if isinstance(content, str):

@@ -414,13 +414,11 @@ class ThreadPool(Pool):
     _in_process = False
 
 
-class Value:
-    """``multiprocessing.Value``, of one memory."""
+class _Locked:
+    """What an object of shared memory has: a lock of its own, or the caller's."""
 
-    def __init__(self, typecode_or_type: "Any", *args: "Any", lock: "Any" = True) -> None:
-        self.value = args[0] if args else b"\0" if typecode_or_type == "c" else 0.0 if typecode_or_type in ("d", "f") else 0
+    def _lock_with(self, lock: "Any") -> None:
         self._lock = lock if hasattr(lock, "acquire") else threading.RLock()
-        self.acquire, self.release = self._lock.acquire, self._lock.release
 
     def get_lock(self) -> "Any":
         return self._lock
@@ -435,25 +433,22 @@ class Value:
         self._lock.__exit__(*error)
 
 
-class Array(list):  # type: ignore[type-arg]
+class Value(_Locked):
+    """``multiprocessing.Value``, of one memory."""
+
+    def __init__(self, typecode_or_type: "Any", *args: "Any", lock: "Any" = True) -> None:
+        self.value = args[0] if args else b"\0" if typecode_or_type == "c" else 0.0 if typecode_or_type in ("d", "f") else 0
+        self._lock_with(lock)
+        self.acquire, self.release = self._lock.acquire, self._lock.release
+
+
+class Array(_Locked, list):  # type: ignore[type-arg]
     """``multiprocessing.Array``, of one memory."""
 
     def __init__(self, typecode_or_type: "Any", size_or_initializer: "Any", *, lock: "Any" = True) -> None:
         zero = 0.0 if typecode_or_type in ("d", "f") else 0
         super().__init__([zero] * size_or_initializer if isinstance(size_or_initializer, int) else size_or_initializer)
-        self._lock = lock if hasattr(lock, "acquire") else threading.RLock()
-
-    def get_lock(self) -> "Any":
-        return self._lock
-
-    def get_obj(self) -> "Any":
-        return self
-
-    def __enter__(self) -> "Any":
-        return self._lock.__enter__()
-
-    def __exit__(self, *error: "Any") -> None:
-        self._lock.__exit__(*error)
+        self._lock_with(lock)
 
 
 RawValue, RawArray = Value, Array

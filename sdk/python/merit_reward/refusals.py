@@ -115,7 +115,11 @@ def guarded(frame: "Any") -> bool:
 
 def authors(frame: "Any") -> bool:
     """Whether a frame is of the author's own code."""
-    file = frame.f_code.co_filename
+    return writes(frame.f_code.co_filename)
+
+
+def writes(file: str) -> bool:
+    """Whether a file is the author's own, or a program that the author runs."""
     return not file.startswith((OURS, "<frozen ", LIBRARY)) and not _package(file)
 
 

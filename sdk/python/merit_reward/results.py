@@ -15,7 +15,7 @@ RETURN = "return a number, an EvaluateResult, or a dict or a dataclass with a sc
 
 def number(value: "Any") -> "Any":
     """The number that a value is: what Python's float() takes, such as a Fraction or a scalar of numpy, but no text; else None."""
-    if isinstance(value, (int, float)):
+    if value.__class__ is float or isinstance(value, (int, float)):
         return value
     if isinstance(value, type) or isinstance(value, (str, bytes, bytearray)):
         return None
@@ -45,14 +45,17 @@ def plain(result: "Any") -> "Any":
     kind = result.__class__
     if kind is EvaluateResult:
         said = result.__dict__
-        if "metrics" in said or "step_outputs" in said or "trajectory_info" in said or said.get("score").__class__ not in PLAIN:
+        if "metrics" in said or "step_outputs" in said or "trajectory_info" in said or "score" in said and said["score"].__class__ not in PLAIN:
             return _known(said)
         return said
     if kind is float or kind is int or kind is bool:
         return result
-    if (n := number(result)) is not None:
+    if kind is dict:
+        said = result
+    elif (n := number(result)) is not None:
         return float(n)
-    said = fields(result)
+    else:
+        said = fields(result)
     if said and ("score" in said or "error" in said):
         return _known(said)
     if said and isinstance(result, dict):
@@ -63,8 +66,10 @@ def plain(result: "Any") -> "Any":
 def _known(said: "Any") -> "dict[str, Any]":
     """The fields that Merit reads, with metrics and steps as dicts."""
     out = {k: said[k] for k in ("score", "is_score_valid", "reason", "error") if k in said}
-    if "score" in out:
+    if "score" in out and out["score"].__class__ not in PLAIN:
         out["score"] = _scalar(out["score"], "the score")
+    if len(out) == len(said):
+        return out
     metrics, steps = said.get("metrics"), said.get("step_outputs")
     if len(out) + (metrics is not None) + (steps is not None) < len(said):  # whoever takes the result says which of these are misspelt
         out.update({k: None for k in said if k.__class__ is str and k not in out})
@@ -89,15 +94,19 @@ def _metrics(metrics: "Any") -> "dict[str, Any]":
 
 
 def _metric(name: str, metric: "Any") -> "Any":
-    what = f"the metric {name!r}"
-    if (n := number(metric)) is not None:
+    if metric.__class__ is float:
+        return metric
+    if metric.__class__ is MetricResult:
+        said = metric.__dict__
+    elif (n := number(metric)) is not None:
         return n
-    if (said := fields(metric)) is None:
-        raise TypeError(f"{what} is {type(metric).__name__} {str(metric)[:200]!r}; return a number")
-    check_names("a metric", said, METRIC)
+    elif (said := fields(metric)) is None:
+        raise TypeError(f"the metric {name!r} is {type(metric).__name__} {str(metric)[:200]!r}; return a number")
     out = {f: said[f] for f in ("score", "is_score_valid", "reason") if f in said}
-    if "score" in out:
-        out["score"] = _scalar(out["score"], what)
+    if len(out) < len(said):
+        check_names("a metric", said, METRIC)
+    if "score" in out and out["score"].__class__ not in PLAIN:
+        out["score"] = _scalar(out["score"], f"the metric {name!r}")
     return out
 
 

@@ -98,20 +98,23 @@ class Reward:
     def _member(self, r: Rollout) -> "dict[str, Any]":
         """What a shape is called with: as the host would, which leaves out what the function does not take."""
         wants, own = self.accepts, r.get("own_columns") or {}
-        closed = r["metadata"].keys() - shapes.unopened(r["metadata"], own).keys()
-        columns = {
-            k: v
-            for k, v in r["metadata"].items()
-            if k not in self.given and k not in shapes.NOT_COLUMNS and (k in wants or self.open and k not in closed)
-        }
-        columns.update({k: v for k, v in own.items() if k in columns})
+        columns = {k: v for k, v in r["metadata"].items() if (self.open or k in wants) and k not in self.given and k not in shapes.NOT_COLUMNS}
+        if own:
+            opened = shapes.unopened(columns, own)
+            columns = {k: own.get(k, v) for k, v in columns.items() if k in own or k in wants or k in opened}
         member = {**columns, "messages": r["messages"], "ground_truth": r.get("ground_truth"), "metadata": r["metadata"], "rollout": r}
+        if shapes.PROMPT not in wants:
+            return member
         if (prompt := boundary(r)) is not None:
             member[shapes.PROMPT] = prompt
         if form := r.get("given_as_text"):
             member[shapes.TEXT] = ("prompt" in form) + 2 * ("completion" in form)
         if own := {k: v for k, v in own.items() if k not in self.given}:
-            member[shapes.OWN] = own
+            if shapes.FLAT in wants:
+                member.update({k: v for k, v in own.items() if k not in shapes.NOT_COLUMNS})
+                own = {k: v for k, v in own.items() if k in shapes.NOT_COLUMNS}
+            if own:
+                member[shapes.OWN] = own
         return member
 
     def _arguments(self, r: Rollout) -> "dict[str, Any]":
@@ -126,16 +129,20 @@ class Reward:
         metadata = r["metadata"]
         if "prompt_messages" in self.accepts and (said := boundary(r)) is not None:
             metadata = {**metadata, "prompt_messages": said}
-        if own := r.get("own_columns"):
-            metadata = {**metadata, **{k: v for k, v in own.items() if k in self.accepts or self.open and k not in ("id", "group", "task")}}
         if self.open:
+            if own := r.get("own_columns"):
+                metadata = {**metadata, **{k: v for k, v in own.items() if k in self.accepts or k not in ("id", "group", "task")}}
             arguments = {k: v for k, v in metadata.items() if k not in offered and k not in self.given}
             for k in ("messages", "ground_truth", "metadata"):
                 arguments[k] = offered[k]
             if "rollout" in self.accepts:
                 arguments["rollout"] = r
             return arguments
-        return {k: offered[k] if k in offered else metadata[k] for k in self.accepts if k in offered or k in metadata}
+        found = {k: offered[k] for k in self.accepts if k in offered}
+        if len(found) < len(self.accepts):
+            own = r.get("own_columns") or {}
+            found.update({k: own[k] if k in own else metadata[k] for k in self.accepts if k not in found and (k in own or k in metadata)})
+        return found
 
     def _group_arguments(self, members: "list[Rollout]") -> "dict[str, Any]":
         truths = [r.get("ground_truth") for r in members]

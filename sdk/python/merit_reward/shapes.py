@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 PROMPT = "__prompt__"  # how many messages are the prompt's, if the row or the steps of the trajectory say so
 TEXT = "__text__"  # what of the row was a text and not messages: 1 for the prompt, 2 for the completion, 3 for both
 OWN = "__own__"  # the columns of the row under names that Merit uses itself, such as id, task and metadata
-NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROMPT, TEXT, OWN))
+FLAT = "__flat__"  # a shape that accepts this gets those of OWN as columns whose names are not taken: those of NOT_COLUMNS are
+MERGED = "__merged__"  # a shape that accepts this may get those of OWN in the metadata
+NOT_COLUMNS = frozenset(("messages", "ground_truth", "metadata", "rollout", PROMPT, TEXT, OWN, FLAT, MERGED))
 # What the trainer gives and Merit does not have.
 ABSENT = {
     "TRL": ("completion_ids", "trainer_state", "environments"),
@@ -35,8 +37,10 @@ def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
     The row says where the prompt ends, by a prompt and a completion, or its
     steps do; else it ends with the last message of the user or the system.
     """
-    messages, n = member["messages"], member.get(PROMPT)
-    if n is None:
+    messages = member["messages"]
+    if PROMPT in member:
+        n = member[PROMPT]
+    else:
         n = len(messages)
         while n and messages[n - 1]["role"] not in ("user", "system", "developer"):
             n -= 1
@@ -46,18 +50,18 @@ def split(member: "dict[str, Any]") -> "tuple[list[Message], list[Message]]":
 def parts(member: "dict[str, Any]", texts: bool = False) -> "tuple[Any, Any]":
     """The prompt and the completion as the row had them: each a text or a list of messages. With ``texts`` both are texts."""
     prompt, completion = split(member)
-    form = 3 if texts else member.get(TEXT, 0)
+    form = 3 if texts else member[TEXT] if TEXT in member else 0
     return text(prompt) if form & 1 else prompt, said(completion) if form & 2 else completion
 
 
 def said(completion: "list[Message]") -> str:
     """A completion as text: what its messages of the assistant say, a line each."""
-    return "\n".join(m.text for m in completion if m["role"] == "assistant")
+    return "\n".join([m.text for m in completion if m["role"] == "assistant"])
 
 
 def text(prompt: "list[Message]") -> str:
     """A prompt as text: what its messages say, a line each."""
-    return "\n".join(m.text for m in prompt)
+    return "\n".join([m.text for m in prompt])
 
 
 def unopened(metadata: "dict[str, Any]", own: "dict[str, Any]") -> "dict[str, Any]":

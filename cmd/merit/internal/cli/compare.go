@@ -35,7 +35,7 @@ promote, iterate or fall back, by the section evidence of the configuration.
 Each of the files (merit evaluate --out) and runs is compared with the first; a
 single run, with its policy before training. Of several runs compare shows in what
 their configurations differ, too.`,
-		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare runs/quickstart",
+		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
 				return console.Usage(cmd, "", "%s takes a run, or two runs or files or more", cmd.CommandPath())

@@ -71,7 +71,7 @@ The exit code is 9 if any trajectory has no score; a module that is refused
 writes nothing. Lines that cannot be used are an error (4) that lists them, and
 nothing is written; with --skip-bad they are omitted, counted and listed, and
 do not change the exit code.`,
-		Example: "  merit eval --reward examples/gsm8k/reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
+		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
 		Args: console.NoArgs,

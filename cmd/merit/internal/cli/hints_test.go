@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/cmd/merit/internal/console"
@@ -212,8 +214,68 @@ func TestExamplesAreWhole(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, again.ParseFlags(rest), line)
 			require.NoError(t, again.ValidateArgs(again.Flags().Args()), line)
+			again.Flags().VisitAll(func(f *pflag.Flag) {
+				require.True(t, f.Changed || !console.Needed(f), "%q lacks --%s", line, f.Name)
+			})
 		}
 	})
+}
+
+// unknown are words of a script's line that are known only when it runs, and
+// what the help shows in their place.
+var unknown = strings.NewReplacer("$FLEET", "nats://127.0.0.1:4222", "$REGISTRY", "localhost:5000", "$KEY", "key_1f2e3d4c5b6a", `"`, "'")
+
+// notRun are the examples that no test can run, and why.
+var notRun = map[string]string{
+	"merit engine install skyrl --model smollm2":                                                        "downloads several GB of Python packages; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2":                                                    "needs the packages of skyrl; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml":                       "needs the packages of skyrl; make llm runs it",
+	"merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store postgres://merit@db/traces":   "needs a Postgres server",
+	"merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu": "needs a server on another machine; fleettls.txtar joins one by TLS",
+}
+
+// ranByScripts returns the command lines that must succeed in the scripts of
+// cmd/merit, without redirections and what follows them.
+func ranByScripts(t *testing.T) map[string]bool {
+	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "cmd/merit/testdata/script/*.txtar"))
+	require.NoError(t, err)
+	ran := map[string]bool{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			before, command, found := strings.Cut(line, "exec merit ")
+			if !found || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "exits ") {
+				continue
+			}
+			command = redirection.Split(command, 2)[0]
+			if command = strings.TrimSpace(command); strings.Contains(before, "sh -c '") {
+				command = strings.TrimSuffix(command, "'")
+			}
+			ran["merit "+unknown.Replace(command)] = true
+		}
+	}
+	return ran
+}
+
+var redirection = regexp.MustCompile(` (2?>|<|&|\|) ?`)
+
+// Promise: every example of every help is run by a script and succeeds there, but
+// for those that need what a test does not have.
+func TestExamplesAreRun(t *testing.T) {
+	h, _ := memory()
+	ran, excused := ranByScripts(t), 0
+	every(newRoot(h), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			line = strings.TrimSpace(line)
+			if notRun[line] != "" {
+				excused++
+			} else if !ran[redirection.Split(line, 2)[0]] {
+				t.Errorf("%s: no script runs %q", cmd.CommandPath(), line)
+			}
+		}
+	})
+	require.Equal(t, len(notRun), excused, "a line of notRun is not an example any more")
 }
 
 // shellWords splits a line as a shell does, up to a redirection.
@@ -245,6 +307,47 @@ func TestHintsFitTheCommand(t *testing.T) {
 		console.Fit(cmd, problem)
 		require.Equal(t, c.want, problem.Hint, c.command)
 	}
+}
+
+// aboutCommands are folders whose packages may name commands, and why. What other
+// packages say, Go programs show too: console/advice.go adds the command there.
+var aboutCommands = map[string]string{
+	"core/fleet":           "keys, servers and workers of a fleet are made by commands alone",
+	"core/trace":           "traces are recorded, scored and listed by commands",
+	"sdk/trace":            "agents send traces to a collector, which is a command",
+	"sdk/merit/browser":    "the server of merit ui",
+	"sdk/merit/collecting": "the collector of merit collect",
+	"sdk/merit/fleets":     "keys, servers and workers of a fleet are made by commands alone",
+	"sdk/merit/learning":   "learns from traces, which commands record and score",
+	"sdk/merit/measure":    "reads and writes the files of merit evaluate",
+	"sdk/merit/promotion":  "policies are promoted and measured by commands",
+	"sdk/merit/traces":     "traces are recorded and imported by commands",
+	"sdk/merit/verify":     "what merit verify says of a run",
+}
+
+// Promise: a text of a package that Go programs use names no command of the tree,
+// but where commands are what it is about.
+func TestPackagesNameNoCommands(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	used := map[string]bool{}
+	for _, s := range texts(t) {
+		file, err := filepath.Rel(testneeds.Root(), s.where)
+		top, _, below := strings.Cut(file, "/")
+		if err != nil || !below || !strings.Contains(file, ".go:") || !slices.Contains([]string{"core", "sandbox", "plugins", "sdk"}, top) {
+			continue
+		}
+		for _, m := range mention.FindAllStringSubmatch(s.text, -1) {
+			if cmd, _ := commandOf(root, strings.Fields(m[1])); cmd != root && !slices.ContainsFunc(slices.Collect(maps.Keys(aboutCommands)), func(folder string) bool {
+				within := strings.HasPrefix(file, folder+"/")
+				used[folder] = used[folder] || within
+				return within
+			}) {
+				t.Errorf("%s names %s: leave it to console/advice.go", s.where, cmd.CommandPath())
+			}
+		}
+	}
+	require.Len(t, used, len(aboutCommands), "a folder of aboutCommands names no command any more")
 }
 
 // Promise: no hint tells somebody who came by pip to build in a checkout.

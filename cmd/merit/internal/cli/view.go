@@ -43,7 +43,7 @@ func newViewCmd(h *console.Host) *cobra.Command {
 (one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
 stdin). With --json it prints
 the chosen trajectories as they are, one a line.`,
-		Example: "  merit view runs/quickstart --limit 1\n  merit view runs/quickstart --failed\n  merit view trajectories.jsonl --id train-3-g17-m0 --boards",
+		Example: "  merit view quickstart/run --limit 1\n  merit view quickstart/run --failed\n  merit view quickstart/episodes.jsonl --id test-g0-m0 --boards",
 		Args:    console.Exactly("RUN|FILE"),
 		RunE:    o.run,
 	}

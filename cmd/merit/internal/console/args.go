@@ -63,11 +63,29 @@ func AtMost(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// requiredFlag marks the flags that a command cannot do without.
+const requiredFlag = "merit_required"
+
+// Needs declares flags that cmd cannot do without: it complains about each that
+// was not given before it runs.
+func Needs(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		must(cmd.Flags().SetAnnotation(name, requiredFlag, nil))
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return Required(cmd, names...) }
+}
+
+// Needed reports whether a command cannot do without the flag.
+func Needed(f *pflag.Flag) bool {
+	_, needed := f.Annotations[requiredFlag]
+	return needed
+}
+
 // Required complains about every flag of names that was not given.
 func Required(cmd *cobra.Command, names ...string) error {
 	var problems []error
 	for _, name := range names {
-		if !cmd.Flags().Changed(name) {
+		if flag := cmd.Flags().Lookup(name); !flag.Changed {
 			problems = append(problems, Usage(cmd, "example:"+exampleOf(cmd), "%s needs --%s", cmd.CommandPath(), name))
 		}
 	}

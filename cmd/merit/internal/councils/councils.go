@@ -55,6 +55,7 @@ writes each agent's conversation with its share, for learners.`,
 	console.Output(cmd, "out", "episodes")
 	console.Files(cmd, "config", "yaml", "yml")
 	cmd.AddCommand(newSchemaCmd(h))
+	console.Needs(cmd, "config")
 	return cmd
 }
 
@@ -77,9 +78,6 @@ func newSchemaCmd(h *console.Host) *cobra.Command {
 }
 
 func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
-	if err := console.Required(cmd, "config"); err != nil {
-		return err
-	}
 	if o.parallel < 1 {
 		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.parallel)
 	}

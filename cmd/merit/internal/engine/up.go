@@ -50,13 +50,11 @@ of up.`,
 	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one only helps on a machine with nothing else to do")
 	console.Values(cmd, "engine", names()...)
 	console.Values(cmd, "model", engine.SmolLM2)
+	console.Needs(cmd, "engine", "model")
 	return cmd
 }
 
 func (o *upOptions) run(cmd *cobra.Command, command []string) error {
-	if err := console.Required(cmd, "engine", "model"); err != nil {
-		return err
-	}
 	e, err := engine.Find(o.engine)
 	if err != nil {
 		return err

@@ -35,9 +35,9 @@ RUN is a run directory, whose configuration counts (save.groups says how many wh
 groups of an iteration a run keeps). FILE holds trajectories, or rows as merit
 advantages reads and writes them. Without --trajectory and --step it is the step
 with the largest advantage, up or down, of the run or of --iteration.`,
-		Example: `  merit explain runs/quickstart
-  merit explain runs/quickstart --iteration 5 --step 0
-  merit explain runs/quickstart --set advantage.omega=0.5
+		Example: `  merit explain quickstart/run
+  merit explain quickstart/run --iteration 5 --step 0
+  merit explain quickstart/run --set advantage.omega=0.5
   merit explain advantages.jsonl --set advantage.gamma=0.9 --json`,
 		Args: console.Exactly("RUN|FILE"),
 		RunE: o.run,

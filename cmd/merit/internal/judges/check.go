@@ -58,13 +58,11 @@ policy of the configuration are not needed.`,
 	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as group, from another column (repeatable)")
 	console.SandboxFlags(cmd, &o.sandbox)
 	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "config", "data")
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := console.Required(cmd, "config", "data"); err != nil {
-		return err
-	}
 	if o.truth != "" && cmd.Flags().Changed("label") {
 		return console.Usage(cmd, "give one of the two", "--truth and --label both say what is true")
 	}

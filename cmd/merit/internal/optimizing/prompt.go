@@ -50,13 +50,11 @@ result.json and report.html.`,
 	f.StringVar(&o.out, "out", "", "the folder of the search (default runs/<name of the file>)")
 	console.OutputFolder(cmd, "out", "prompt.txt", "result.json", "report.html")
 	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "config")
 	return cmd
 }
 
 func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
-	if err := console.Required(cmd, "config"); err != nil {
-		return err
-	}
 	name := strings.TrimSuffix(filepath.Base(o.config), filepath.Ext(o.config))
 	if o.out == "" {
 		o.out = filepath.Join("runs", name)

@@ -30,7 +30,7 @@ The function of file.py:function and the parameters of --with are kept beside
 it, and the digest covers them. The same reward makes the same artifact.
 
 Credentials are those of Docker's configuration and its helpers.`,
-		Example: "  merit reward push examples/gsm8k/reward.wasm localhost:5000/rewards/gsm8k:1.0",
+		Example: "  merit reward push gsm8k.wasm localhost:5000/rewards/gsm8k:1.0",
 		Args:    console.Exactly("REWARD", "REFERENCE"),
 		RunE:    o.run,
 	}

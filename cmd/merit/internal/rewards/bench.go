@@ -32,7 +32,7 @@ func newBenchCmd(h *console.Host) *cobra.Command {
 		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
 and prints fuel, mean, median and 99th percentile; then, for each limit, what
 was used at most and what share of the limit that is.`,
-		Example: "  merit reward bench examples/gsm8k",
+		Example: "  merit reward bench exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}

@@ -33,7 +33,7 @@ func newBuildCmd(h *console.Host) *cobra.Command {
 		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
 manifest.json into the module. A reward that is run from its source has nothing
 to build: it is loaded once, so that mistakes show.`,
-		Example: "  merit reward build examples/gsm8k",
+		Example: "  merit reward build exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}

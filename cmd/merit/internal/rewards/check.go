@@ -39,8 +39,9 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 twice, in reverse order and without the compiler, and demands the same results
 and the same fuel each time. A script that takes lists is also given all fixtures
 in one call, and must say the same scores, unless it says that it compares
-(batch). A parameter that no column of the fixtures fills is an error. It reports
-every problem at once. With --isolation
+(batch). A parameter that no column of the fixtures fills is an error; without
+fixtures, a reward that requires columns needs --data. It reports every problem
+at once. With --isolation
 shared, it shows whether a reward remembers what it should not. It ends with the
 digest of what was checked: a reward with another one was not. It warns of what
 the reward asked for while it was loaded and did not get, such as a package that
@@ -48,7 +49,7 @@ is not there; with --strict that is an error.
 
 With --conformance it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
-		Example: "  merit reward check examples/gsm8k\n  merit reward check reward.wasm --data trajectories.jsonl",
+		Example: "  merit reward check exactness\n  merit reward check reward.wasm --data trajectories.jsonl",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}
@@ -90,6 +91,9 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := lacking(files, runs[0].reward, target(args)); err != nil {
+		return errors.Join(Missed(o.host, o.strict, runs[0].reward), err)
+	}
 	if err := o.report(files, runs); err != nil {
 		return err
 	}
@@ -98,6 +102,28 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
+}
+
+// lacking says that a reward needs columns which Merit's own conversations do not
+// have, so that every evaluation of them would fail; nil of fixtures.
+func lacking(files []fixtureFile, info reward.Info, path string) error {
+	if files[0].path != builtin || info.Entry == nil {
+		return nil
+	}
+	var needs []string
+	for _, p := range info.Entry.Asks {
+		if p.Need == reward.Required && !p.OrTruth {
+			needs = append(needs, p.Name)
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Missing, Where: path,
+		What: fmt.Sprintf("nothing was checked: %s needs a column for each of %s, which Merit's own conversations do not have", info.Entry.Function, strings.Join(needs, ", ")),
+		Hint: "check it with rows of yours: merit reward check " + console.Quote(path) + " --data rows.jsonl",
+	}
 }
 
 // unfilled says which parameters of a reward no column of its fixtures fills.
@@ -255,13 +281,21 @@ func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFil
 			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
 				problems = append(problems, &fault.Error{
 					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
-					Hint: inFull(t.ID) + " shows it in full",
+					Hint: inFull(t.ID) + " shows it in full" + f.others(),
 				})
 			}
 			problems = append(problems, o.differs(f, t, k, i, runs))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// others says that a reward may need other rows than Merit's own conversations.
+func (f fixtureFile) others() string {
+	if f.path != builtin {
+		return ""
+	}
+	return "; if the reward needs other rows than Merit's own conversations, give yours by --data"
 }
 
 // differs names the first run in which a fixture has another result than in

@@ -36,7 +36,7 @@ func newTestCmd(h *console.Host) *cobra.Command {
 		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
 results with fixtures/<name>.expected.jsonl, but for fuel. With --update it
 writes the results there instead: read the difference before you keep it.`,
-		Example: "  merit reward test examples/gsm8k\n  merit reward test --update",
+		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}

@@ -29,7 +29,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run [FOLDER|MODULE]",
 		Short:   "Score one trajectory and show everything that the reward says",
-		Example: "  merit reward run examples/gsm8k --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
+		Example: "  merit reward run exactness --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
 		Args:    folderOrModule,
 		RunE:    o.run,
 	}

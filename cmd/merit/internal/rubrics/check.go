@@ -33,6 +33,7 @@ func (o *played) flags(cmd *cobra.Command, split string, episodes int) {
 	f.IntVar(&o.episodes, "episodes", episodes, "how many episodes are played for them")
 	console.Files(cmd, "config", "yaml", "yml")
 	console.Values(cmd, "split", train.Splits()...)
+	console.Needs(cmd, "config")
 }
 
 // open checks the flags and opens the session.
@@ -42,9 +43,6 @@ func (o *played) open(cmd *cobra.Command) (*merit.Session, error) {
 		return nil, console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.split)
 	case o.episodes < 1:
 		return nil, console.Usage(cmd, "use 1 or more", "--episodes %d is less than 1", o.episodes)
-	}
-	if err := console.Required(cmd, "config"); err != nil {
-		return nil, err
 	}
 	cfg, err := merit.LoadConfig(o.config, o.set...)
 	if err != nil {

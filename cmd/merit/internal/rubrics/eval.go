@@ -74,13 +74,11 @@ script (--judge); without one they have no score. The workflow is a file of JSON
 	console.Files(cmd, "workflow", "json")
 	console.Files(cmd, "against", "json", "yaml", "yml")
 	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "workflow")
 	return cmd
 }
 
 func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
-	if err := console.Required(cmd, "workflow"); err != nil {
-		return err
-	}
 	w, err := rubric.ReadWorkflow(o.workflow)
 	if err != nil {
 		return err

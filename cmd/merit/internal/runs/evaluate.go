@@ -60,7 +60,7 @@ the measurement is the same.
 
 With --traces nothing is played: it measures what agents did already, by the rewards
 that are recorded (merit traces score).`,
-		Example: "  merit evaluate -c examples/sokoban/train.yaml\n  merit evaluate --policy runs/quickstart --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy runs/quickstart --episodes 2000 --fleet embedded --workers 2",
+		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}

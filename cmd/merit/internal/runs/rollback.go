@@ -23,7 +23,7 @@ the same share of the starts: a version, or the policy that was there before any
 trained. --version chooses another one, forwards too. Nothing is removed, and it holds
 from the next evaluation or rollout on. POLICY is a name or a folder, and may be left out
 where there is one only.`,
-		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 3",
+		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,
 	}

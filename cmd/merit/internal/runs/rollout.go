@@ -43,7 +43,7 @@ writes one trajectory a line.
 
 With --fleet workers play and score, on this machine or others (merit worker), and
 the trajectories are the same, byte for byte.`,
-		Example: "  merit rollout -c examples/sokoban/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy runs/quickstart --split test --out episodes.jsonl.zst\n  merit rollout --policy runs/quickstart --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
+		Example: "  merit rollout -c quickstart/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy quickstart/run --split test --out episodes.jsonl.zst\n  merit rollout --policy quickstart/run --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}

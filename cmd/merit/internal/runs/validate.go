@@ -28,7 +28,7 @@ func NewValidateCmd(h *console.Host) *cobra.Command {
 		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
 with its options for each split, lays out the policy and lets every reward score
 a built-in conversation. It reports every problem at once and trains nothing.`,
-		Example: "  merit validate -c examples/sokoban/train.yaml",
+		Example: "  merit validate -c quickstart/train.yaml",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}

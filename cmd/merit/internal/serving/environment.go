@@ -32,7 +32,7 @@ server is full. /health, /metadata and /schema say what is served.
 
 SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
 ends at once).`,
-		Example: "  merit serve-env -c examples/sokoban/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
+		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}

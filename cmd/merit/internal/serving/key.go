@@ -45,7 +45,7 @@ of keys stand. A server that runs reads it again at SIGHUP.`,
 		&cobra.Command{
 			Use:     "revoke ID",
 			Short:   "Revoke a key by its id",
-			Example: "  merit serve key revoke 1f2e3d4c --tenants tenants.yaml",
+			Example: "  merit serve key revoke key_1f2e3d4c5b6a --tenants tenants.yaml",
 			Args:    console.Exactly("ID"),
 			RunE:    o.revoke,
 		},

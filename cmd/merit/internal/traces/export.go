@@ -26,9 +26,6 @@ func newExportCmd(p *place) *cobra.Command {
   trajectories  conversations as merit eval and trainers read them, one a line`,
 		Example: "  merit traces export --format tree --out exported agent=planner",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := console.Required(cmd, "out"); err != nil {
-				return err
-			}
 			if !slices.Contains(traces.Formats(), format) {
 				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is no format", format)
 			}
@@ -65,6 +62,7 @@ func newExportCmd(p *place) *cobra.Command {
 	f.StringVar(&out, "out", "", "a file, compressed if it ends in .zst or .gz, of trajectories Parquet if in .parquet; - is stdout; a folder for a tree")
 	console.Output(cmd, "out")
 	console.Values(cmd, "format", traces.Formats()...)
+	console.Needs(cmd, "out")
 	return cmd
 }
 

@@ -40,7 +40,7 @@ A reward finds the spans that are no calls of models in metadata as spans, the
 names of the agents as agents, and what all calls cost as usage.
 
 The exit code is 9 if any trace has no score.`,
-		Example: "  merit traces score --reward examples/traces/voting/reward.py task=sum scored=false",
+		Example: "  merit traces score --reward examples/traces/voting/reward.py agent=council scored=false",
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
@@ -49,13 +49,11 @@ The exit code is 9 if any trace has no score.`,
 	f.StringVar(&o.query, "query", "", "the query, also as arguments")
 	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
 	console.SandboxFlags(cmd, &o.sandbox)
+	console.Needs(cmd, "reward")
 	return cmd
 }
 
 func (o *scoreOptions) run(cmd *cobra.Command, args []string) error {
-	if err := console.Required(cmd, "reward"); err != nil {
-		return err
-	}
 	q, err := o.place.query(append(args, o.query))
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func Wrong(where, what, hint string) error {
 func Read(where string, text []byte, known ...string) (Object, error) {
 	o := Object{where: where, values: map[string][]byte{}}
 	if len(text) == 0 || text[0] != '{' {
-		return o, Wrong(orBody(where), "must be an object, not "+Kind(text), "its fields are "+strings.Join(known, ", "))
+		return o, Wrong(orBody(where), "must be an object, not "+strictjson.Kind(text), "its fields are "+strings.Join(known, ", "))
 	}
 	allowed := map[string]bool{}
 	for _, name := range known {
@@ -141,7 +141,7 @@ func (o Object) Elements(name string, most int) ([][]byte, error) {
 // Elements is Object.Elements for an array that stands elsewhere.
 func Elements(where string, text []byte, most int) ([][]byte, error) {
 	if text[0] != '[' {
-		return nil, Wrong(orBody(where), "must be an array, not "+Kind(text), "")
+		return nil, Wrong(orBody(where), "must be an array, not "+strictjson.Kind(text), "")
 	}
 	all, n := jsonspan.Elements(text, most)
 	if n > most {
@@ -154,26 +154,6 @@ func Elements(where string, text []byte, most int) ([][]byte, error) {
 		all = [][]byte{} // there, and empty
 	}
 	return all, nil
-}
-
-// Kind says what JSON value text is.
-func Kind(text []byte) string {
-	if len(text) == 0 {
-		return "nothing"
-	}
-	switch text[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a truth value"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }
 
 func orBody(where string) string {

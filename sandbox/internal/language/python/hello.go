@@ -25,7 +25,7 @@ type hello struct {
 	whole     bool   // it is called with whole rollouts
 	open      bool   // it has **kwargs
 	accepts   map[string]bool
-	asked     []string        // parameters that a column may have the name of, in order
+	asked     []string        // columns that the function may want beside those in the metadata, in order
 	taken     map[string]bool // whoever runs the reward has given these
 	about     map[string]string
 	shelf     marshal.Value
@@ -60,7 +60,11 @@ func readHello(data []byte) (h hello, ok bool) {
 			h.asked = append(h.asked, name)
 		}
 	}
+	if h.open && h.accepts[flatColumns] {
+		h.asked = append(h.asked, rowNames...)
+	}
 	slices.Sort(h.asked)
+	h.asked = slices.Compact(h.asked)
 	for about := v.Items[6].Items; len(about) > 1; about = about[2:] {
 		h.about[string(about[0].Text)] = string(about[1].Text)
 	}
@@ -79,6 +83,9 @@ func readEntry(v *marshal.Value) reward.Entry {
 	e := reward.Entry{Function: string(v.Get("function").Text), Shape: string(v.Get("shape").Text), Batch: int(v.Get("batch").Int), Lists: v.Get("lists").Bool}
 	for asks := v.Get("asks").Items; len(asks) > 1; asks = asks[2:] {
 		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
+	}
+	for _, n := range v.Get("counts").Items {
+		e.Counts = append(e.Counts, string(n.Text))
 	}
 	return e
 }

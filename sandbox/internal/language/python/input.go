@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 )
 
@@ -18,26 +19,34 @@ func (h *hello) encode(e *marshal.Encoder, members []*rl.Trajectory) error {
 	}
 	e.List(len(members))
 	for _, t := range members {
-		if err := encodeMember(e, t); err != nil {
+		if err := h.member(e, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// What merit_reward.shapes calls PROMPT, TEXT and OWN, for functions in the
-// shape of a trainer's: how many messages are the prompt's, which of the prompt
-// and the completion was a text, and columns under names that Merit uses itself.
+// What merit_reward.shapes calls PROMPT, TEXT, OWN, FLAT and MERGED, for functions
+// in the shape of a trainer's: how many messages are the prompt's, which of the
+// prompt and the completion was a text, and columns under names that Merit uses
+// itself. A shape may want these columns as arguments, where their names are
+// free, or in the metadata.
 const (
-	promptSize = "__prompt__"
-	asText     = "__text__"
-	ownColumns = "__own__"
+	promptSize    = "__prompt__"
+	asText        = "__text__"
+	ownColumns    = "__own__"
+	flatColumns   = "__flat__"
+	mergedColumns = "__merged__"
 )
 
 // reserved are the names under which a function gets what Merit has.
 var reserved = map[string]bool{
 	"messages": true, "ground_truth": true, "metadata": true, "rollout": true, promptSize: true, asText: true, ownColumns: true,
+	flatColumns: true, mergedColumns: true,
 }
+
+// rowNames are the columns that stand in fields of a trajectory.
+var rowNames = []string{"group", "id", "task"}
 
 // wants reports whether the function can be called with this name.
 func (h *hello) wants(name string) bool { return h.accepts[name] || h.open && !h.taken[name] }
@@ -79,8 +88,7 @@ func (h *hello) arguments(e *marshal.Encoder, t *rl.Trajectory) error {
 // entries.
 func (h *hello) metadata(e *marshal.Encoder, t *rl.Trajectory) error {
 	if h.wants("metadata") {
-		e.Name("metadata")
-		if err := encodeMetadata(e, t); err != nil {
+		if err := h.merged(e, t); err != nil {
 			return err
 		}
 	}
@@ -91,11 +99,15 @@ func (h *hello) metadata(e *marshal.Encoder, t *rl.Trajectory) error {
 	}
 	closed := h.closed(t)
 	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
-		if closed[k] != nil && !h.accepts[k] {
+		if own := t.Own[k]; closed[k] != nil && own == nil && !h.accepts[k] {
 			continue
 		}
-		if h.wants(k) && !reserved[k] && t.Own[k] == nil {
-			if err := encodeColumn(e, k, t.Metadata[k]); err != nil {
+		if h.wants(k) && !reserved[k] {
+			value := t.Metadata[k]
+			if own := t.Own[k]; own != nil {
+				value = own
+			}
+			if err := encodeColumn(e, k, value); err != nil {
 				return err
 			}
 		}
@@ -111,7 +123,7 @@ func (h *hello) closed(t *rl.Trajectory) map[string]json.RawMessage {
 		return nil
 	}
 	var inside map[string]json.RawMessage
-	_ = json.Unmarshal(t.Own["metadata"], &inside) // what is no object has no entries
+	_ = strictjson.Unmarshal(t.Own["metadata"], &inside) // what is no object has no entries
 	return inside
 }
 
@@ -120,16 +132,13 @@ func (h *hello) closed(t *rl.Trajectory) map[string]json.RawMessage {
 // of Merit's.
 func (h *hello) columns(e *marshal.Encoder, t *rl.Trajectory) error {
 	asked := h.asked
-	if h.open && len(t.Own) > 0 && !h.accepts[ownColumns] {
-		asked = slices.Sorted(maps.Keys(t.Own))
-		for _, k := range h.asked {
-			if t.Own[k] == nil {
-				asked = append(asked, k)
-			}
-		}
+	if h.open && len(t.Own) > 0 && (h.accepts[flatColumns] || !h.accepts[ownColumns]) {
+		asked = slices.AppendSeq(slices.Clone(asked), maps.Keys(t.Own))
+		slices.Sort(asked)
+		asked = slices.Compact(asked)
 	}
 	for _, k := range asked {
-		if _, there := t.Metadata[k]; reserved[k] || h.taken[k] || there && t.Own[k] == nil {
+		if _, there := t.Metadata[k]; there || reserved[k] || h.taken[k] {
 			continue
 		}
 		if value, ok := t.Column(k); ok {
@@ -151,21 +160,23 @@ func (h *hello) shaped(e *marshal.Encoder, t *rl.Trajectory) error {
 		e.Name(asText)
 		e.Int(int64(t.AsText))
 	}
-	everything := h.open || h.accepts["metadata"]
-	return encodeOwn(e, t, ownColumns, func(name string) bool { return (everything || h.accepts[name]) && !h.taken[name] })
+	if h.merges(t) {
+		return nil
+	}
+	return encodeOwn(e, t, ownColumns, func(name string) bool {
+		flat := h.accepts[flatColumns] && !reserved[name]
+		return !flat && (h.everything() || h.accepts[name]) && !h.taken[name]
+	})
 }
+
+// everything reports whether the function may look at any column.
+func (h *hello) everything() bool { return h.open || h.accepts["metadata"] }
 
 // encodeOwn writes a dict of the columns under names that Merit uses itself, as
 // far as they are wanted; nothing if there are none.
 func encodeOwn(e *marshal.Encoder, t *rl.Trajectory, key string, wanted func(string) bool) error {
 	some := false
-	names := slices.Sorted(maps.Keys(t.Own))
-	for _, k := range []string{"group", "id", "task"} {
-		if t.Own[k] == nil {
-			names = append(names, k)
-		}
-	}
-	for _, k := range names {
+	for _, k := range ownNames(t) {
 		value, ok := t.Column(k)
 		if !ok || !wanted(k) {
 			continue
@@ -185,12 +196,63 @@ func encodeOwn(e *marshal.Encoder, t *rl.Trajectory, key string, wanted func(str
 	return nil
 }
 
+// ownNames are the names under which t may have columns beside its metadata.
+func ownNames(t *rl.Trajectory) []string {
+	if len(t.Own) == 0 {
+		return rowNames
+	}
+	names := slices.Sorted(maps.Keys(t.Own))
+	for _, k := range rowNames {
+		if t.Own[k] == nil {
+			names = append(names, k)
+		}
+	}
+	return names
+}
+
+// merges reports whether the columns under names that Merit uses itself are
+// written into the metadata. They are not where an object called metadata is one
+// of them: its entries are in the metadata too and must be told apart.
+func (h *hello) merges(t *rl.Trajectory) bool {
+	return h.accepts[mergedColumns] && t.Own["metadata"] == nil
+}
+
+// merged writes the metadata. Where the shape wants it so, the columns under names
+// that Merit uses itself are in it: in the place of what they replace, the rest at
+// the end.
+func (h *hello) merged(e *marshal.Encoder, t *rl.Trajectory) error {
+	if !h.merges(t) {
+		return encodeMetadata(e, t)
+	}
+	names := slices.Sorted(maps.Keys(t.Metadata))
+	for _, k := range ownNames(t) {
+		if _, there := t.Metadata[k]; !there && !h.taken[k] {
+			names = append(names, k)
+		}
+	}
+	e.Name("metadata")
+	e.Dict()
+	for _, k := range names {
+		value, ok := t.Metadata[k]
+		if !h.taken[k] {
+			value, ok = t.Column(k)
+		}
+		if ok {
+			if err := encodeColumn(e, k, value); err != nil {
+				return err
+			}
+		}
+	}
+	e.End()
+	return nil
+}
+
 func encodeColumn(e *marshal.Encoder, name string, value json.RawMessage) error {
 	e.Text(name)
 	return e.JSON(value)
 }
 
-func encodeMember(e *marshal.Encoder, t *rl.Trajectory) error {
+func (h *hello) member(e *marshal.Encoder, t *rl.Trajectory) error {
 	e.Dict()
 	if err := encodeMessages(e, t.Messages); err != nil {
 		return err
@@ -201,11 +263,10 @@ func encodeMember(e *marshal.Encoder, t *rl.Trajectory) error {
 			return err
 		}
 	}
-	e.Name("metadata")
 	if err := encodeMetadata(e, t); err != nil {
 		return err
 	}
-	if err := encodeRow(e, t); err != nil {
+	if err := h.row(e, t); err != nil {
 		return err
 	}
 	encodeRollout(e, t)
@@ -213,8 +274,9 @@ func encodeMember(e *marshal.Encoder, t *rl.Trajectory) error {
 	return nil
 }
 
-// encodeRow adds what a reward sees of the row that the rollout came from.
-func encodeRow(e *marshal.Encoder, t *rl.Trajectory) error {
+// row adds what a reward sees of the row that the rollout came from. The names of
+// the rollout itself are columns only for functions that ask for columns.
+func (h *hello) row(e *marshal.Encoder, t *rl.Trajectory) error {
 	if t.PromptMessages != nil {
 		e.Name("prompt_messages")
 		e.Int(int64(*t.PromptMessages))
@@ -227,7 +289,9 @@ func encodeRow(e *marshal.Encoder, t *rl.Trajectory) error {
 			e.Text(word)
 		}
 	}
-	return encodeOwn(e, t, "own_columns", func(string) bool { return true })
+	return encodeOwn(e, t, "own_columns", func(name string) bool {
+		return t.Own[name] != nil || h.accepts[name] || h.accepts[ownColumns] && h.everything()
+	})
 }
 
 func encodeMessages(e *marshal.Encoder, messages []rl.Message) error {
@@ -251,6 +315,7 @@ func encodeJSON(e *marshal.Encoder, raw json.RawMessage) error {
 }
 
 func encodeMetadata(e *marshal.Encoder, t *rl.Trajectory) error {
+	e.Name("metadata")
 	e.Dict()
 	for _, k := range slices.Sorted(maps.Keys(t.Metadata)) {
 		e.Text(k)

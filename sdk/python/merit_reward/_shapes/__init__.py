@@ -69,7 +69,7 @@ TABLE = (
         columns=True, answer="completions", prompt="prompt", truth="answer solution ground_truth", tokens="prompt_ids completion_ids", every=True),
     Row("ms-swift", "completions", "trl.Swift", "prompts completions messages finish_reason is_truncated request_id prompt_id rollout_infos "
         "ground_truth metadata", columns=True, marked="_merit_texts"),
-    Row("TRL", "completions", "trl.TRL", "prompts completions log_metric log_extra ground_truth metadata", columns=True),
+    Row("TRL", "completions | completion_ids", "trl.TRL", "prompts completions log_metric log_extra ground_truth metadata", columns=True),
     MERIT,
     Row("verl", "solution_str", "answers.One", "data_source solution_str ground_truth extra_info", answer="solution_str", truth="ground_truth",
         extra="data_source extra_info"),
@@ -88,6 +88,7 @@ TABLE = (
     Row("verl, PRIME's manager", "task completion reference", "answers.One", "task completion reference task_extra_info", answer="completion",
         truth="reference", extra="task task_extra_info"),
     Row("rLLM", "task_info", "records.RLLM", "task_info action model_response llm_response solution response"),
+    Row("verl, PRIME's code", "completion test_cases", "answers.One", "completion test_cases", columns=True, answer="completion", truth="test_cases"),
     Row("verifiers", "completion | state parser | parser answer", "verifiers.Function", VERIFIERS, columns=True, truth="answer"),
     Row("open-instruct", "prediction label", "answers.One", "tokenized_prediction prediction label query", answer="prediction", truth="label",
         query="query", tokens="tokenized_prediction"),

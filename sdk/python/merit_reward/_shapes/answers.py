@@ -6,7 +6,9 @@ from . import base
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
+
+    from . import Row
 
 READ = {"answer": base.answer, "truth": base.truth, "prompt": base.prompt, "query": base.query}
 
@@ -14,21 +16,38 @@ READ = {"answer": base.answer, "truth": base.truth, "prompt": base.prompt, "quer
 class One(base.Shape):
     """One member a call, such as verl's ``compute_score(data_source, solution_str, ground_truth, extra_info)``."""
 
+    def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
+        super().__init__(row, func, names, takes_all)
+        taken = names | row.given if takes_all else names
+
+        def named(kind: str) -> "list[str]":
+            return [name for name in row.options.get(kind, "").split() if name in taken]
+
+        weak, every = row.options.get("weak"), row.options.get("every")
+        self.reads = [(name, read, kind == "truth" or weak) for kind, read in READ.items() for name in named(kind)]  # a column wins over some
+        self.tokens = [name for name in row.options.get("tokens", "").split() if name in taken or takes_all]
+        self.all_columns = every and takes_all
+        self.columns = names if every or row.columns else ()
+        self.source, self.extra = (n if n in taken or takes_all else "" for n in (row.options.get("extra") or " ").split(" "))
+        self.more = names - {self.source, self.extra, *self.tokens, *(name for name, _, _ in self.reads)}
+
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
-        options, columns = self.row.options, base.named(member)
-        found = base.columns(member) if options.get("every") else {k: columns[k] for k in self.names if k in columns} if self.row.columns else {}
-        for kind, read in READ.items():
-            for name in options.get(kind, "").split():
-                if name in self.names | self.row.given and not (name in found and (kind == "truth" or options.get("weak"))):  # a column wins
-                    found[name] = read(member)
-        for name in options.get("tokens", "").split():
+        columns = base.named(member)
+        found = base.columns(member) if self.all_columns else {k: columns[k] for k in self.columns if k in columns}
+        for name, read, yields in self.reads:
+            if not (yields and name in found):
+                found[name] = read(member)
+        for name in self.tokens:
             found[name] = base.Absent(name)
-        if options.get("extra"):
-            source, info = options["extra"].split()
+        if self.source:
+            found[self.source] = columns.get("data_source", "")
+        if self.extra:
             extra = columns.get("extra_info")
-            found[source] = columns.get("data_source", "")
-            found[info] = extra if isinstance(extra, dict) else base.columns(member)
+            found[self.extra] = extra if isinstance(extra, dict) else base.columns(member)
         return found
+
+    def called(self, offered: "dict[str, Any]") -> "Any":
+        return self.func(**offered)
 
 
 class All(One):
@@ -38,9 +57,10 @@ class All(One):
 
     def many(self, members: "list[dict[str, Any]]") -> "list[Any]":
         rows = [self.asked(m) for m in members]
-        names = sorted({name for r in rows for name in r})
-        results = self.called({name: [r.get(name) for r in rows] for name in names})
-        return [base.taken(r) for r in base.listed(_column(results, len(members)), members, min(self.names & self.row.given))]
+        results = self.called({name: [r.get(name) for r in rows] for name in sorted(set().union(*rows))})
+        if results.__class__ is not list or len(results) != len(members):
+            results = base.listed(_column(results, len(members)), members, min(self.names & self.row.given))
+        return [base.taken(r) for r in results]
 
 
 def _column(results: "Any", members: int) -> "Any":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..absent import UnavailableError
 from ..models import EvaluateResult
 from ..results import fields, number
-from ..shapes import OWN, PROMPT, TEXT, said, split, text, unopened
+from ..shapes import MERGED, OWN, PROMPT, TEXT, said, split, text, unopened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from . import Row
 
-RESULT = ("score", "is_score_valid", "reason", "error", "step_outputs", "metrics")
+BESIDE = frozenset(("is_score_valid", "reason", "error", "step_outputs"))  # the score of a result
 ROW = frozenset(("messages", "ground_truth", "metadata"))  # what a function of any shape may ask for
 SCORES = ("score", "overall", "reward", "rewards", "scores")  # what trainers call the score of a result
 
@@ -28,6 +28,9 @@ class Shape:
 
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         self.row, self.func, self.names, self.takes_all = row, func, names, takes_all
+        self.more = names  # which of them offered may lack
+        if OWN in self.wants and "metadata" not in names:
+            self.wants = self.wants | {MERGED}
 
     def one(self, **arguments: "Any") -> "Any":
         """The result of one member."""
@@ -40,11 +43,13 @@ class Shape:
     def asked(self, member: "dict[str, Any]") -> "dict[str, Any]":
         """What the shape offers for one member, and what of the row the function asks for by name beside it."""
         offered = self.offered(member)
-        more = self.names - offered.keys()
-        if more:
+        if more := [k for k in self.more if k not in offered]:
             columns = named(member)
-            offered.update({k: columns[k] for k in more if k in columns})
-            offered.update({k: member[k] for k in more & ROW if k in member and k not in offered})
+            for k in more:
+                if k in columns:
+                    offered[k] = columns[k]
+                elif k in ROW and k in member:
+                    offered[k] = member[k]
         return offered
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
@@ -68,35 +73,51 @@ def listed(results: "Any", members: "list[Any]", what: str) -> "list[Any]":
 
 def taken(result: "Any") -> "Any":
     """A result as Merit reads it: the first of a tuple, and the numbers beside the score of a record as metrics."""
-    if isinstance(result, (int, float, EvaluateResult)):
+    kind = result.__class__
+    if kind is float or kind is not dict and isinstance(result, (int, float, EvaluateResult)):
         return result
-    said = fields(result)
+    said = result if kind is dict else fields(result)
     if said and "score" in said and ("error" in said or "metrics" in said):
         return said
-    name = next((n for n in SCORES if n in said), None) if said and "error" not in said else None
+    name = None
+    if said and "error" not in said:
+        name = SCORES[0] if SCORES[0] in said else next((n for n in SCORES if n in said), None)
     if name is None:
         return taken(result[0]) if isinstance(result, (tuple, list)) and result else result
-    score, known = said[name], {k: said[k] for k in RESULT[1:-1] if k in said}
-    rest = {str(k): v for k, v in said.items() if k != name and k not in known and number(v) is not None}
-    return {"score": score[0] if isinstance(score, (list, tuple)) and len(score) == 1 else score, **known, **({"metrics": rest} if rest else {})}
+    score = said[name]
+    if score.__class__ is not float and isinstance(score, (list, tuple)) and len(score) == 1:
+        score = score[0]
+    out, rest = {"score": score}, {}
+    for k, v in said.items():
+        if k in BESIDE:
+            out[k] = v
+        elif k != name and (v.__class__ is float or number(v) is not None):
+            rest[str(k)] = v
+    if rest:
+        out["metrics"] = rest
+    return out
 
 
 def columns(member: "dict[str, Any]") -> "dict[str, Any]":
     """The columns of a member, as the row has them."""
-    own = member.get(OWN) or {}
-    return {**unopened(member.get("metadata") or {}, own), **own}
+    own, found = member.get(OWN), member.get("metadata") or {}
+    return {**unopened(found, own), **own} if own else dict(found)
 
 
 def named(member: "dict[str, Any]") -> "dict[str, Any]":
     """What is found by its name: the columns, and the entries of an object called metadata."""
-    columns, own = member.get("metadata") or {}, member.get(OWN)
-    return {**columns, **own} if own else columns
+    found = member.get("metadata") or {}
+    return {**found, **member[OWN]} if OWN in member else found
 
 
 def truth(member: "dict[str, Any]") -> "Any":
-    """The ground truth; that of a row of verl's own data stands in its column reward_model."""
-    found, model = member.get("ground_truth"), named(member).get("reward_model")
-    return model.get("ground_truth") if found is None and isinstance(model, dict) else found
+    """The ground truth; that of a row of verl's own data stands in its column reward_model, of SkyRL's in reward_spec."""
+    found = member.get("ground_truth")
+    if found is None:
+        columns = named(member)
+        model = columns.get("reward_model") or columns.get("reward_spec")
+        return model.get("ground_truth") if isinstance(model, dict) else None
+    return found
 
 
 def answer(member: "dict[str, Any]") -> str:

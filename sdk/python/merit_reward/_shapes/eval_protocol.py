@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class EvalProtocol(Shape):
     """``f(row)``, or ``f(rows)`` for a group, gives rows with an ``evaluation_result``."""
 
-    wants = Shape.wants | {"rollout"}
+    wants = frozenset(("messages", "ground_truth", "metadata", "rollout"))
 
     def many(self, members: "list[dict[str, Any]]") -> "list[Any]":
         from ..rows import row

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..shapes import NOT_COLUMNS, OWN, PROMPT, TEXT, inner, parts
 from ..results import number
+from ..shapes import FLAT, NOT_COLUMNS, OWN, PROMPT, TEXT, inner, parts
 from .base import Absent, Shape, columns, listed
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ class TRL(Shape):
         hint = str(getattr(inner(func), "__annotations__", {}).get("completions", "")).replace("typing.", "").lower()
         self.text = hint.replace("sequence", "list") == "list[str]"
         self.open = takes_all
-        self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, TEXT, OWN}
+        self.wants = names - {"prompts", "completions", "log_metric", "log_extra"} | {"messages", PROMPT, TEXT, OWN, FLAT}
         self.whole = [name for name in ("metadata", "messages") if name in names]  # what is given only to who names it
         self.log = Log()
 
@@ -44,8 +44,9 @@ class TRL(Shape):
         }
         for name in self.whole:
             offered[name] = [m.get(name) for m in members]
-        offered.update(self.beside(members))
-        if any(OWN in m for m in members):
+        if beside := self.beside(members):
+            offered.update(beside)
+        if [m for m in members if OWN in m]:
             self._own(offered, members)
         for name in sorted({k for m in members for k in m if k not in NOT_COLUMNS}):
             if name not in offered:

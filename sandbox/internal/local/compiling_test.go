@@ -1,0 +1,39 @@
+package local
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: whoever waits for a compiler is told: at once where the module is
+// large, and as soon as a small one turns out to be slow. What ends before that
+// says nothing.
+func TestWhoWaitsForTheCompilerIsTold(t *testing.T) {
+	var becomesSlow func()
+	stopped := 0
+	before := after
+	after = func(_ time.Duration, f func()) func() bool {
+		becomesSlow = f
+		return func() bool { stopped++; return true }
+	}
+	t.Cleanup(func() { after = before })
+	var log bytes.Buffer
+	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+
+	o.compiling("an interpreter", large)()
+	require.Contains(t, log.String(), "compiling an interpreter (2.0 MiB), which takes a while; the result is not kept")
+	require.Nil(t, becomesSlow)
+
+	log.Reset()
+	o.CacheDir = "cache"
+	done := o.compiling("", large/2)
+	require.Empty(t, log.String())
+	becomesSlow()
+	require.Contains(t, log.String(), "compiling a module (1.0 MiB), which takes a while; the result is kept in cache")
+	done()
+	require.Equal(t, 1, stopped)
+}

@@ -1,0 +1,60 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+
+	"github.com/merit-rl/merit/sandbox/internal/text"
+	"github.com/merit-rl/merit/sandbox/internal/wire"
+)
+
+// note is a log record on its way from a worker process to the host, which may
+// wait for what the record reports.
+type note struct {
+	Level slog.Level `json:"level"`
+	Text  string     `json:"text"`
+}
+
+// The bounds of notes, which the host does not trust.
+const (
+	noteBytes = 1 << 10 // of a text
+	mostNotes = 64      // different ones that a fleet logs
+)
+
+// notes is the worker's log handler: it sends every record to the host, which
+// reads it before the next answer.
+type notes struct{ *server }
+
+func (n notes) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+func (n notes) WithAttrs([]slog.Attr) slog.Handler               { return n }
+func (n notes) WithGroup(string) slog.Handler                    { return n }
+
+func (n notes) Handle(_ context.Context, r slog.Record) error {
+	var said strings.Builder
+	said.WriteString(r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		said.WriteString("; " + a.Key + ": " + a.Value.String())
+		return true
+	})
+	return n.answerJSON(wire.Note, 0, note{r.Level, said.String()})
+}
+
+// log writes a worker's note to the runtime's log. The workers of a fleet do the
+// same work, so the same text appears once.
+func (f *fleet) log(payload []byte) {
+	var n note
+	if f.options.Logger == nil || len(payload) > 2*noteBytes || json.Unmarshal(payload, &n) != nil {
+		return
+	}
+	f.mu.Lock()
+	fresh := !f.noted[n.Text] && len(f.noted) < mostNotes
+	if fresh {
+		f.noted[n.Text] = true
+	}
+	f.mu.Unlock()
+	if fresh {
+		f.options.Logger.Log(context.Background(), n.Level, text.Escape(n.Text))
+	}
+}
