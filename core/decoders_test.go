@@ -38,6 +38,7 @@ var loose = map[string]string{
 	"sandbox/internal/marshal/encode.go":            "tokens of a text that the strict decoder has read, to keep the order of names",
 	"sandbox/internal/remote/link.go":               "frames of Merit's own worker process",
 	"sandbox/internal/remote/module.go":             "as link.go",
+	"sandbox/internal/remote/note.go":               "as link.go",
 	"sandbox/internal/remote/remote.go":             "as link.go",
 	"sandbox/internal/remote/serve.go":              "frames of the process that started this one",
 	"sandbox/internal/source/choice.go":             "keeps numbers as text; it refuses names given twice itself",

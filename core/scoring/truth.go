@@ -9,6 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/strictjson"
 )
 
 // truth counts the trajectories that have no ground truth.
@@ -39,7 +40,7 @@ func nested(x *rl.Trajectory) json.RawMessage {
 	}
 	for _, name := range []string{"reward_model", "reward_spec"} {
 		if column, ok := x.Metadata[name]; ok {
-			_ = json.Unmarshal(column, &model) // a column that is not an object has none
+			_ = strictjson.Unmarshal(column, &model) // a column that is not an object has none
 		}
 	}
 	return model.GroundTruth

@@ -49,8 +49,11 @@ class Function:
 
     def asks(self, given: "dict[str, Any]") -> "dict[str, int]":
         """The parameters that only the data can fill: 2 if one has no default, 1 if its default is nothing, 0 if it is a setting; TRUTH beside it."""
-        offered, truths = (self.shape.fills | TRAINERS, self.shape.truths) if self.shape else (OFFERED, frozenset())
-        return {n: self._need(n) + (TRUTH if n in truths else 0) for n in sorted(self.names - offered - given.keys() - {"ground_truth"})}
+        row = self.shape
+        offered, truths = (row.fills | TRAINERS, row.truths) if row else (OFFERED, frozenset())
+        needs = {n: self._need(n) for n in sorted(self.names - offered - given.keys() - {"ground_truth"})}
+        # What the shape gives itself is there without a column: verifiers' answer is then "".
+        return {n: (min(need, 1) if row and n in row.given else need) + (TRUTH if n in truths else 0) for n, need in needs.items()}
 
     def _need(self, name: str) -> int:
         if name in self.required:
