@@ -152,7 +152,7 @@ func TestNoAuthority(t *testing.T) {
 		score(1) + scored}.wasm()
 	e := load(t, newRuntime(t), wasm).Evaluate(context.Background(), small())
 	require.Equal(t, reward.GuestError, e.Outcome, e.Reason)
-	require.Contains(t, e.Reason, "a file that is not part of the reward: path_open /etc/passwd\nthe sandbox refused the network: sock_send")
+	require.Contains(t, e.Reason, "the reward tried to use a file that is not part of it: path_open /etc/passwd\nthe reward tried to use the network: sock_send")
 }
 
 // Promise: clock and random numbers are the same at every evaluation, and

@@ -166,7 +166,7 @@ func TestSwallowedRefusalsAreNoScores(t *testing.T) {
 					e := m.Evaluate(context.Background(), answeredRow(answer, i))
 					require.Equal(t, reward.GuestError, e.Outcome, "%s: %v", body, e.Result.Score)
 					if !strings.Contains(e.Reason, "nothing settles") {
-						require.Contains(t, e.Reason, "the sandbox refused", body)
+						require.Contains(t, e.Reason, "The sandbox refused this", body)
 						require.Contains(t, e.Reason, "without", body)
 					}
 				}
@@ -179,10 +179,10 @@ func TestSwallowedRefusalsAreNoScores(t *testing.T) {
 // code that asked, also where a library stands between.
 func TestRefusalsNameTheirPlace(t *testing.T) {
 	for body, want := range map[string]string{
-		"import urllib.request as u\n        u.urlopen('http://example.com')": "the sandbox refused the network: socket.getaddrinfo, at /reward/reward.py:4\n",
-		"import pathlib\n        pathlib.Path('/data/x').read_text()":         "the sandbox refused a file that is not part of the reward: open('/data/x'), at /reward/reward.py:4\n",
-		"for _ in range(3): __import__('os').popen('ls')":                     "the sandbox refused another process: subprocess.Popen, at /reward/reward.py:3\n",
-		"import lzma": "the sandbox refused a package that is not there: _lzma, at /reward/reward.py:3\n",
+		"import urllib.request as u\n        u.urlopen('http://example.com')": "the reward tried to use the network: socket.getaddrinfo, at /reward/reward.py:4\n",
+		"import pathlib\n        pathlib.Path('/data/x').read_text()":         "the reward tried to use a file that is not part of it: open('/data/x'), at /reward/reward.py:4\n",
+		"for _ in range(3): __import__('os').popen('ls')":                     "the reward tried to start another process: subprocess.Popen, at /reward/reward.py:3\n",
+		"import lzma": "the reward tried to import _lzma, which is not available in the sandbox, at /reward/reward.py:3\n",
 	} {
 		e := evaluates(t, "def reward(messages):\n    try:\n        "+body+"\n    except Exception: pass\n    return 1\n")
 		require.Equal(t, reward.GuestError, e.Outcome, body)

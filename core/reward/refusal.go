@@ -40,15 +40,15 @@ func Told(said []Refusal, escape func(string) string) []Refusal {
 	return said
 }
 
-// Thing is what kind of thing was refused, in words.
-func (r Refusal) Thing() string {
+// Attempt says what a compiled reward tried to do.
+func (r Refusal) Attempt() string {
 	switch r.Kind {
 	case "network":
-		return "the network"
+		return "tried to use the network: " + r.What
 	case "process":
-		return "another process"
+		return "tried to start another process: " + r.What
 	}
-	return "a file that is not part of the reward"
+	return "tried to use a file that is not part of it: " + r.What
 }
 
 // String says what was refused and where.

@@ -4,8 +4,9 @@
 
 // The kinds, as "export const merit" names them in "without", and what was refused.
 const KINDS = {
-  network: "the network", process: "another process", package: "a package or a global that is not there", native: "native code",
-  file: "a file that is not part of the reward", environment: "the environment of a process", thread: "a thread",
+  network: "tried to use the network: ", process: "tried to start another process: ", package: "tried to use what the sandbox does not have: ",
+  native: "tried to use native code: ", file: "tried to use a file that is not part of it: ",
+  environment: "tried to read the environment of a process: ", thread: "tried to start a thread: ",
 };
 
 // Globals of other engines, by the kind of what they are for.
@@ -66,10 +67,10 @@ export const stands = (result) => !result.error && (result.is_score_valid ?? tru
 /** Why an evaluation in which something was refused has no score. */
 export function explanation() {
   const found = refused();
-  const lines = found.map((r) => `the sandbox refused ${KINDS[r.kind]}: ${r.what}${r.where && ", at " + r.where}${r.count > 1 ? ` (${r.count} times)` : ""}`);
+  const lines = found.map((r) => `the reward ${KINDS[r.kind]}${r.what}${r.where && ", at " + r.where}${r.count > 1 ? ` (${r.count} times)` : ""}`);
   const kinds = [...new Set(found.map((r) => r.kind))].map((kind) => JSON.stringify(kind)).join(", ");
-  return `${lines.join("\n")}\nThe reward went on and returned a score all the same, which means nothing. Do without it in the reward, ` +
-    `or say that the score stands without it: export const merit = { without: [${kinds}] }`;
+  return `${lines.join("\n")}\nThe sandbox refused this, and the reward returned a score anyway; that score is not used. ` +
+    `Change the reward so that it does not need this, or, if the score is right without it, add to the reward: export const merit = { without: [${kinds}] }`;
 }
 
 /** Takes what the module says under "without"; returns it as the manifest has it. */

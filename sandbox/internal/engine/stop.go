@@ -27,6 +27,12 @@ type Stop struct {
 	Err  error
 }
 
+// outOfBounds is how the runtime describes an access outside of the memory.
+const outOfBounds = "out of bounds memory access"
+
+// OutOfBounds reports whether the guest accessed what lies outside of its memory.
+func (s *Stop) OutOfBounds() bool { return s.Kind == Trap && s.Text == outOfBounds }
+
 // Error describes the stop.
 func (s *Stop) Error() string {
 	switch s.Kind {

@@ -57,7 +57,7 @@ func Swallowed(refused []reward.Refusal) *Verdict {
 	}
 	var lines, kinds []string
 	for _, r := range refused {
-		line := "the sandbox refused " + r.Thing() + ": " + r.What
+		line := "the reward " + r.Attempt()
 		if r.Count > 1 {
 			line += fmt.Sprintf(" (%d times)", r.Count)
 		}
@@ -66,8 +66,8 @@ func Swallowed(refused []reward.Refusal) *Verdict {
 			kinds = append(kinds, kind)
 		}
 	}
-	return &Verdict{reward.GuestError, strings.Join(lines, "\n") + "\nThe reward went on and returned a score all the same, which means nothing. Do without it in the reward, " +
-		"or say that the score stands without it: put \"without\": [" + strings.Join(kinds, ", ") + "] into manifest.json beside the source and build the reward again"}
+	return &Verdict{reward.GuestError, strings.Join(lines, "\n") + "\nThe sandbox refused this, and the reward returned a score anyway; that score is not used. Change the reward so that it does not need this, " +
+		"or, if the score is right without it, put \"without\": [" + strings.Join(kinds, ", ") + "] into manifest.json beside the source and build the reward again"}
 }
 
 // Infrastructure is the verdict on what is not the guest's doing.

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
     from typing import Any, Callable
 
 # The kinds, as __merit__ names them in "without", and what was refused.
-KINDS = {
-    "network": "the network",
-    "process": "another process",
-    "package": "a package that is not there",
-    "native": "native code",
-    "file": "a file that is not part of the reward",
-    "environment": "an environment variable that is not set",
-    "thread": "to wait for a thread that cannot go on",
+KINDS = {  # what the reward did
+    "network": "tried to use the network: {}",
+    "process": "tried to start another process: {}",
+    "package": "tried to import {}, which is not available in the sandbox",
+    "native": "tried to use native code: {}",
+    "file": "tried to use a file that is not part of it: {}",
+    "environment": "tried to read an environment variable that is not set: {}",
+    "thread": "waited for a thread that cannot continue: {}",
 }
+HELP = {"package": "put a package in pure Python beside it", "file": "put the file beside it", "environment": "use os.environ.get"}
 MOST = 16  # different refusals that are told
 
 PENDING: "dict[str, Callable[[], None]]" = {}  # what is left to do at the end of an evaluation; nearly always empty
@@ -191,11 +192,13 @@ def drop() -> None:
 
 def explain(found: "list[list[Any]]") -> str:
     """Why an evaluation in which this was refused has no score."""
-    lines = [f"the sandbox refused {KINDS[k]}: {what}, at {place}" + (f" ({n} times)" if n > 1 else "") for k, what, place, n in found]
-    kinds = ", ".join(f'"{k}"' for k in dict.fromkeys(f[0] for f in found))
+    lines = [f"the reward {KINDS[k].format(what)}, at {place}" + (f" ({n} times)" if n > 1 else "") for k, what, place, n in found]
+    kinds = [*dict.fromkeys(f[0] for f in found)]
+    steps = ", ".join(["Change the reward so that it does not need this", *(HELP[k] for k in kinds if k in HELP)])
+    without = ", ".join(f'"{k}"' for k in kinds)
     return "\n".join(lines) + (
-        "\nThe reward went on and returned a score all the same, which means nothing. Do without it in the reward, "
-        f'or say that the score stands without it: __merit__ = {{"without": [{kinds}]}}'
+        "\nThe sandbox refused this, and the reward returned a score anyway; that score is not used. "
+        f'{steps}, or, if the score is right without it, add to the reward: __merit__ = {{"without": [{without}]}}'
     )
 
 

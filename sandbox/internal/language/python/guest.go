@@ -47,7 +47,7 @@ func (i *guest) Start() *engine.Stop {
 	case stop == nil:
 		return &engine.Stop{Kind: engine.Refused, Err: errHello}
 	case stop.Kind != engine.Exited || stop.Code != 0:
-		return stop
+		return i.explained(stop)
 	}
 	if err := i.Resume(bytes.Clone(i.collector.Captured())); err != nil {
 		return &engine.Stop{Kind: engine.Refused, Err: err}
@@ -91,11 +91,25 @@ func (i *guest) serve(function uint32, who string) (*result.Verdict, *engine.Sto
 	returned, stop := i.instance.Call(i.call, uint64(function), uint64(i.hello.empty), 0)
 	switch {
 	case stop != nil || uint32(returned) != 0:
-		return nil, stop
+		return nil, i.explained(stop)
 	case i.instance.MemoryDenied():
 		return result.NoMemory("the interpreter had no room for the answer"), nil
 	}
 	return &result.Verdict{Outcome: reward.GuestError, Reason: "the " + who + " broke the interpreter"}, nil
+}
+
+// tooDeep is the reason for an interpreter that accessed what lies outside of its
+// memory: its C stack begins at address 0 and grows down, so a full one does that.
+const tooDeep = "out of bounds memory access in the Python interpreter. Usually the recursion is too deep for the interpreter's C stack: " +
+	"it holds only some 50 nested calls if each goes through a built-in, as in sum(f(c) for c in node), max(map(f, node)) or sorted(node, key=f). " +
+	"Call the function in a for loop instead of within the built-in, which can go thousands of calls deep, or replace the recursion by a loop with a list as the stack"
+
+// explained says what usually is behind a trap; nil stays nil.
+func (i *guest) explained(stop *engine.Stop) *engine.Stop {
+	if stop == nil || !stop.OutOfBounds() || i.instance.MemoryDenied() {
+		return stop
+	}
+	return &engine.Stop{Kind: engine.Trap, Text: tooDeep}
 }
 
 // put writes a request into the buffer. One that is too large for it is read
