@@ -86,7 +86,7 @@ func (d *Dir) open(newLock bool) error {
 	case holds && !d.options.Overwrite:
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
-			Hint: "go on with it by --resume, replace it with --force, or choose another directory with --out",
+			Hint: "resume it with --resume, replace it with --force, or choose another directory with --out",
 		}
 	case !holds && newLock && !d.options.Overwrite:
 		files, err := Files(d.path)

@@ -161,7 +161,7 @@ func interrupted(dir *run.Dir, l *loop) error {
 		What: "stopped before the run began; nothing was written", Hint: "start it again, with --resume or without",
 	}
 	if dir.Begun() {
-		e.What, e.Hint = "stopped before the run went on; the last checkpoint is kept", "go on with it by --resume"
+		e.What, e.Hint = "stopped before the run went on; the last checkpoint is kept", "resume it with --resume"
 	}
 	if l != nil && l.cursor.MetricLines > 0 {
 		e.What = fmt.Sprintf("stopped after %d iterations; the last checkpoint is kept", l.cursor.Iteration)

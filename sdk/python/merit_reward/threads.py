@@ -277,7 +277,7 @@ def _watch_conditions() -> None:
 
 
 def _woken() -> None:
-    note("thread", "a thread that waited had to end and was to go on later (begin its function with the loop that waits, or bring all that it waits for, the end too, before anything waits for it)")
+    note("thread", "a thread waited for something that was provided only after it had stopped (start its function with the loop that waits, or provide all that it waits for, the end marker included, before anything waits for the thread)")
 
 
 def sleep(seconds: float) -> None:

@@ -297,8 +297,8 @@ func TestHintsFitTheCommand(t *testing.T) {
 	for _, c := range []struct{ command, hint, want string }{
 		{"reward test", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl"},
 		{"reward check", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl, or name a file with --data"},
-		{"explain", "go on with it by --resume", "see merit explain --help"},
-		{"rollout", "go on with it by --resume, replace it with --force, or choose another directory with --out", "replace it with --force, or choose another directory with --out"},
+		{"explain", "resume it with --resume", "see merit explain --help"},
+		{"rollout", "resume it with --resume, replace it with --force, or choose another directory with --out", "replace it with --force, or choose another directory with --out"},
 		{"view", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version"},
 	} {
 		cmd, _, err := root.Find(strings.Fields(c.command))

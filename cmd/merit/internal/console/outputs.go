@@ -26,21 +26,21 @@ func Output(cmd *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		must(cmd.Flags().SetAnnotation(flag, outputFlag, []string{}))
 	}
-	withForce(cmd, "replace the file that is there")
+	withForce(cmd, "replace an existing file")
 }
 
 // OutputOver is Output for a file that cmd replaces without --force if it begins
 // with magic: what an earlier call of cmd made.
 func OutputOver(cmd *cobra.Command, flag, magic string) {
 	must(cmd.Flags().SetAnnotation(flag, outputFlag, []string{magic}))
-	withForce(cmd, "replace the file that is there, whatever it is")
+	withForce(cmd, "replace an existing file of any kind")
 }
 
 // OutputArg declares that an argument of cmd names a file that cmd writes, as
 // Output does for flags.
 func OutputArg(cmd *cobra.Command, index int) {
 	cmd.Annotations = map[string]string{outputArg: strconv.Itoa(index)}
-	withForce(cmd, "replace the file that is there")
+	withForce(cmd, "replace an existing file")
 }
 
 // OutputFolder declares that a flag of cmd names a folder in which cmd replaces
