@@ -33,7 +33,7 @@ var hostileJavaScript = []hostileScript{
 	{"pollutes serialisation", "Object.prototype.toJSON = () => 1; return 0.25", reward.ABIViolation, "EvaluateResult"},
 	{"pollutes arrays", "Array.prototype.map = () => [{ score: 1 }, { score: 1 }]; return 1", reward.GuestError, "2 results"},
 	{"answers for two", "JSON.stringify = () => '{\"results\":[{\"score\":1},{\"score\":1}]}'; return 1", reward.ABIViolation, "2 results"},
-	{"answers twice", "JSON.stringify = () => '{\"results\":[{\"score\":1}],\"results\":[{\"score\":1},{\"score\":1}]}'; return 1", reward.ABIViolation, "2 results"},
+	{"answers twice", "JSON.stringify = () => '{\"results\":[{\"score\":1}],\"results\":[{\"score\":1},{\"score\":1}]}'; return 1", reward.ABIViolation, "results is given twice"},
 	{"answers with a number", "JSON.stringify = () => 5; return 1", reward.ABIViolation, "EvaluateResult"},
 	{"answers with a symbol", "JSON.stringify = () => Symbol('x'); return 1", reward.ABIViolation, ""},
 	{"answers with nothing", "JSON.stringify = () => undefined; return 1", reward.ABIViolation, "EvaluateResult"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,12 @@ import (
 // Ways to make JSON Lines of other formats; FILE is the name of the file.
 const (
 	byPandas = `make JSON Lines of it: python3 -c "import pandas; pandas.read_READER('FILE').to_json('FILE.jsonl', orient='records', lines=True)"`
+	byIconv  = "write it as UTF-8: iconv -f CODE -t UTF-8 FILE > FILE.jsonl"
+	byArray  = `write one object a line: python3 -c "import json, sys; [print(json.dumps(x)) for x in json.load(sys.stdin)]" < FILE > FILE.jsonl`
+	byRepr   = `write JSON: python3 -c "import ast, json, sys; [print(json.dumps(x)) for x in ast.literal_eval(sys.stdin.read())]" < FILE > FILE.jsonl`
+	byYAML   = `write JSON (this needs PyYAML): python3 -c "import json, sys, yaml; [print(json.dumps(x, default=str)) for d in yaml.safe_load_all(sys.stdin) for x in (d if isinstance(d, list) else [d])]" < FILE > FILE.jsonl`
+	byEvent  = `write what its events hold: sed -n 's/^data: *{/{/p' FILE > FILE.jsonl`
+	byDelta  = `join its pieces to one answer: python3 -c "import json, sys; print(json.dumps({'completion': ''.join(c['delta'].get('content') or '' for l in sys.stdin if l[:5] == 'data:' and '{' in l for c in json.loads(l[5:])['choices'])}))" < FILE > FILE.jsonl`
 	byUnpack = "unpack it first; Merit reads plain text, zstd and gzip"
 )
 
@@ -34,8 +41,15 @@ var magics = []struct{ head, format, hint string }{
 	{"\x04\x22\x4d\x18", "an lz4 file", byUnpack},
 	{"\x28\xb5\x2f\xfd", "compressed twice", byUnpack},
 	{"\x1f\x8b", "compressed twice", byUnpack},
-	{"\xff\xfe", "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"},
-	{"\xfe\xff", "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"},
+	{"\xff\xfe\x00\x00", "UTF-32 text", strings.Replace(byIconv, "CODE", "UTF-32", 1)},
+	{"\x00\x00\xfe\xff", "UTF-32 text", strings.Replace(byIconv, "CODE", "UTF-32", 1)},
+	{"{\x00\x00\x00", "UTF-32 text", strings.Replace(byIconv, "CODE", "UTF-32LE", 1)},
+	{"\x00\x00\x00{", "UTF-32 text", strings.Replace(byIconv, "CODE", "UTF-32BE", 1)},
+	{"\xff\xfe", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16", 1)},
+	{"\xfe\xff", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16", 1)},
+	{"{\x00", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16LE", 1)},
+	{"\x00{", "UTF-16 text", strings.Replace(byIconv, "CODE", "UTF-16BE", 1)},
+	{"\x1e{", "a JSON text sequence", `take out its record separators: tr -d '\036' < FILE > FILE.jsonl`},
 	{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data", "fetch the data: git lfs pull"},
 }
 
@@ -49,10 +63,12 @@ func (r *Reader) foreign(first []byte, more func() bool) error {
 	switch {
 	case len(first) == 0 || (first[0] == '{' && json.Valid(first)):
 		return nil
+	case bytes.HasPrefix(first, []byte("[{'")):
+		format, hint = "how Python prints a list", byRepr
 	case first[0] == '[':
-		format, hint = "a JSON array", "write one object a line: jq -c '.[]' FILE > FILE.jsonl"
-	case bytes.HasPrefix(first, []byte("{\x00")), bytes.HasPrefix(first, []byte("\x00{")):
-		format, hint = "UTF-16 text", "write it as UTF-8: iconv -f UTF-16 -t UTF-8 FILE > FILE.jsonl"
+		format, hint = "a JSON array", byArray
+	case bytes.HasPrefix(first, []byte("{\x00")):
+		format, hint = magic(first)
 	case first[0] == '{':
 		if opensValue(first) && more() {
 			format, hint = "JSON over several lines", "write one object a line: jq -c . FILE > FILE.jsonl"
@@ -67,9 +83,12 @@ func (r *Reader) foreign(first []byte, more func() bool) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: r.name, What: "this is " + format + "; one JSON object a line is expected",
-		Hint: strings.ReplaceAll(hint, "FILE", r.name),
+		Hint: named(hint, r.name),
 	}
 }
+
+// named is a hint with the name of the file in the place of FILE.
+func named(hint, file string) string { return strings.ReplaceAll(hint, "FILE", file) }
 
 // known returns the format of a first line that cannot be JSON, and the hint.
 func known(first []byte) (format, hint string) {
@@ -79,12 +98,30 @@ func known(first []byte) (format, hint string) {
 	switch {
 	case !utf8.Valid(first) || json.Valid(first):
 		return "", ""
+	case event.Match(first):
+		return "a stream of server-sent events", events(first)
 	case bytes.IndexByte(first, '\t') >= 0:
 		return "TSV, by its first line", strings.Replace(byPandas, "READER('FILE')", `csv('FILE', sep='\t')`, 1)
 	case bytes.ContainsAny(first, ",;"):
 		return "CSV, by its first line", strings.Replace(byPandas, "READER", "csv", 1)
+	case yaml.Match(first):
+		return "YAML, by its first line", byYAML
 	}
 	return "", ""
+}
+
+// First lines of a stream of events, and of YAML.
+var (
+	event = regexp.MustCompile(`^(data: ?[{\[]|event: ?\w|: ?ping)`)
+	yaml  = regexp.MustCompile(`^(---|(- )?[A-Za-z_][\w-]*:( .*)?)$`)
+)
+
+// events is how to make rows of a stream of events.
+func events(first []byte) string {
+	if bytes.HasPrefix(first, []byte("data:")) && !bytes.Contains(first, []byte(`"delta"`)) {
+		return byEvent
+	}
+	return byDelta
 }
 
 // magic returns the format that a file begins with as no other does.

@@ -2,8 +2,10 @@ package jsonl
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -14,8 +16,8 @@ import (
 
 // Column says that the column From of each line holds what the field Name of a
 // trajectory should, such as ground_truth; what the line has under Name itself
-// is then not read. From is a top-level column, or else a path into objects,
-// such as reward_model.ground_truth. The names prompt and completion stand for
+// is then not read. From is a top-level column, or else a path into objects and
+// lists, such as reward_model.ground_truth or choices.0.message. The names prompt and completion stand for
 // messages of the user and the assistant.
 type Column struct{ Name, From string }
 
@@ -176,12 +178,31 @@ func lookup(line []byte, members []jsonspan.Member, path string) []byte {
 		}
 	}
 	for at, rest, ok := cut(path, 0); ok; at, rest, ok = cut(path, len(at)+1) {
-		value := lookup(line, members, at)
-		if value = unquoted(value); isObject(value) {
-			return lookup(value, jsonspan.Members(nil, value), rest)
+		if found := below(unquoted(lookup(line, members, at)), rest); found != nil {
+			return found
 		}
 	}
 	return nil
+}
+
+// below returns the value at a path into an object or, by numbers, into a list.
+func below(value []byte, path string) []byte {
+	if isObject(value) {
+		return lookup(value, jsonspan.Members(nil, value), path)
+	}
+	at, rest, _ := strings.Cut(path, ".")
+	n, err := strconv.ParseUint(at, 10, 31)
+	if err != nil || len(value) == 0 || value[0] != '[' || !json.Valid(value) {
+		return nil
+	}
+	elements, _ := jsonspan.Elements(value, len(value))
+	switch {
+	case int(n) >= len(elements):
+		return nil
+	case rest == "":
+		return elements[n]
+	}
+	return below(unquoted(elements[n]), rest)
 }
 
 // cut divides a path at its first point behind from.

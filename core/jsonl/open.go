@@ -103,6 +103,7 @@ func open(name string, in io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.breakAtReturns()
 	delimiter := r.delimiter(name)
 	if delimiter == 0 {
 		return r, nil
@@ -116,6 +117,29 @@ func open(name string, in io.Reader) (*Reader, error) {
 	}
 	r.table, r.folded, r.spelled, r.total = text, true, true, -1
 	return r, nil
+}
+
+// breakAtReturns makes line breaks of carriage returns where these alone divide
+// the objects of a file.
+func (r *Reader) breakAtReturns() {
+	head, _ := r.buffer.Peek(1 << 16)
+	first, _, found := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \r"), []byte("\r"))
+	if found && bytes.IndexByte(head, '\n') < 0 && isObject(first) {
+		r.buffer = bufio.NewReaderSize(returns{r.buffer}, 1<<16)
+	}
+}
+
+// returns reads line feeds for carriage returns.
+type returns struct{ io.Reader }
+
+func (r returns) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	for i, c := range p[:n] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
 }
 
 // delimiter is what divides the cells of a table of text, or 0 if the file is
@@ -144,9 +168,10 @@ func (r *Reader) delimiter(name string) rune {
 	return found
 }
 
-// looksElse reports whether a name promises JSON.
+// looksElse reports whether a name promises JSON or YAML.
 func looksElse(name string) bool {
-	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".ndjson")
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".ndjson") ||
+		strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
 // foreignHead reports whether a first line is that of a format of its own.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
@@ -80,10 +81,33 @@ func (r *Reader) decode(l Line) (*rl.Trajectory, error) {
 	if err == nil {
 		return t, nil
 	}
-	if f := fault.As(err); f != nil && lacks(text) {
-		f.Hint += "; its columns are " + strings.Join(Line{Text: l.Text}.Columns(), ", ") + ", of which a map could make them: " + propose(Line{Text: l.Text}.Columns())
+	if f := fault.As(err); f != nil {
+		return t, r.explained(f, err, text, l)
 	}
 	return t, err
+}
+
+// explained is the error of a line with a better one in its place where the line
+// is of a kind that is known.
+func (r *Reader) explained(f *fault.Error, err error, text []byte, l Line) error {
+	switch {
+	case !utf8.Valid(text):
+		f.Hint = named(byLatin, r.name)
+		return err
+	case !isObject(text):
+		if better := r.nearlyJSON(text); better != nil {
+			return better
+		}
+		return err
+	case !lacks(text):
+		return err
+	}
+	if better := r.foreignRow(text); better != nil && r.columns == nil {
+		return better
+	}
+	columns := Line{Text: l.Text}.Columns()
+	f.Hint += "; its columns are " + strings.Join(columns, ", ") + ", of which a map could make them: --map " + propose(columns)
+	return err
 }
 
 // text is the object that a trajectory is decoded from.

@@ -9,7 +9,7 @@ import (
 )
 
 // Unmapped is the error of data without messages. Map is what would take them,
-// and what else is usual, from the columns that there are.
+// and what else is usual, from the columns that there are; empty if no map can.
 type Unmapped struct {
 	Err *fault.Error
 	Map string
@@ -31,12 +31,28 @@ var (
 
 // unmapped is the error of data with these columns.
 func unmapped(columns []string) *Unmapped {
+	if l := unanswerable(columns); l != nil {
+		return &Unmapped{Err: &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: "each row is " + l.what, Hint: l.hint}}
+	}
 	proposal := propose(columns)
 	return &Unmapped{Map: proposal, Err: &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid,
 		What: fmt.Sprintf("there are no messages; the columns are: %s", strings.Join(columns, ", ")),
 		Hint: `a row needs "messages": [{"role": …, "content": …}, …], or a map of columns: ` + proposal,
 	}}
+}
+
+// unanswerable is the layout without answers that has these columns; nil if
+// there is none.
+func unanswerable(columns []string) *layout {
+	for i := range layouts {
+		l := &layouts[i]
+		answered := l.lists != nil || l.completion != nil || l.convert != ""
+		if !answered && l.is(columns) {
+			return l
+		}
+	}
+	return nil
 }
 
 // propose maps columns by the names that data sets usually give them.

@@ -234,7 +234,7 @@ func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 
 // withMap names the flag that makes messages of columns of another name.
 func withMap(err error) error {
-	if none := new(jsonl.Unmapped); errors.As(err, &none) {
+	if none := new(jsonl.Unmapped); errors.As(err, &none) && none.Map != "" {
 		none.Err.Hint = "make messages of your columns: --map " + none.Map
 	}
 	return err
