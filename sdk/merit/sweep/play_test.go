@@ -144,7 +144,12 @@ func TestStudyRefuses(t *testing.T) {
 	manifest := filepath.Join(dir, p[4].Name(), "manifest.json")
 	data, err := os.ReadFile(manifest)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(manifest, []byte(string(data[:len(data)-2])+`,"rewards":[{"name":"wrong"}]}`), 0o600))
+	var said map[string]any
+	require.NoError(t, json.Unmarshal(data, &said))
+	said["rewards"] = []any{map[string]any{"name": "wrong"}}
+	data, err = json.Marshal(said)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(manifest, data, 0o600))
 	_, err = sweep.Read(s, p, dir)
 	require.ErrorContains(t, err, "was played or scored by other code")
 }

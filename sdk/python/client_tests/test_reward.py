@@ -199,8 +199,9 @@ class Groups(WithFolder):
             Reward(path + ":needs")(completions=["4"], solution=["4"])
         self.assertEqual(Reward(path + ":needs")(completions=["4"], solutoin=["4"]), [1.0])
         self.assertEqual(Reward(path + ":scored")(completions=["4"], ground_truth=["4"]), [1.0])
-        with self.assertRaisesRegex(InvalidInput, "(?s)parameter answer without a default.*there are no columns"):
-            Reward(path + ":scored")(completions=["4"])
+        with self.assertRaisesRegex(InvalidInput, "(?s)parameter solutoin without a default.*there are no columns"):
+            Reward(path + ":needs")(completions=["4"])
+        self.assertEqual(Reward(path + ":scored")(completions=["4"]), [1.0])  # verifiers' answer is "" where a row has none
 
     # Promise: a group is what the trainer says, by position, not what has one prompt: in training and in evaluation.
     def test_of_the_trainer(self):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .models import EvaluateResult, MetricResult, StepOutput, check_names
+from .models import EvaluateResult, MetricResult, StepOutput, _Result, check_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def fields(value: "Any") -> "dict[str, Any] | None":
     """The fields of a result: those of a dict, a named tuple, a dataclass or another object; None if it has none."""
     if isinstance(value, dict):
         return value
+    if isinstance(value, _Result):
+        return value.__dict__
     if isinstance(value, type):
         return None
     if hasattr(value, "_asdict"):
@@ -111,10 +113,11 @@ def _metric(name: str, metric: "Any") -> "Any":
 
 
 def _step(step: "Any") -> "dict[str, Any]":
-    said = fields(step) or {}
-    check_names("a step output", said, STEP)
+    said = step.__dict__ if step.__class__ is StepOutput else fields(step) or {}
     out = {k: said[k] for k in ("step_index", "base_reward", "reason") if k in said}
-    if "base_reward" in out:
+    if len(out) < len(said):
+        check_names("a step output", said, STEP)
+    if "base_reward" in out and out["base_reward"].__class__ not in PLAIN:
         out["base_reward"] = _scalar(out["base_reward"], "base_reward of a step output")
     if said.get("metrics"):
         out["metrics"] = _metrics(said["metrics"])

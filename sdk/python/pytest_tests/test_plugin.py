@@ -38,7 +38,7 @@ def test_difference_is_shown_line_by_line(pytester):
         reward="""
         import sys
         def reward(messages):
-            small = sys.maxsize < 2**40  # true in the sandbox
+            small = sys.platform == 'wasi'  # true in the sandbox
             return {"score": 1 + small, "metrics": {"m": small, **({"only": 1} if small else {})}}
         """,
         test_it=f"def test_it(merit_reward): merit_reward('reward.py')({MESSAGES!r})",
@@ -61,7 +61,7 @@ def test_difference_is_shown_line_by_line(pytester):
     "body, says",
     [
         ("import os\n    os.environ.pop('X', 0); os.system('true')\n    return 1", "*sandbox says: *a reward has no other processes*"),
-        ("while len(messages) and __import__('sys').maxsize < 2**40: pass\n    return 1", "*outcome *natively scored   sandbox out_of_fuel"),
+        ("while len(messages) and __import__('sys').platform == 'wasi': pass\n    return 1", "*outcome *natively scored   sandbox out_of_fuel"),
     ],
 )
 def test_outcomes_that_differ(pytester, body, says):

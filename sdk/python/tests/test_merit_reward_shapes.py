@@ -318,7 +318,7 @@ class Asks(unittest.TestCase):
             ("def f(messages, ground_truht=None, **kw): return 1", {"ground_truht": 1}),
             ("def f(completions, level, tolerance=0.1, log_metric=None, trainer_state=None): return [1]", {"level": 2, "tolerance": 0}),
             ("def f(solution_str, ground_truth, extra_info=None, format_score=0.0): return 1", {"format_score": 0}),
-            ("def f(completion, answer, info, parser): return 1", {"answer": 6}),
+            ("def f(completion, answer, info, parser): return 1", {"answer": 5}),
             ("def f(queries, prompts, labels): return [1]", {}),
         ):
             self.assertEqual(runner.find(module(source)).asks, want)

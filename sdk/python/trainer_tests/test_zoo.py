@@ -32,7 +32,8 @@ def entries():
         file, _, function = entry["file"].partition(":")
         known = entry["shape"] in callers.CALLERS and entry["file"] in golden and "native" not in entry
         if known and entry["file"] not in ELSE and not entry["file"].startswith("idioms/"):
-            yield pytest.param({**entry, "path": str(ZOO / file), "calls": function or entry.get("calls")}, golden[entry["file"]], id=entry["file"])
+            path = ZOO / file / "reward.py" if (ZOO / file).is_dir() else ZOO / file
+            yield pytest.param({**entry, "path": str(path), "calls": function or entry.get("calls")}, golden[entry["file"]], id=entry["file"])
 
 
 def load(path):
