@@ -33,7 +33,7 @@ class One(base.Shape):
 
     def offered(self, member: "dict[str, Any]") -> "dict[str, Any]":
         columns = base.named(member)
-        found = base.columns(member) if self.all_columns else {k: columns[k] for k in self.columns if k in columns}
+        found = dict(base.columns(member)) if self.all_columns else {k: columns[k] for k in self.columns if k in columns}
         for name, read, yields in self.reads:
             if not (yields and name in found):
                 found[name] = read(member)
@@ -43,7 +43,7 @@ class One(base.Shape):
             found[self.source] = columns.get("data_source", "")
         if self.extra:
             extra = columns.get("extra_info")
-            found[self.extra] = extra if isinstance(extra, dict) else base.columns(member)
+            found[self.extra] = extra if isinstance(extra, dict) else base.columns(member) if base.OWN in member else columns
         return found
 
     def called(self, offered: "dict[str, Any]") -> "Any":

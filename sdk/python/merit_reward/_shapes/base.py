@@ -99,9 +99,9 @@ def taken(result: "Any") -> "Any":
 
 
 def columns(member: "dict[str, Any]") -> "dict[str, Any]":
-    """The columns of a member, as the row has them."""
-    own, found = member.get(OWN), member.get("metadata") or {}
-    return {**unopened(found, own), **own} if own else dict(found)
+    """The columns of a member, as the row has them: not to be changed."""
+    found = member.get("metadata") or {}
+    return {**unopened(found, member[OWN]), **member[OWN]} if OWN in member else found
 
 
 def named(member: "dict[str, Any]") -> "dict[str, Any]":
