@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/strictjson"
 )
 
@@ -74,15 +75,11 @@ func With(wasm []byte, files Files) ([]byte, error) {
 // it is the module's own and the module has the usual name. Where the folder lies
 // too far away to name it, nothing is noted; see relative.
 func Place(module, folder string) error {
-	from, err := filepath.Abs(filepath.Dir(module))
+	way, elsewhere, err := wayTo(module, folder)
 	if err != nil {
 		return err
 	}
-	if folder, err = filepath.Abs(folder); err != nil {
-		return err
-	}
-	way, ok := relative(from, folder)
-	if !ok || way == "." && filepath.Base(module) == Usual {
+	if !elsewhere {
 		if _, noted := noted(module); noted {
 			return os.Remove(placeOf(module))
 		}
@@ -93,6 +90,34 @@ func Place(module, folder string) error {
 		return err
 	}
 	return os.WriteFile(placeOf(module), append(content, '\n'), 0o644)
+}
+
+// Vacant returns a *fault.Error if Place would replace a file that is not a note
+// of Merit's.
+func Vacant(module, folder string) error {
+	_, missing := os.Lstat(placeOf(module))
+	_, noted := noted(module)
+	if _, elsewhere, err := wayTo(module, folder); err != nil || !elsewhere || noted || missing != nil {
+		return err
+	}
+	return &fault.Error{
+		Boundary: fault.Storage, Kind: fault.Refused, Where: placeOf(module), What: "already exists, and Merit did not write it",
+		Hint: "move the file, or build the module under another name: Merit notes there which sources the module was built from",
+	}
+}
+
+// wayTo is the path from a module to the folder that it was built from. It is
+// elsewhere if that has to be noted.
+func wayTo(module, folder string) (way string, elsewhere bool, err error) {
+	from, err := filepath.Abs(filepath.Dir(module))
+	if err != nil {
+		return "", false, err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", false, err
+	}
+	way, near := relative(from, folder)
+	return way, near && (way != "." || filepath.Base(module) != Usual), nil
 }
 
 // noted reads what Place has noted, if it has.

@@ -32,7 +32,7 @@ func golang() Language {
 			return []Command{{
 				Dir:  folder,
 				Env:  []string{"GOOS=wasip1", "GOARCH=wasm"},
-				Args: []string{"go", "build", "-trimpath", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "."},
+				Args: []string{"go", "build", "-trimpath", "-buildvcs=false", "-buildmode=c-shared", "-ldflags=-s -w", "-o", out, "."},
 			}}, nil
 		},
 		Sources:  goSources,

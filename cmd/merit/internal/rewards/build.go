@@ -108,6 +108,9 @@ func (o *buildOptions) load(ctx context.Context, lang guest.Language, path strin
 
 // write writes the module, and where it was built from if that is elsewhere.
 func (o *buildOptions) write(path string, wasm []byte, folder string) error {
+	if err := built.Vacant(path, folder); err != nil && path != "-" {
+		return err
+	}
 	out, err := jsonl.Create(path, o.host.Stdout)
 	if err != nil {
 		return err
