@@ -22,6 +22,7 @@ var loose = map[string]string{
 	"cmd/internal/runbytes/runbytes.go":             "compares files that Merit wrote",
 	"cmd/merit/internal/guest/sources.go":           "the output of go list, a stream of values",
 	"core/action/decode.go":                         "reads tokens of what a model said, where JSON may break off; it refuses names given twice itself",
+	"core/jsonl/answers.go":                         "asks only where the first value of a line ends",
 	"core/jsonl/foreign.go":                         "asks only whether a text breaks off",
 	"core/jsonspan/jsonspan.go":                     "one string, which has been checked",
 	"core/proof/difference.go":                      "values that were encoded a line before",

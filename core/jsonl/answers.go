@@ -86,8 +86,15 @@ func (r *Reader) foreignRow(text []byte) *fault.Error {
 	return nil
 }
 
-// is reports whether a row with these columns may be of the layout.
+// answered reports whether rows of the layout hold an answer.
+func (l *layout) answered() bool { return l.lists != nil || l.completion != nil || l.convert != "" }
+
+// is reports whether a row with these columns may be of the layout. One that has
+// a column for answers beside them is not of a layout without answers.
 func (l *layout) is(columns []string) bool {
+	if !l.answered() && first(usualCompletion, columns) != noColumn {
+		return false
+	}
 	return !slices.ContainsFunc(l.has, func(name string) bool { return !slices.Contains(columns, name) })
 }
 

@@ -7,6 +7,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/jsonspan"
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -267,4 +269,25 @@ func (r *Reader) fault(line int, kind fault.Kind, what string, err error) error 
 		where = r.At(line)
 	}
 	return &fault.Error{Boundary: fault.Data, Kind: kind, Where: where, What: what, Err: err, Hint: hint}
+}
+
+// Columns returns the top-level keys of a line, in order; none if the line is
+// not a JSON object.
+func (l Line) Columns() []string {
+	if !isObject(l.Text) {
+		return nil
+	}
+	var names []string
+	for _, m := range jsonspan.Members(nil, l.Text) {
+		names = append(names, string(jsonspan.Text(l.Text[m.KeyStart:m.KeyEnd])))
+	}
+	return names
+}
+
+func isObject(text []byte) bool { return len(text) > 0 && text[0] == '{' && json.Valid(text) }
+
+// sameJSON reports whether two JSON values are spelled alike but for spaces.
+func sameJSON(a, b []byte) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }

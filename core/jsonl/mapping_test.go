@@ -70,7 +70,7 @@ func TestUnmappedTables(t *testing.T) {
 		"id,question,response,answer": "prompt=question,completion=response,ground_truth=answer",
 		"conversations,label":         "messages=conversations,ground_truth=label",
 		"x,y":                         "prompt=COLUMN,completion=COLUMN",
-		"prompt,reward_model":         "prompt=prompt,completion=COLUMN,ground_truth=reward_model.ground_truth",
+		"prompt,reward_model,output":  "prompt=prompt,completion=output,ground_truth=reward_model.ground_truth",
 	} {
 		path := filepath.Join(t.TempDir(), "x.csv")
 		require.NoError(t, os.WriteFile(path, []byte(header+"\n"), 0o644))

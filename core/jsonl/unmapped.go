@@ -46,9 +46,7 @@ func unmapped(columns []string) *Unmapped {
 // there is none.
 func unanswerable(columns []string) *layout {
 	for i := range layouts {
-		l := &layouts[i]
-		answered := l.lists != nil || l.completion != nil || l.convert != ""
-		if !answered && l.is(columns) {
+		if l := &layouts[i]; !l.answered() && l.is(columns) {
 			return l
 		}
 	}
