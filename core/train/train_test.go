@@ -327,5 +327,5 @@ func TestStoppedBeforeItWentOn(t *testing.T) {
 	_, err = trainIn(ctx, t, path, settings(), d, true)
 	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
 	require.ErrorContains(t, err, "the last checkpoint is kept")
-	require.Contains(t, fault.As(err).Hint, "go on")
+	require.Contains(t, fault.As(err).Hint, "resume it")
 }

@@ -275,7 +275,7 @@ func TestSwallowedRefusals(t *testing.T) {
 			m := load(t, r, language, wasm)
 			require.Empty(t, m.Info().Refused, language)
 			for answer, what := range refused {
-				require.Contains(t, losesItsScore(t, m, answer), "a file that is not part of the reward: "+what, "%s %s", language, answer)
+				require.Contains(t, losesItsScore(t, m, answer), "a file that is not part of it: "+what, "%s %s", language, answer)
 			}
 			e := m.Evaluate(context.Background(), answering("nothing"))
 			require.Equal(t, reward.Scored, e.Outcome, "%s: %s", language, e.Reason)
