@@ -45,13 +45,42 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	// Fields are what the message has beside these, such as reasoning_content,
-	// in order.
-	Fields []Field `json:"-"`
-	// Given is the JSON of those fields above that came in another form than the
-	// one in which Merit has them: a role in another spelling, tool calls in
-	// another shape, content under the name of parts.
-	Given []Field `json:"-"`
+	// More is what most messages do not have; see Fields and Given.
+	More *More `json:"-"`
+}
+
+// More is what a message has beside its own fields. Messages that are copied
+// share it: it is not changed once the message has been read.
+type More struct {
+	Fields []Field
+	Given  []Field
+}
+
+// Fields are what the message has beside the fields of Message, such as
+// reasoning_content, in order.
+func (m *Message) Fields() []Field {
+	if m.More == nil {
+		return nil
+	}
+	return m.More.Fields
+}
+
+// Given is the JSON of those fields of Message that came in another form than the
+// one in which Merit has them: a role in another spelling, tool calls in another
+// shape, content under the name of parts.
+func (m *Message) Given() []Field {
+	if m.More == nil {
+		return nil
+	}
+	return m.More.Given
+}
+
+// more is More, to write to.
+func (m *Message) more() *More {
+	if m.More == nil {
+		m.More = &More{}
+	}
+	return m.More
 }
 
 // Field is a field of a message with its JSON as it came.
@@ -60,30 +89,30 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// AsGiven is the name under which rewards find Message.Given, as an object.
+// AsGiven is the name under which rewards find Message's Given, as an object.
 const AsGiven = "as_given"
 
 // Seen returns what rewards see of m beside its five fields: Fields, and an
 // object of Given where there is one.
 func (m *Message) Seen() []Field {
-	if len(m.Given) == 0 {
-		return m.Fields
+	if len(m.Given()) == 0 {
+		return m.Fields()
 	}
 	object := []byte{'{'}
-	for i, f := range m.Given {
+	for i, f := range m.Given() {
 		if i > 0 {
 			object = append(object, ',')
 		}
 		object = append(appendText(object, f.Name), ':')
 		object = append(object, f.Value...)
 	}
-	return append(slices.Clip(m.Fields), Field{AsGiven, append(object, '}')})
+	return append(slices.Clip(m.Fields()), Field{AsGiven, append(object, '}')})
 }
 
 // Empty reports whether nothing was said at all: neither content, nor a tool
 // call, nor any other field that speaks.
 func (m *Message) Empty() bool {
-	return m.Content.text == "" && m.Content.Parts() == nil && len(m.ToolCalls) == 0 && len(m.Fields) == 0
+	return m.Content.text == "" && m.Content.Parts() == nil && len(m.ToolCalls) == 0 && len(m.Fields()) == 0
 }
 
 // ToolCall is a request of the assistant to run a tool.

@@ -83,7 +83,7 @@ func (m *Message) setRole(raw []byte) error {
 		return err
 	}
 	if role, _ := Role(m.Role); role != m.Role {
-		m.Given = append(m.Given, Field{"role", bytes.Clone(raw)})
+		m.give(Field{"role", bytes.Clone(raw)})
 		m.Role = role
 	}
 	return nil
@@ -121,20 +121,21 @@ func (m *Message) field(name []byte, d *jsontext.Decoder) error {
 			return set(m, value)
 		}
 	}
-	m.Fields = append(m.Fields, Field{plain, bytes.Clone(value)})
+	more := m.more()
+	more.Fields = append(more.Fields, Field{plain, bytes.Clone(value)})
 	return nil
 }
 
 // settle reads what stands for the content where there is none: the parts of
 // Gemini's messages.
 func (m *Message) settle(err error) error {
-	if err != nil || len(m.Fields) == 0 || !m.Content.Absent() {
+	if err != nil || len(m.Fields()) == 0 || !m.Content.Absent() {
 		return err
 	}
-	for i, f := range m.Fields {
+	for i, f := range m.Fields() {
 		if f.Name == "parts" && f.Value[0] == '[' && m.Content.UnmarshalJSON(f.Value) == nil {
-			m.Given = append(m.Given, f)
-			m.Fields = append(m.Fields[:i:i], m.Fields[i+1:]...)
+			m.give(f)
+			m.More.Fields = append(m.More.Fields[:i:i], m.More.Fields[i+1:]...)
 			return nil
 		}
 	}
@@ -172,15 +173,20 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	if m.ToolCallID != "" {
 		out = appendText(append(out, `,"tool_call_id":`...), m.ToolCallID)
 	}
-	for _, f := range m.Fields {
+	for _, f := range m.Fields() {
 		out = append(appendText(append(out, ','), f.Name), ':')
 		out = append(out, f.Value...)
 	}
 	return append(out, '}'), err
 }
 
+func (m *Message) give(f Field) {
+	more := m.more()
+	more.Given = append(more.Given, f)
+}
+
 func (m *Message) given(name string) json.RawMessage {
-	for _, f := range m.Given {
+	for _, f := range m.Given() {
 		if f.Name == name {
 			return f.Value
 		}

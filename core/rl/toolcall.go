@@ -47,7 +47,7 @@ func (m *Message) setToolCalls(raw []byte) error {
 		m.ToolCalls = append(m.ToolCalls, s.call())
 	}
 	if all != nil {
-		m.Given = append(m.Given, Field{"tool_calls", bytes.Clone(raw)})
+		m.give(Field{"tool_calls", bytes.Clone(raw)})
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func checked(t *rl.Trajectory) error {
 // doubt says what of a message is not understood, behind its place; empty if
 // there is nothing.
 func doubt(m *rl.Message) string {
-	for _, f := range m.Fields {
+	for _, f := range m.Fields() {
 		if known := meant(f.Name, m); known != "" {
 			return fmt.Sprintf(" has a field %q; did you mean %q?", f.Name, known)
 		}
@@ -65,7 +65,7 @@ func doubt(m *rl.Message) string {
 			}
 		}
 	}
-	if m.Content.Absent() && len(m.ToolCalls) == 0 && !slices.ContainsFunc(m.Fields, func(f rl.Field) bool { return speaks[f.Name] }) {
+	if m.Content.Absent() && len(m.ToolCalls) == 0 && !slices.ContainsFunc(m.Fields(), func(f rl.Field) bool { return speaks[f.Name] }) {
 		return " has no content"
 	}
 	if parts := m.Content.Parts(); parts != nil {

@@ -90,7 +90,7 @@ func (e *Encoder) trajectory(t *rl.Trajectory) {
 	calls, fields := 0, 0
 	for i := range t.Messages {
 		calls += len(t.Messages[i].ToolCalls)
-		if len(t.Messages[i].Fields)+len(t.Messages[i].Given) > 0 {
+		if t.Messages[i].More != nil {
 			fields += len(t.Messages[i].Seen())
 		}
 	}
@@ -164,7 +164,7 @@ func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 			call++
 		}
 		e.put(row+MessageFirstField, field)
-		if len(m.Fields)+len(m.Given) == 0 {
+		if m.More == nil {
 			continue
 		}
 		for _, f := range m.Seen() {

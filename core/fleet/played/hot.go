@@ -123,7 +123,7 @@ func (r *reader) step(s *rl.Step) {
 }
 
 func (w *writer) message(m *rl.Message) {
-	rare := m.Name != "" || m.ToolCalls != nil || m.ToolCallID != "" || m.Fields != nil || m.Given != nil
+	rare := m.Name != "" || m.ToolCalls != nil || m.ToolCallID != "" || m.More != nil
 	w.bytes = append(w.bytes, flag(rare, 1))
 	w.text(m.Role)
 	w.content(m.Content)
@@ -131,8 +131,7 @@ func (w *writer) message(m *rl.Message) {
 		w.text(m.Name)
 		w.any(&m.ToolCalls)
 		w.text(m.ToolCallID)
-		w.any(&m.Fields)
-		w.any(&m.Given)
+		w.any(&m.More)
 	}
 }
 
@@ -143,8 +142,7 @@ func (r *reader) message(m *rl.Message) {
 		m.Name = r.text()
 		r.any(&m.ToolCalls)
 		m.ToolCallID = r.text()
-		r.any(&m.Fields)
-		r.any(&m.Given)
+		r.any(&m.More)
 	}
 }
 

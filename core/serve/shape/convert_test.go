@@ -138,7 +138,7 @@ func TestBoundaries(t *testing.T) {
 		r, err := shape.Decode(shape.EvalProtocol, []byte(body), shape.Options{})
 		require.NoError(t, err, body)
 		got := r.Trajectories[0]
-		require.Equal(t, "hm", strings.Trim(string(got.Messages[1].Fields[0].Value), `"`))
+		require.Equal(t, "hm", strings.Trim(string(got.Messages[1].Fields()[0].Value), `"`))
 		require.Equal(t, rl.RoleAssistant, got.Messages[3].Role)
 		if want < 0 {
 			require.Nil(t, got.PromptMessages, body)

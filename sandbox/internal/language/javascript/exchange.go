@@ -47,11 +47,11 @@ func encoder(limit int) profile.Encoder {
 // with what was written otherwise in a field of its own.
 func seen(messages []rl.Message) []rl.Message {
 	for i := range messages {
-		if len(messages[i].Given) > 0 {
+		if len(messages[i].Given()) > 0 {
 			copied := slices.Clone(messages)
 			for k := i; k < len(copied); k++ {
 				m := &copied[k]
-				m.Fields, m.Given = m.Seen(), nil
+				m.More = &rl.More{Fields: m.Seen()}
 			}
 			return copied
 		}

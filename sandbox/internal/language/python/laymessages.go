@@ -19,7 +19,7 @@ func (l *layer) conversation(messages []rl.Message) bool {
 // message writes a message into the next record of its shape, and that into a
 // list.
 func (l *layer) message(at uint32, m *rl.Message) bool {
-	if !m.Content.IsNull() && m.Content.Parts() != nil || m.Fields != nil || m.Given != nil {
+	if !m.Content.IsNull() && m.Content.Parts() != nil || m.More != nil {
 		return false
 	}
 	shape := shapeOf(m)
