@@ -83,23 +83,40 @@ export function without(said) {
   return [...waived].sort().join(" ");
 }
 
-// The engine makes the trace of every error here, also of those that are caught.
+// The engine makes the trace of every error here, also of those that are caught,
+// so rewards that try things pay for it: it ends where the sandbox calls the reward.
 Error.prepareStackTrace = (error, frames) => {
-  if (ours(frames)) return frames.map(line).join("");
+  const trace = traced(frames);
+  if (trace === undefined) return frames.map(line).join("");
+  const said = error.message;
+  if (typeof said !== "string") return trace;
   if (error instanceof ReferenceError) {
-    const [, name] = /^'?([\w$]+)'? is not defined$/.exec(error.message) ?? [];
+    const [, name] = /^'?([\w$]+)'? is not defined$/.exec(said) ?? [];
     if (name !== undefined && Object.hasOwn(GLOBALS, name)) note(GLOBALS[name], name, frames);
-    const [, missing] = /^could not load module (?:filename )?'([^']*)'/.exec(error.message) ?? [];
+    const [, missing] = /^could not load module (?:filename )?'([^']*)'/.exec(said) ?? [];
     if (missing !== undefined) note("package", missing, frames);
-  } else if (error instanceof TypeError) {
-    const [, member] = /^cannot read property '(\w+)' of undefined$/.exec(error.message) ?? [];
+  } else if (said.endsWith("' of undefined") && error instanceof TypeError) {
+    const [, member] = /^cannot read property '(\w+)' of undefined$/.exec(said) ?? [];
     if (member !== undefined && Object.hasOwn(MEMBERS, member)) note(MEMBERS[member], member, frames);
   }
-  return frames.map(line).join("");
+  return trace;
 };
 
-// ours tells the errors that Merit's own modules make, as those that a program has told of.
-const ours = (frames) => (frames.find((f) => !f.isNative())?.getFileName() ?? "").startsWith("merit/");
+// traced is the trace of an error; undefined if Merit's own modules made it, as
+// they do for what a program has told of.
+function traced(frames) {
+  let trace = "", made = false;
+  for (const frame of frames) {
+    const file = frame.isNative() ? undefined : frame.getFileName() ?? "";
+    if (file !== undefined && file.startsWith("merit/")) {
+      if (!made) return undefined;
+      if (file === "merit/sandbox") break;
+    }
+    made ||= file !== undefined;
+    trace += line(frame);
+  }
+  return trace;
+}
 
 function line(frame) {
   const name = frame.getFunctionName(), file = frame.getFileName();
