@@ -116,7 +116,7 @@ func TestEntry(t *testing.T) {
 		{"b.py", "__merit__ = {'batch': 4}\ndef compute_score(data_sources, solution_strs, ground_truths, extra_infos): return []", reward.Entry{
 			Function: "compute_score", Shape: "verl, of a batch", Batch: 4, Lists: true,
 		}},
-		{"c.js", "export default function exact(rollout) { return 1; }", reward.Entry{Function: "exact", Shape: "(rollout)"}},
+		{"c.js", "export default function exact(rollout) { return 1; }", reward.Entry{Function: "exact", Shape: "rollout"}},
 		{"d.js", "export const merit = { batch: 3 };\nexport function rewardGroup(rollouts) { return rollouts.map(() => 1); }", reward.Entry{
 			Function: "rewardGroup", Shape: "rewardGroup(rollouts)", Batch: 3,
 		}},

@@ -93,8 +93,8 @@ func TestUnaligned(t *testing.T) {
 		e    reward.Evaluation
 		want string
 	}{
-		{"beyond the end", reward.ByAssistant, scored(1, step(3, 1)), "trajectory bad: step_index 3 (index among the assistant messages behind the prompt) does not exist; there are 3"},
-		{"negative", reward.ByAssistant, scored(1, step(-1, 1)), "trajectory bad: step_index -1 (index among the assistant messages behind the prompt) does not exist; there are 3"},
+		{"beyond the end", reward.ByAssistant, scored(1, step(3, 1)), "trajectory bad: step_index 3 (index among the assistant messages after the prompt) does not exist; there are 3"},
+		{"negative", reward.ByAssistant, scored(1, step(-1, 1)), "trajectory bad: step_index -1 (index among the assistant messages after the prompt) does not exist; there are 3"},
 		{"twice", reward.ByAssistant, scored(1, step(2, 1), step(2, 1)), "trajectory bad: step_index 2 comes twice"},
 		{"NaN", reward.ByAssistant, scored(1, step(2, math.NaN())), "trajectory bad: the base reward of step_index 2 is NaN"},
 		{"Inf", reward.ByMessage, scored(1, step(3, math.Inf(-1))), "trajectory bad: the base reward of step_index 3 is -Inf"},
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 	prompt := 3
 	tr.PromptMessages = &prompt
 	require.Equal(t, scored(1, step(0, 2)), align.Check(tr, scored(1, step(0, 2)), reward.ByAssistant), "the first behind the prompt that the row gave")
-	require.Contains(t, align.Check(tr, ok, reward.ByAssistant).Reason, "step_index 1 (index among the assistant messages behind the prompt)")
+	require.Contains(t, align.Check(tr, ok, reward.ByAssistant).Reason, "step_index 1 (index among the assistant messages after the prompt)")
 	trap := reward.Evaluation{Outcome: reward.Trap, Result: rl.EvaluateResult{StepOutputs: []rl.StepOutput{step(9, 1)}}}
 	require.Equal(t, trap, align.Check(tr, trap, reward.ByAssistant))
 }

@@ -50,5 +50,5 @@ func Example() {
 	// b room 1: reward 0.50, score 0.5, scored true
 	// c room 0: reward 0.00, score 0.0, scored false
 	// c room 1: reward 0.00, score 0.0, scored false
-	// trajectory c: step_index 7 (index among the assistant messages behind the prompt) does not exist; there are 2
+	// trajectory c: step_index 7 (index among the assistant messages after the prompt) does not exist; there are 2
 }

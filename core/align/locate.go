@@ -37,7 +37,7 @@ func unaligned(e reward.Evaluation, t *rl.Trajectory, problem string) reward.Eva
 type locator struct {
 	messages  []rl.Message
 	prompt    int     // messages of the prompt, as far as anybody said
-	assistant []int32 // message index of the k-th assistant message behind the prompt
+	assistant []int32 // message index of the k-th assistant message after the prompt
 	step      []int32 // by message: the step whose action it carries, or −1
 	taken     []bool  // by message: a step output was found for it
 }

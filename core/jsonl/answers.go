@@ -38,7 +38,7 @@ const (
 // layouts are tried in this order.
 var layouts = []layout{
 	{what: "a request of Gemini's Batch API and its result", has: []string{"request", "response"}, convert: ofCandidate},
-	{what: "a result of OpenAI's Batch API", has: []string{"custom_id", "response"}, lists: []string{"response.body.choices"}, completion: []string{"response.body.output"}, hint: "its request failed, or its answer is no message; send the request again"},
+	{what: "a result of OpenAI's Batch API", has: []string{"custom_id", "response"}, lists: []string{"response.body.choices"}, completion: []string{"response.body.output"}, hint: "its request failed, or its answer is not a message; send the request again"},
 	{what: "a result of Anthropic's Batch API", has: []string{"custom_id", "result"}, completion: []string{"result.message"}, hint: "its request failed; send it again"},
 	{what: "a request of a Batch API", has: []string{"custom_id", "body"}, hint: "score the file of its results, not that of the requests"},
 	{what: "a completion object of OpenAI's API", has: []string{"choices"}, lists: []string{"choices"}},
@@ -112,7 +112,7 @@ func (l *layout) advice(text []byte, members []jsonspan.Member) string {
 		case n > 1:
 			return "write a row for each answer: " + converted(eachAnswer(path, in))
 		default:
-			return l.mapped(strings.TrimSuffix(path+".0."+in, "."), text, members)
+			return "where a row has several answers, this takes the first: " + l.mapped(strings.TrimSuffix(path+".0."+in, "."), text, members)
 		}
 	}
 	for _, path := range l.completion {
@@ -237,11 +237,11 @@ func (r *Reader) nearlyJSON(text []byte) *fault.Error {
 	case bytes.HasPrefix(text, []byte("{'")), slices.Contains(bare, "True"), slices.Contains(bare, "False"), slices.Contains(bare, "None"):
 		what, hint = "this is how Python prints a dict, not JSON", byPython
 	case slices.Contains(bare, "NaN"), slices.Contains(bare, "Infinity"):
-		what, hint = "NaN or Infinity stands in the line, which JSON does not have (Python's json.dumps writes them)", byNull
+		what, hint = "the line contains NaN or Infinity, which are not JSON (Python's json.dumps writes them)", byNull
 	case severalObjects(text) && bytes.IndexByte(text, '\r') >= 0:
 		what, hint = "the lines end with carriage returns alone", byReturn
 	case severalObjects(text):
-		what, hint = "something stands in the line behind its object", bySplit
+		what, hint = "the line has more text after its object", bySplit
 	}
 	if what == "" {
 		return nil

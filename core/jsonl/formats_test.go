@@ -20,7 +20,7 @@ import (
 const plainRow = `{"prompt":"q","completion":"1"}`
 
 // Promise: a file in a form that other tools write is read, or the error says
-// what the file is and how to convert it; whoever follows it gets every answer.
+// what the file is and how to convert it; following it yields every answer.
 func TestForeignFormats(t *testing.T) {
 	const said = `{"role":"assistant","content":"1"}`
 	const twice = plainRow + "\n" + `{"prompt":"q","completion":"2"}` + "\n"
@@ -45,11 +45,11 @@ func TestForeignFormats(t *testing.T) {
 		"Latin-1":              {"{\"prompt\":\"\xe4\",\"completion\":\"1\"}\n", "is not UTF-8", "1"},
 		"array":                {"[" + strings.Replace(strings.TrimSpace(twice), "\n", ",\n", 1) + "]", "this is a JSON array", "1 2"},
 		"text sequence":        {"\x1e" + plainRow + "\n\x1e" + plainRow + "\n", "this is a JSON text sequence", "1 1"},
-		"commas":               {strings.ReplaceAll(twice, "\n", ",\n"), "something stands in the line behind its object", "1 2"},
-		"one line":             {strings.ReplaceAll(twice, "\n", ""), "something stands in the line behind its object", "1 2"},
+		"commas":               {strings.ReplaceAll(twice, "\n", ",\n"), "the line has more text after its object", "1 2"},
+		"one line":             {strings.ReplaceAll(twice, "\n", ""), "the line has more text after its object", "1 2"},
 		"JSON in strings":      {`"{\"prompt\":\"q\",\"completion\":\"1\"}"`, "this is JSON within a JSON string", "1"},
-		"NaN":                  {plainRow + "\n" + `{"p":NaN,"prompt":"q","completion":"NaN"}`, "NaN or Infinity stands in the line", "1 NaN"},
-		"Infinity":             {`{"p":-Infinity,"prompt":"q","completion":"1"}`, "NaN or Infinity stands in the line", "1"},
+		"NaN":                  {plainRow + "\n" + `{"p":NaN,"prompt":"q","completion":"NaN"}`, "the line contains NaN or Infinity", "1 NaN"},
+		"Infinity":             {`{"p":-Infinity,"prompt":"q","completion":"1"}`, "the line contains NaN or Infinity", "1"},
 		"repr":                 {`{'prompt': "it's", 'completion': '1', 'ok': True}`, "this is how Python prints a dict", "1"},
 		"repr of a list":       {`[{'prompt': 'q', 'completion': '1'}]`, "this is how Python prints a list", "1"},
 		"True":                 {`{"prompt": "q", "completion": "1", "ok": True}`, "this is how Python prints a dict", "1"},

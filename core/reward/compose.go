@@ -37,9 +37,9 @@ func (p *Pool) score(ctx context.Context, members []*rl.Trajectory, out []Evalua
 // unanswered says why no reward is asked about t.
 func unanswered(t *rl.Trajectory) string {
 	if n := t.Given(); n > 0 {
-		return fmt.Sprintf("the assistant says nothing: there is no message of the assistant behind the %d of the prompt", n)
+		return fmt.Sprintf("there is no assistant message after the %d messages of the prompt", n)
 	}
-	return "the assistant says nothing: there is no message of the assistant"
+	return "there is no assistant message"
 }
 
 // fatal returns the first error of evaluations after which there can be no other.

@@ -11,7 +11,7 @@ type StepIndexing string
 
 // The rules. The one in force stands in the reward's manifest.
 const (
-	ByAssistant StepIndexing = "assistant" // among the assistant messages behind the prompt, 0-based (default)
+	ByAssistant StepIndexing = "assistant" // among the assistant messages after the prompt, 0-based (default)
 	ByMessage   StepIndexing = "message"   // in messages, 0-based; must be an assistant message
 )
 
@@ -23,7 +23,7 @@ func (r StepIndexing) Problem(index int, messages []rl.Message, prompt, assistan
 	switch {
 	case r != ByMessage && index >= 0 && index < assistants:
 	case r != ByMessage && prompt > 0:
-		return fmt.Sprintf("step_index %d (index among the assistant messages behind the prompt) does not exist; there are %d", index, assistants)
+		return fmt.Sprintf("step_index %d (index among the assistant messages after the prompt) does not exist; there are %d", index, assistants)
 	case r != ByMessage:
 		return fmt.Sprintf("step_index %d (index among the assistant messages) does not exist; there are %d", index, assistants)
 	case index < 0 || index >= len(messages):

@@ -29,7 +29,7 @@ func TestStepIndexing(t *testing.T) {
 		{reward.ByMessage, 4, "step_index 4 (index of the message) does not exist; there are 4 messages", 0},
 		{reward.ByMessage, -1, "step_index -1 (index of the message) does not exist; there are 4 messages", 0},
 		{reward.ByAssistant, 0, "", 3},
-		{reward.ByAssistant, 1, "step_index 1 (index among the assistant messages behind the prompt) does not exist; there are 1", 3},
+		{reward.ByAssistant, 1, "step_index 1 (index among the assistant messages after the prompt) does not exist; there are 1", 3},
 		{reward.ByMessage, 3, "", 3},
 		{reward.ByMessage, 1, "step_index 1 (index of the message) is a message of the prompt, which has 3 messages", 3},
 	} {

@@ -69,7 +69,7 @@ func (t *Trajectory) Observation(i int) []Message {
 }
 
 // AssistantIndex returns, for each message, its 0-based index among the
-// assistant messages behind the prompt (see Given) or -1, appended to dst.
+// assistant messages after the prompt (see Given) or -1, appended to dst.
 func (t *Trajectory) AssistantIndex(dst []int32) []int32 {
 	next, given := int32(0), t.Given()
 	for i := range t.Messages {

@@ -74,7 +74,7 @@ func WeakKey(key string) string {
 // that others than its owner can write. Its group may read it, as for keys that
 // several servers share. On Windows the mode of a file
 // does not say who may read it. Where there is no such file
-// Private returns nil: whoever reads it reports that.
+// Private returns nil: reading it reports that.
 func Private(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&0o027 == 0 {

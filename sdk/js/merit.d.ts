@@ -51,7 +51,7 @@ export interface Rollout {
 
 export type Metric = number | { score: number; is_score_valid?: boolean; reason?: string };
 
-/** The reward of one step; `step_index` counts the assistant messages behind the prompt from 0. */
+/** The reward of one step; `step_index` counts the assistant messages after the prompt from 0. */
 export interface StepOutput {
   step_index: number;
   base_reward: number;

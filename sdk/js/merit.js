@@ -17,7 +17,7 @@ export function answer(rollout) {
   return last ? text(last) : "";
 }
 
-/** The assistant messages behind the prompt with their step indices: [index, message, place]. */
+/** The assistant messages after the prompt with their step indices: [index, message, place]. */
 export function assistants(rollout) {
   const found = [];
   const prompt = rollout.prompt_messages ?? rollout.steps?.[0]?.message_count ?? 0;

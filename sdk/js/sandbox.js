@@ -40,7 +40,7 @@ export function boot(module, name, parameters, batch, logged) {
     throw new Error("the module exports no reward: write export default function (rollout) { … }, or export function rewardGroup(rollouts)" + several(module));
   }
   const { batch: own, ...about } = warm(module);
-  const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "(rollout)", batch: count(batch || own, group) };
+  const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "rollout", batch: count(batch || own, group) };
   const given = parameters ? [JSON.parse(parameters)] : [];
   globalThis.__merit = {
     hello: JSON.stringify({ group: Boolean(group), entry, about, refused: refused() }),

@@ -154,7 +154,7 @@ func eventsSane(d *driver) {
 				d.Require(e.Name != "" && json.Valid([]byte(e.Message)), at, "the info %q is not JSON, or has no name", e.Name)
 			case env.EventMetric:
 				var v float64
-				d.Require(e.Name != "" && strictjson.Unmarshal([]byte(e.Message), &v) == nil, at, "the metric %q is no number: %.40s", e.Name, e.Message)
+				d.Require(e.Name != "" && strictjson.Unmarshal([]byte(e.Message), &v) == nil, at, "the metric %q is not a number: %.40s", e.Name, e.Message)
 			case env.EventTask:
 				_, err := rl.DecodeTask([]byte(e.Message))
 				d.OK(err, at)

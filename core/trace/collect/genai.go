@@ -175,7 +175,7 @@ func eventMessage(at *attributes, role string) (m message, ok bool) {
 		m = *m.Message
 	}
 	if calls := document(at.take("tool_calls")); calls != nil && m.ToolCalls == nil {
-		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // what is no list is no call
+		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // anything but a list has no calls
 	}
 	m.ToolCallID = first(m.ToolCallID, at.text("id"))
 	if role != rl.RoleTool {

@@ -34,7 +34,7 @@ func readRequest(api string, body []byte) (q request, err error) {
 		delete(all, name)
 		return v
 	}
-	_ = strictjson.Unmarshal(take("model"), &q.model) // empty if it is no text
+	_ = strictjson.Unmarshal(take("model"), &q.model) // empty if it is not text
 	q.tools = take("tools")
 	delete(all, "api_key")
 	delete(all, "functions")

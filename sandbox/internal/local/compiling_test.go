@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Promise: whoever waits for a compiler is told: at once where the module is
+// Promise: a caller that waits for a compiler is told: at once where the module is
 // large, and as soon as a small one turns out to be slow. What ends before that
 // says nothing.
 func TestWhoWaitsForTheCompilerIsTold(t *testing.T) {

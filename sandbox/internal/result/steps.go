@@ -36,11 +36,11 @@ func (c *Collector) SetStep(index int32, v float64) error {
 // unaligned is the verdict on a step that does not exist, in an author's words.
 func (c *Collector) unaligned(index int32) *Verdict {
 	if c.rule == reward.ByMessage {
-		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message behind the prompt", index)}
+		return &Verdict{reward.Unaligned, fmt.Sprintf("step %d is not an assistant message after the prompt", index)}
 	}
 	m, behind := &c.members[c.current], ""
 	if m.prompt > 0 {
-		behind = " behind its prompt"
+		behind = " after its prompt"
 	}
 	return &Verdict{reward.Unaligned, fmt.Sprintf("step %d does not exist: the conversation has %d assistant messages%s", index, m.assistants, behind)}
 }

@@ -268,7 +268,7 @@ class MetricResult(_Result):
 class StepOutput(_Result):
     """The reward of one step.
 
-    ``step_index`` counts the assistant messages behind the prompt from 0, or all
+    ``step_index`` counts the assistant messages after the prompt from 0, or all
     messages, those of the prompt too, if the reward's ``__merit__`` says ``"step_index": "message"``.
     """
 

@@ -38,7 +38,7 @@ class _Step(TypedDict):
 
 
 class StepOutput(_Step, total=False):
-    """The base reward of one step: ``step_index`` counts the assistant messages behind the prompt from 0."""
+    """The base reward of one step: ``step_index`` counts the assistant messages after the prompt from 0."""
 
     metrics: Dict[str, Metric]
     reason: str

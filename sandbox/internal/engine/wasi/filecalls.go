@@ -56,7 +56,7 @@ func (w *World) openPath(p []uint64) (fd uint32, errno uint64) {
 	case flags&openTrunc != 0, rights&rightWrite != 0 && !n.folder:
 		return 0, errnoRofs
 	}
-	if n.parent == n { // whoever lists the root expects to find something there
+	if n.parent == n { // a program that opens the root looks for files in it
 		w.refusePath("path_open", p[2], p[3])
 	}
 	fd, ok := w.open(n)

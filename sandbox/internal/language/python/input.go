@@ -123,7 +123,7 @@ func (h *hello) closed(t *rl.Trajectory) map[string]json.RawMessage {
 		return nil
 	}
 	var inside map[string]json.RawMessage
-	_ = strictjson.Unmarshal(t.Own["metadata"], &inside) // what is no object has no entries
+	_ = strictjson.Unmarshal(t.Own["metadata"], &inside) // anything but an object has no entries
 	return inside
 }
 
