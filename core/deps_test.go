@@ -147,6 +147,7 @@ var table = []row{
 	{"sdk/conformance", []string{"core", "sandbox"}, "runs guests through the real sandbox"},
 	{"sdk/conformance/guests", []string{"sdk/reward"}, "written as a user's are"},
 	{"sdk/conformance/zoo/compiled", []string{"sdk/reward"}, "as guests"},
+	{"sdk/conformance/zoo/sees", []string{"sdk/reward"}, "as a guest"},
 	{"plugins/host", []string{"core/rl", "core/fault", "core/restart", "core/env", "core/policy", "sdk/plugin/proto", "sdk/plugin/wire"}, "the other side of the contract; gives plain interfaces"},
 	{"plugins/host/disk", []string{"core/fault", "core/config", "sdk/python"}, "plug-ins as files, with the SDK of those in Python: starts nothing, knows no protocol"},
 	{"plugins", []string{"sdk/plugin"}, "a shipped plug-in is written as a user's is"},

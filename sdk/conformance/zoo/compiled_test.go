@@ -60,6 +60,7 @@ func (s *shared) modules(t *testing.T) string {
 		s.path = scratch(t)
 		sources, err := filepath.Glob("compiled/assemblyscript/*.ts")
 		require.NoError(t, err)
+		sources = append(sources, "sees/sees.ts")
 		for i := range sources {
 			sources[i] = "sdk/conformance/zoo/" + sources[i]
 		}
