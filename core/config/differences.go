@@ -24,7 +24,7 @@ func Differences(a, b any) []Difference {
 			found = append(found, entries(a, b, path)...)
 			return
 		}
-		if a.Kind() != reflect.Struct {
+		if a.Kind() != reflect.Struct || b.Kind() != reflect.Struct {
 			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
 			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
 				found = append(found, Difference{path, a.Interface(), b.Interface()})

@@ -61,7 +61,7 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if cfg.Traces.Query != "" && o.source == nil && o.open == nil && cfg.Environment.Plugin == "" {
+	if cfg.Traced() && o.source == nil && o.open == nil && cfg.Environment.Plugin == "" {
 		return nil, misuse("the configuration learns from traces, and there is nothing to play", "train with it, measure the traces themselves, or serve to agents what was learnt")
 	}
 	if problems := cfg.problems(o.open == nil && o.source == nil, len(o.scorers) == 0); len(problems) > 0 {

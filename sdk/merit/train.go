@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/merit-rl/merit/internal/report"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,7 +80,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		open = nil // there is only a source
 	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: report.Make,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: makeReport,
 	}, dir)
 }
 

@@ -159,7 +159,7 @@ func (r role) train(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cfg.Fleet.Verify = r.Verify
+	fleet.Of(cfg).Verify = r.Verify
 	s, err := merit.Open(ctx, cfg, merit.WithLogger(log))
 	if err != nil {
 		return err
