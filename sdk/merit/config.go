@@ -55,7 +55,7 @@ type Config struct {
 	Monitor monitor.Config `yaml:"monitor" json:"monitor"`
 	// Fleet says how a fleet of workers is used where there is one. It changes
 	// nothing of what is written.
-	Fleet Section `yaml:"fleet,omitempty" json:"fleet,omitempty" section:"required"`
+	Fleet Section `yaml:"fleet,omitempty" json:"fleet,omitempty" section:"required" resume:"free"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -100,7 +100,7 @@ type Environment struct {
 	Env []string `yaml:"env" json:"env"`
 	// PassEnv names variables of Merit's own environment that the plug-in gets
 	// too. Their values are taken out of what it prints and of its errors.
-	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -108,13 +108,13 @@ type Environment struct {
 	Slots int `yaml:"slots" json:"slots"`
 	// StartTimeout bounds the start of a process up to the handshake, and each
 	// of the two calls after it.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
 	// BatchDeadline is how long a batch of steps may take.
-	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline"`
+	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" resume:"free"`
 	// ResetDeadline is how long a batch with a reset in it may take.
-	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
+	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" resume:"free"`
 	// Limits bound the process; they are enforced on Linux.
-	Limits host.Limits `yaml:"limits" json:"limits"`
+	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 }
 
 // Reward is one part of the reward: a module, a judge or the environment.

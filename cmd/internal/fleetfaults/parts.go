@@ -23,6 +23,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
 )
 
 // A scene's processes are this program again, as one of its parts: what users
