@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
 )
 
 // Difference is by how much two policies differ in one metric, over the

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
-	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // ChunkTrajectories, if a Run does not say otherwise, and ChunkBytes bound how

@@ -10,8 +10,8 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/row"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/row"
 )
 
 // asking is a reward that says what it asks for.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
 )
 
 // estimates reports whether evaluations are estimates from held-out episodes,

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/config"
-	"github.com/merit-rl/merit/core/prefix"
-	"github.com/merit-rl/merit/plugins/host/disk"
-	"github.com/merit-rl/merit/sdk/engine"
+	"github.com/merit-rl/merit/internal/base/prefix"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/host/disk"
 )
 
 // join makes the file's relative paths relative to the working directory.

@@ -1,7 +1,7 @@
 // Package proto is the gRPC contract between Merit and its plug-ins, one .proto
 // file a noun: environment.proto and policy.proto are the services,
 // fault.proto the error that every service answers with. The Go code beside
-// them is generated; sdk/plugin/wire converts it from and to Merit's own types
+// them is generated; internal/wire converts it from and to Merit's own types
 // and nothing else should read it.
 package proto
 
