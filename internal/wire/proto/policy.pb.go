@@ -1253,7 +1253,7 @@ const file_merit_plugin_v1_policy_proto_rawDesc = "" +
 	"\x05Learn\x12\x1d.merit.plugin.v1.LearnRequest\x1a\x1b.merit.plugin.v1.LearnReply(\x01\x12I\n" +
 	"\aPublish\x12\x1f.merit.plugin.v1.PublishRequest\x1a\x1d.merit.plugin.v1.PublishReply\x12@\n" +
 	"\x04Save\x12\x1c.merit.plugin.v1.SaveRequest\x1a\x1a.merit.plugin.v1.SaveReply\x12@\n" +
-	"\x04Load\x12\x1c.merit.plugin.v1.LoadRequest\x1a\x1a.merit.plugin.v1.LoadReplyB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
+	"\x04Load\x12\x1c.merit.plugin.v1.LoadRequest\x1a\x1a.merit.plugin.v1.LoadReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_policy_proto_rawDescOnce sync.Once

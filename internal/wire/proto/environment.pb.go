@@ -1206,7 +1206,7 @@ const file_merit_plugin_v1_environment_proto_rawDesc = "" +
 	"\x06Render\x12\x1e.merit.plugin.v1.RenderRequest\x1a\x1c.merit.plugin.v1.RenderReply\x12C\n" +
 	"\x05Where\x12\x1d.merit.plugin.v1.WhereRequest\x1a\x1b.merit.plugin.v1.WhereReply\x12L\n" +
 	"\bSnapshot\x12 .merit.plugin.v1.SnapshotRequest\x1a\x1e.merit.plugin.v1.SnapshotReply\x12I\n" +
-	"\aRestore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReplyB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
+	"\aRestore\x12\x1f.merit.plugin.v1.RestoreRequest\x1a\x1d.merit.plugin.v1.RestoreReplyB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_environment_proto_rawDescOnce sync.Once

@@ -137,7 +137,7 @@ const file_merit_plugin_v1_fault_proto_rawDesc = "" +
 	"\x04hint\x18\x05 \x01(\tR\x04hint\x12\x14\n" +
 	"\x05retry\x18\x06 \x01(\bR\x05retry\x12,\n" +
 	"\x05cause\x18\a \x01(\v2\x16.merit.plugin.v1.FaultR\x05cause\x12(\n" +
-	"\x03all\x18\b \x03(\v2\x16.merit.plugin.v1.FaultR\x03allB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3"
+	"\x03all\x18\b \x03(\v2\x16.merit.plugin.v1.FaultR\x03allB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3"
 
 var (
 	file_merit_plugin_v1_fault_proto_rawDescOnce sync.Once
