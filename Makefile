@@ -22,7 +22,7 @@ OUT     ?= runs/quickstart
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
 .PHONY: build run llm judge wheel release test lint bench soak soak-serve generate clean
-build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
+build: $(BIN)/merit $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
 .PHONY: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)

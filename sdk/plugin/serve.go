@@ -30,7 +30,7 @@ const (
 // returns when the host is done. It is all that a plug-in's main does. What the
 // process prints becomes part of Merit's logs.
 func Serve[Options any](d Definition[Options]) {
-	s := &server{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), open: d.Open}
+	s := &server{greeter: greet(d.Describe()), open: d.Open}
 	go s.tracker.Watch()
 	serve(func(g *grpc.Server) { pb.RegisterEnvironmentServer(g, s) })
 	bury(s.close())
@@ -39,7 +39,7 @@ func Serve[Options any](d Definition[Options]) {
 // ServePolicy is Serve for a policy. Its requests run at the same time, each in
 // a goroutine of its own.
 func ServePolicy[Options any](d PolicyDefinition[Options]) {
-	s := &policyServer{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), build: d.build}
+	s := &policyServer{greeter: greet(d.Describe()), build: d.build}
 	serve(func(g *grpc.Server) { pb.RegisterPolicyServer(g, s) })
 	bury(s.close())
 }
@@ -51,27 +51,40 @@ type greeter struct {
 	restore     sync.Once
 }
 
-// greet ends the process if it was started by hand or its definition is wrong.
-func greet(name, version, summary string, defaults any, problem error) *greeter {
+// Describe returns what the plug-in says of itself when it is started. It is an
+// error if the definition is wrong.
+func (d Definition[Options]) Describe() (wire.Description, error) {
+	return describe(d.Name, d.Version, d.Summary, d.Defaults, d.check())
+}
+
+// Describe returns what the plug-in says of itself when it is started. It is an
+// error if the definition is wrong.
+func (d PolicyDefinition[Options]) Describe() (wire.Description, error) {
+	return describe(d.Name, d.Version, d.Summary, d.Defaults, d.check())
+}
+
+func describe(name, version, summary string, defaults any, problem error) (wire.Description, error) {
 	options, err := json.Marshal(shown(reflect.ValueOf(defaults)))
-	if err := errors.Join(problem, err); err != nil {
+	return wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options}, errors.Join(problem, err)
+}
+
+// greet ends the process if it was started by hand or its definition is wrong.
+func greet(d wire.Description, err error) *greeter {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)
 	}
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println(name, version, origin())
+		fmt.Println(d.Name, d.Version, origin())
 		os.Exit(0)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
 		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
-			"Its options, with their defaults: %s\n", name, version, summary, options)
+			"Its options, with their defaults: %s\n", d.Name, d.Version, d.Summary, d.Options)
 		os.Exit(exitMisuse)
 	}
 	go leaveWithParent(os.Getppid())
-	return &greeter{
-		description: wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options},
-		stderr:      os.Stderr,
-	}
+	return &greeter{description: d, stderr: os.Stderr}
 }
 
 // origin is what the Go linker left in the program: the module that it belongs

@@ -30,6 +30,8 @@ func CommandOf(path string) (Command, error) {
 		return pythonCommand(path)
 	case folder:
 		return folderCommand(path)
+	case builtin:
+		return builtinCommand(path)
 	}
 	return Command{Path: path}, nil
 }

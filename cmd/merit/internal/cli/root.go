@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/cmd/merit/internal/exit"
 	"github.com/merit-rl/merit/cmd/merit/internal/ui"
 	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/plugins"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -28,6 +29,7 @@ func Main() int {
 	if sandbox.IsWorker(os.Args) {
 		return sandbox.WorkerMain()
 	}
+	plugins.Main()
 	// A file size limit is an error of write, as a full disk is, not a death.
 	signal.Ignore(syscall.SIGXFSZ)
 	defer processors.Spare()() // for the watchdog and the plug-ins while rewards compute
