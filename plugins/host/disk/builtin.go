@@ -66,7 +66,7 @@ func builtinCommand(path string) (Command, error) {
 			return Command{}, unreadable(path, err)
 		}
 	}
-	return Command{Path: self, Args: []string{builtins.argument, strings.TrimPrefix(path, BuiltIn)}}, nil
+	return Command{Path: self, Name: os.Args[0], Args: []string{builtins.argument, strings.TrimPrefix(path, BuiltIn)}}, nil
 }
 
 // builtinManifest is what a built-in plug-in says of itself; no file holds it.

@@ -37,7 +37,7 @@ func straight(t *testing.T) func(string, []byte) int {
 // Promise: the README's scores are what its players make of the test split: the
 // same to the last digit on every machine.
 func TestScores(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../grid/README.md")
 	require.NoError(t, err)
 	for name, options := range map[string]string{"as it comes": `{}`, "far": `{"size": 8, "distance": [4, 14], "max_steps": 20}`} {
 		share := func(choose func(string, []byte) int) string {

@@ -4,7 +4,7 @@
 // Requests come from a seeded generator that knows their right structure. Their
 // text, and an estimate of how large each task is, are all that a planner sees.
 // Too large a task goes wrong, too many tasks cost time and calls, and what
-// begins before the things that it needs fails. README.md has the rules.
+// begins before the things that it needs fails. The README of plugins/htdag has the rules.
 //
 // It is written against sdk/plugin only, as anybody's would be.
 package htdag

@@ -35,7 +35,7 @@ const (
 // take is held to a bound where it is asked for, on a quiet machine: of 2,048
 // sessions 99 of 100 steps in less than 1.5 s.
 //
-//	MERIT_LOAD=2048 go test ./plugins/openenv -run '^TestLoad$' -v -timeout 20m
+//	MERIT_LOAD=2048 go test ./plugins/internal/openenv -run '^TestLoad$' -v -timeout 20m
 func TestLoad(t *testing.T) {
 	many, long := os.Getenv(loadVariable), "2"
 	if many != "" {
@@ -149,7 +149,7 @@ func serveSleeper(t *testing.T, sessions int) string {
 		require.NoError(t, err, string(out))
 		return path
 	}
-	merit, sleeper := build("merit", "./cmd/merit"), build("sleeper", "./plugins/openenv/testdata/sleeper")
+	merit, sleeper := build("merit", "./cmd/merit"), build("sleeper", "./plugins/internal/openenv/testdata/sleeper")
 	const processes = 8
 	cmd := exec.Command(merit, "serve-env", "--plugin", sleeper, "--processes", strconv.Itoa(processes), "--slots", strconv.Itoa((sessions+processes-1)/processes),
 		"--listen", "127.0.0.1:0", "--set", "environment.batch_deadline=30s")

@@ -121,7 +121,7 @@ func (halving) Act(_ context.Context, observations []policy.Observation, decisio
 func TestPublishedClient(t *testing.T) {
 	python := testneeds.OpenEnvPython(t)
 	binary := filepath.Join(t.TempDir(), "sokoban")
-	out, err := exec.Command("go", "build", "-o", binary, "../sokoban").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", binary, "../../sokoban").CombinedOutput()
 	require.NoError(t, err, string(out))
 	cfg, err := merit.PlayConfig("environment.plugin="+binary, "environment.slots=1", "environment.options={max_steps: 12}")
 	require.NoError(t, err)

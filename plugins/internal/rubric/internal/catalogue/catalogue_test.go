@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 
 // Promise: the README lists every aspect with its levels.
 func TestReadmeListsAll(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../../../rubric/README.md")
 	require.NoError(t, err)
 	for _, d := range Domains() {
 		var cells []string

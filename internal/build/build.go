@@ -7,7 +7,8 @@ import (
 )
 
 // ID returns the Go linker's build ID, which changes with every change of the
-// code. It is empty if there is none.
+// code. It is empty if there is none, and where it cannot be read: it is an ELF
+// file's, of Linux.
 var ID = sync.OnceValue(func() string {
 	f, err := elf.Open("/proc/self/exe") // this program, even if its file was replaced since it started
 	if err != nil {
