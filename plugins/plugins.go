@@ -4,10 +4,12 @@
 package plugins
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 
-	"github.com/merit-rl/merit/plugins/host/disk"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/wire"
 	tiles "github.com/merit-rl/merit/plugins/internal/2048"
 	"github.com/merit-rl/merit/plugins/internal/dataset"
 	"github.com/merit-rl/merit/plugins/internal/frozenlake"
@@ -20,7 +22,6 @@ import (
 	"github.com/merit-rl/merit/plugins/internal/sokoban"
 	"github.com/merit-rl/merit/plugins/internal/toolbox"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // argument is what a program is started with, before the name of a plug-in, to
@@ -29,8 +30,7 @@ const argument = "merit-plugin"
 
 // shipped is a plug-in of this program.
 type shipped struct {
-	kind     string
-	describe func() (wire.Description, error)
+	manifest func() (disk.Manifest, error) // what it is, without starting it
 	serve    func()
 }
 
@@ -50,18 +50,28 @@ var all = map[string]shipped{
 
 func environment[Options any](definition func() plugin.Definition[Options]) shipped {
 	return shipped{
-		kind:     "environment",
-		describe: func() (wire.Description, error) { return definition().Describe() },
-		serve:    func() { plugin.Serve(definition()) },
+		manifest: func() (disk.Manifest, error) {
+			d := definition()
+			options, err := d.OptionsJSON()
+			return manifest("environment", d.Name, d.Version, d.Summary, options), err
+		},
+		serve: func() { plugin.Serve(definition()) },
 	}
 }
 
 func policy[Options any](definition func() plugin.PolicyDefinition[Options]) shipped {
 	return shipped{
-		kind:     "policy",
-		describe: func() (wire.Description, error) { return definition().Describe() },
-		serve:    func() { plugin.ServePolicy(definition()) },
+		manifest: func() (disk.Manifest, error) {
+			d := definition()
+			options, err := d.OptionsJSON()
+			return manifest("policy", d.Name, d.Version, d.Summary, options), err
+		},
+		serve: func() { plugin.ServePolicy(definition()) },
 	}
+}
+
+func manifest(kind, name, version, summary string, options json.RawMessage) disk.Manifest {
+	return disk.Manifest{Name: name, Version: version, Kind: kind, Summary: summary, Protocol: wire.Protocol, Options: disk.Schema(options)}
 }
 
 // Main gives a program the plug-ins that come with Merit: configurations then
@@ -89,12 +99,4 @@ func serve(args []string) int {
 	os.Args = args
 	s.serve()
 	return 0
-}
-
-// manifest says what the plug-in is without starting it.
-func (s shipped) manifest() (disk.Manifest, error) {
-	d, err := s.describe()
-	return disk.Manifest{
-		Name: d.Name, Version: d.Version, Kind: s.kind, Summary: d.Summary, Protocol: int(d.Protocol), Options: disk.Schema(d.Options),
-	}, err
 }

@@ -16,8 +16,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Exit statuses of a plug-in, besides those of the Go runtime.
@@ -30,7 +30,7 @@ const (
 // returns when the host is done. It is all that a plug-in's main does. What the
 // process prints becomes part of Merit's logs.
 func Serve[Options any](d Definition[Options]) {
-	s := &server{greeter: greet(d.Describe()), open: d.Open}
+	s := &server{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), open: d.Open}
 	go s.tracker.Watch()
 	serve(func(g *grpc.Server) { pb.RegisterEnvironmentServer(g, s) })
 	bury(s.close())
@@ -39,7 +39,7 @@ func Serve[Options any](d Definition[Options]) {
 // ServePolicy is Serve for a policy. Its requests run at the same time, each in
 // a goroutine of its own.
 func ServePolicy[Options any](d PolicyDefinition[Options]) {
-	s := &policyServer{greeter: greet(d.Describe()), build: d.build}
+	s := &policyServer{greeter: greet(d.Name, d.Version, d.Summary, d.Defaults, d.check()), build: d.build}
 	serve(func(g *grpc.Server) { pb.RegisterPolicyServer(g, s) })
 	bury(s.close())
 }
@@ -51,26 +51,25 @@ type greeter struct {
 	restore     sync.Once
 }
 
-// Describe returns what the plug-in says of itself when it is started. It is an
-// error if the definition is wrong.
-func (d Definition[Options]) Describe() (wire.Description, error) {
-	return describe(d.Name, d.Version, d.Summary, d.Defaults, d.check())
+// OptionsJSON returns the options with their defaults, as a configuration writes
+// them.
+func (d Definition[Options]) OptionsJSON() (json.RawMessage, error) { return optionsJSON(d.Defaults) }
+
+// OptionsJSON returns the options with their defaults, as a configuration writes
+// them.
+func (d PolicyDefinition[Options]) OptionsJSON() (json.RawMessage, error) {
+	return optionsJSON(d.Defaults)
 }
 
-// Describe returns what the plug-in says of itself when it is started. It is an
-// error if the definition is wrong.
-func (d PolicyDefinition[Options]) Describe() (wire.Description, error) {
-	return describe(d.Name, d.Version, d.Summary, d.Defaults, d.check())
-}
-
-func describe(name, version, summary string, defaults any, problem error) (wire.Description, error) {
-	options, err := json.Marshal(shown(reflect.ValueOf(defaults)))
-	return wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options}, errors.Join(problem, err)
+func optionsJSON(defaults any) (json.RawMessage, error) {
+	return json.Marshal(shown(reflect.ValueOf(defaults)))
 }
 
 // greet ends the process if it was started by hand or its definition is wrong.
-func greet(d wire.Description, err error) *greeter {
-	if err != nil {
+func greet(name, version, summary string, defaults any, problem error) *greeter {
+	options, err := optionsJSON(defaults)
+	d := wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options}
+	if err := errors.Join(problem, err); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/env/envtest"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/player"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -17,7 +17,7 @@ import (
 // Promise: the README's scores are what its players make of the test split: the
 // same to the last digit on every machine.
 func TestScores(t *testing.T) {
-	readme, err := os.ReadFile("../../2048/README.md")
+	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	tables := grid.NewTables()
 	scripted := func(choose func(*grid.Tables, grid.Grid) grid.Direction) func(string, []byte) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/policy/policytest"
+	"github.com/merit-rl/merit/internal/contracts/policytest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/env/envtest"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
 	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/solve"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -42,7 +42,7 @@ func shortest(t *testing.T) func(string, []byte) int {
 // same to the last digit on every machine. Who plays a shortest solution has a
 // gap of exactly 0.
 func TestScores(t *testing.T) {
-	readme, err := os.ReadFile("../../sokoban/README.md")
+	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	for name, options := range map[string]string{
 		"one box":   `{}`,

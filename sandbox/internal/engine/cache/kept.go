@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/merit-rl/merit/internal/build"
+	"github.com/merit-rl/merit/internal/base/build"
 )
 
 // contentFile is the only file of an entry that keep makes.

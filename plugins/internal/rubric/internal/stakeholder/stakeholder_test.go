@@ -8,10 +8,10 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/models/chat"
+	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/plugins/internal/rubric/internal/truth"
-	"github.com/merit-rl/merit/plugins/openai/chat"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 )
 
 // of is a truth of three criteria, the heaviest not first, one of them not of

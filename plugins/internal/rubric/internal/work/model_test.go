@@ -12,10 +12,10 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/models/chat"
+	"github.com/merit-rl/merit/internal/models/chattest"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
-	"github.com/merit-rl/merit/plugins/openai/chat"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
 )
 
 func model(t *testing.T, url string, change func(*Config)) Workers {
