@@ -78,7 +78,7 @@ release:
 # The closing lines name every test that stood aside, and why. The example
 # rewards start sympy several times, which is minutes where others compute too:
 # they and other long ones begin first, so that none is left alone at the end.
-LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./plugins/host ./plugins/openai
+LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./internal/host ./plugins/openai
 test: build
 	$(GO) tool gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
 
@@ -94,9 +94,9 @@ lint:
 
 # What docs/performance.md shows: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
-BENCHED  := ./plugins/sokoban ./plugins/host ./core/rollout ./core/learn ./core/advantage ./core/advantage/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./sdk/merit/rubrics ./cmd/merit ./sdk/python \
-            ./core/trace/proxy ./core/trace/store/sqlite ./core/trace/store/postgres
+BENCHED  := ./plugins/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
+            ./internal/traces/proxy ./internal/traces/store/sqlite ./internal/traces/store/postgres
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/
 bench: build

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )

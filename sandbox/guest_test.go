@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 )

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 	"github.com/stretchr/testify/require"

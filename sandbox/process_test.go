@@ -18,7 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 	"github.com/merit-rl/merit/sandbox/interpreter"

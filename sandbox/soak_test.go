@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/merit-rl/merit/core/processors"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/processors"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"

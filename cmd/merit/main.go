@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/cli"
+	"github.com/merit-rl/merit/internal/command"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() { os.Exit(command.Main()) }

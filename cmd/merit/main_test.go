@@ -15,18 +15,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/merit-rl/merit/cmd/merit/internal/cli"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/command"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/engine/enginetest"
+	"github.com/merit-rl/merit/internal/registry/registrytest"
 	"github.com/merit-rl/merit/sandbox/interpreter"
-	"github.com/merit-rl/merit/sdk/engine"
-	"github.com/merit-rl/merit/sdk/engine/enginetest"
-	"github.com/merit-rl/merit/sdk/merit/registry/registrytest"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // The scripts and tests run the real command in processes of its own.
 func TestMain(m *testing.M) {
-	testscript.Main(tidy{m}, map[string]func(){"merit": func() { os.Exit(cli.Main()) }, "http": httpMain})
+	testscript.Main(tidy{m}, map[string]func(){"merit": func() { os.Exit(command.Main()) }, "http": httpMain})
 }
 
 // tidy removes what was built for the tests when they are over.
@@ -72,7 +72,7 @@ func build() (string, error) {
 		{"plugins.test/rubric", "./plugins/rubric", false},
 		{"plugins.test/broken", "./cmd/merit/testdata/plugins/broken", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
-		{"plugins.test/bandit", "./plugins/host/testdata/bandit", false},
+		{"plugins.test/bandit", "./internal/host/testdata/bandit", false},
 		{"two-agents", "./examples/two-agents", false},
 		{"two-agents.wasm", "./examples/two-agents/reward", true},
 		{"gsm8k.wasm", "./examples/gsm8k", true},

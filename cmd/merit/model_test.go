@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
 // modelKey is the API key of the scripts' model server.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // How models of the Hermes and Qwen families write a call in their text.

@@ -1,5 +1,5 @@
 // Package env is what a rollout needs of an environment: a vector of slots
-// that step together. Implementations live elsewhere: plugins/host gives one
+// that step together. Implementations live elsewhere: internal/host gives one
 // over gRPC, tests have their own. The contract is contract.Run, in
 // tests envtest.Run.
 package env

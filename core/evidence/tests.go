@@ -3,7 +3,7 @@ package evidence
 import (
 	"slices"
 
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
 )
 
 // few is how many observations are too few for a test that takes means for

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/gradient"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/product"
-	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/internal/base/processors"
 )
 
 // maxPieceParams is the most parameters of a piece of the passes over all of

@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/policy/policytest"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/contracts/policytest"
 )
 
 var moves = []string{"up", "down", "left", "right"}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Content is the content of a message: a string, null, or the list-of-parts

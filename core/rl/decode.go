@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // DecodeTrajectory reads a trajectory from its JSON. Unknown fields are not

@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/processors"
-	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/restart"
 )
 
 // Open starts an environment for a worker, numbered from 0, at the first use

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/restart"
+	"github.com/merit-rl/merit/internal/base/restart"
 )
 
 // AnchorSource names what identifies a state for step groups.

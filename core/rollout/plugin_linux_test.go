@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/host"
 )
 
 // sokoban builds the plug-in and returns how to open it.

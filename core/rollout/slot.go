@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // phase is what a slot waits for.

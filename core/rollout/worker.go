@@ -9,8 +9,8 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/restart"
 )
 
 // worker plays episodes in one environment. A cycle is one call of the policy

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Checkpoint is everything that a run needs to go on: where it stood and the

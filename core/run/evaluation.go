@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Evaluation is the file of what one policy did on starts of a split: who

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Most bytes that are read of a file that is read whole.

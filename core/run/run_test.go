@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 func options() run.Options {

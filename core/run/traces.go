@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // TracesFile lists the traces that a run learnt from, a TraceLine a line.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
 

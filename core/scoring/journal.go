@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // journal is the file of the results that are finished, in input order. After

@@ -8,7 +8,7 @@ import (
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // lines reads lines of at most most bytes. One that is longer is passed over

@@ -5,9 +5,9 @@ import (
 	"io"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // ReadResults reads what a Run has written, all of it into memory. The error is

@@ -6,7 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/table/columns"
+	"github.com/merit-rl/merit/internal/data/columns"
 )
 
 // Result is what one line of results says about one trajectory. It holds

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/stretchr/testify/require"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/row"
+	"github.com/merit-rl/merit/internal/data/row"
 )
 
 // Stream scores trajectories while they come, such as those of a connection. A

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // Summary describes a whole pass.

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // Setting is something that results are a function of, such as the digest of

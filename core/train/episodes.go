@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
 )
 
 // episode is what counts of a trajectory.

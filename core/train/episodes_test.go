@@ -8,7 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
 )
 
 // Promise: what environments measure is averaged over the scored episodes that

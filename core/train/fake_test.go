@@ -3,6 +3,7 @@ package train_test
 import (
 	"context"
 	"fmt"
+	"github.com/merit-rl/merit/internal/report"
 	"io"
 	"log/slog"
 	"os"
@@ -138,6 +139,7 @@ func deps() train.Deps {
 		OpenPolicy: network(nil),
 		OpenEnv:    func(_ context.Context, split string, _ int) (env.Env, error) { return newCorridor(split), nil },
 		Rewards:    []reward.Weighted{{Scorer: arrived{}, Weight: 1}},
+		Report:     report.Make,
 		Log:        slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/train/report"
 )
 
 // finish plays the test split with the untrained policy and the best
@@ -67,11 +66,16 @@ func (l *loop) conclude(s *run.Summary, began time.Time) (*run.Summary, error) {
 	if err := l.dir.WriteSummary(s); err != nil {
 		return nil, err
 	}
-	html, err := report.Make(l.dir.Path())
-	if err != nil {
-		return nil, err
+	if l.deps.Report != nil {
+		html, err := l.deps.Report(l.dir.Path())
+		if err != nil {
+			return nil, err
+		}
+		if err := l.dir.WriteReport(html); err != nil {
+			return nil, err
+		}
 	}
-	return s, errors.Join(l.dir.WriteReport(html), l.dir.Seal())
+	return s, l.dir.Seal()
 }
 
 // test plays the test split twice: by sampling, which is what training

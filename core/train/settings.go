@@ -48,7 +48,9 @@ type Deps struct {
 	Check func(ctx context.Context) (any, error)
 	// Rewards are the parts of the reward, at least one.
 	Rewards []reward.Weighted
-	Log     *slog.Logger // nil = none
+	// Report makes report.html from the folder of the finished run; nil writes none.
+	Report func(dir string) ([]byte, error)
+	Log    *slog.Logger // nil = none
 	// Progress is told how far the run is; nil = nobody.
 	Progress Reporter
 }

@@ -13,11 +13,11 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // withoutTime drops the wall clock of a JSON file, line by line.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // Promise: what an alarm points at is kept with the run, adapt shows in the

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/core/trace"
-	"github.com/merit-rl/merit/core/trace/proxy"
-	"github.com/merit-rl/merit/core/trace/store"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
-	"github.com/merit-rl/merit/sdk/merit/collecting"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/models/chattest"
+	"github.com/merit-rl/merit/internal/traces/collecting"
+	"github.com/merit-rl/merit/internal/traces/proxy"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // shop is a model that knows how to find out what a tea and a cake cost.

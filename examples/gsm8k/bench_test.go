@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sdk/reward"
 	"github.com/stretchr/testify/require"

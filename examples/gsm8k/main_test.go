@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sdk/reward"
 	"github.com/stretchr/testify/require"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/merit"
 )

@@ -10,11 +10,11 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/engine/enginetest"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sandbox/interpreter"
-	"github.com/merit-rl/merit/sdk/engine"
-	"github.com/merit-rl/merit/sdk/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

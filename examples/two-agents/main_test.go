@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	core "github.com/merit-rl/merit/core/trace"
+	core "github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/trace"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/plugins/frozenlake/internal/draw"
 	"github.com/merit-rl/merit/plugins/frozenlake/internal/lake"
 	"github.com/merit-rl/merit/sdk/plugin"

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/env/envtest"
-	"github.com/merit-rl/merit/core/train/stats"
+	"github.com/merit-rl/merit/core/stats"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

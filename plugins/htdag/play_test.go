@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/plugins/htdag/internal/choice"
 	"github.com/merit-rl/merit/plugins/htdag/internal/plan"
-	"github.com/merit-rl/merit/plugins/planner/rules"
+	"github.com/merit-rl/merit/plugins/internal/rules"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	collect "github.com/merit-rl/merit/core/rollout"
-	"github.com/merit-rl/merit/plugins/host"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

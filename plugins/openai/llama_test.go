@@ -15,8 +15,8 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/sdk/engine"
-	"github.com/merit-rl/merit/sdk/engine/enginetest"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/models/chat"
 )
 
 // Options is what a user may set: whom to ask and how much, which are the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

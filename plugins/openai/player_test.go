@@ -9,9 +9,9 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/policy/policytest"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/contracts/policytest"
+	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

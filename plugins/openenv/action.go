@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
-	"github.com/merit-rl/merit/plugins/openenv/shape"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

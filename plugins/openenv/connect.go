@@ -12,8 +12,8 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/openenv/session"
-	"github.com/merit-rl/merit/plugins/openenv/shape"
+	"github.com/merit-rl/merit/internal/openenv/session"
+	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // scripted is a server that answers every message of a session as answer says;

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
+	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/envserver"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

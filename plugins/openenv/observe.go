@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/plugins/openenv/shape"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/openenv/shape"
+	"github.com/merit-rl/merit/internal/wire"
 )
 
 // frame is what a slot says.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // The ways to make the server's action.

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
+	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/envserver"
 )
 
 // peer starts an environment on the server of the PyPI package and returns its

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/plugins/openenv/session"
-	"github.com/merit-rl/merit/plugins/openenv/shape"
+	"github.com/merit-rl/merit/internal/openenv/session"
+	"github.com/merit-rl/merit/internal/openenv/shape"
+	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // slot plays its episodes in one session, until that breaks.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/sdk/plugin"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
 )
 
 // vector steps all its slots at the same time.

@@ -5,7 +5,7 @@
 package main
 
 import (
-	"github.com/merit-rl/merit/plugins/planner/rules"
+	"github.com/merit-rl/merit/plugins/internal/rules"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

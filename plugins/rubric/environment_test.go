@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
+	"github.com/merit-rl/merit/internal/models/chattest"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
 	"github.com/merit-rl/merit/plugins/rubric/internal/work"
 	"github.com/merit-rl/merit/sdk/plugin"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/stakeholder"
 	"github.com/merit-rl/merit/sdk/plugin"
 )

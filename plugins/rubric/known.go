@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/stakeholder"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
 )

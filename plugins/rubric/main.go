@@ -1,6 +1,6 @@
 // Command rubric is an environment plug-in in which an agent asks a stakeholder
 // what matters and writes a rubric; then workers do the task, and a reward (see
-// core/rubric) evaluates what they made by the written rubric and by the
+// internal/rubric) evaluates what they made by the written rubric and by the
 // stakeholder's own, which the agent never sees.
 //
 // A network chooses questions and criteria from a list (form: choice); language

@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
-	"github.com/merit-rl/merit/sdk/merit/rubrics"
 	"github.com/merit-rl/merit/sdk/plugin"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )

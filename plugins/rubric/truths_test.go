@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/plugins/rubric/internal/truth"
 	"github.com/merit-rl/merit/plugins/rubric/internal/work"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
-	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // byHand returns the truths of examples/rubric: those of training, and those

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/models/chattest"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/plugins/rubric/internal/stakeholder"
 	"github.com/merit-rl/merit/sdk/plugin"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/generate"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/observe"
 	"github.com/merit-rl/merit/sdk/plugin"

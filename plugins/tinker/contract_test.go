@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/policy/policytest"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/contracts/policytest"
+	"github.com/merit-rl/merit/internal/host"
 )
 
 // fake starts the service of the tests in Python and returns its URL and the

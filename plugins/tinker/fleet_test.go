@@ -14,11 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/fleets"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
 
 // work is a worker process of a fleet, as merit worker is.

@@ -18,8 +18,8 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/sdk/engine"
-	"github.com/merit-rl/merit/sdk/engine/enginetest"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

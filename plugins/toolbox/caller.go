@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/schema"
 	"github.com/merit-rl/merit/plugins/toolbox/internal/world"
 	"github.com/merit-rl/merit/sdk/plugin"

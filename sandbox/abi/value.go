@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // value writes any JSON at an offset of the current buffer.

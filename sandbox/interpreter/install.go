@@ -13,7 +13,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // Install fetches i with the npm client into a folder that only this user can

@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/prefix"
+	"github.com/merit-rl/merit/internal/base/prefix"
 )
 
 // Interpreter is one pinned build.

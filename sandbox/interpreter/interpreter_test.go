@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )

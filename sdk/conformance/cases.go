@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Case is one input: a trajectory, or the members of a group.

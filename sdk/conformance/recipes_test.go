@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 

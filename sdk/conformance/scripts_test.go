@@ -11,7 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/conformance"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // sections lists the metrics of the guest, in the order of the README.

@@ -10,18 +10,18 @@ import (
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/evidence"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/fleet"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/monitor"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/core/trace/samples"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/plugins/host"
-	"github.com/merit-rl/merit/plugins/host/disk"
-	"github.com/merit-rl/merit/plugins/openai/judging"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
+	"github.com/merit-rl/merit/internal/traces/samples"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Config is a whole configuration, each stage under its key.
@@ -193,7 +193,7 @@ func DefaultConfig() *Config {
 	}
 }
 
-// Host returns what plugins/host needs to start the environment for a split,
+// Host returns what internal/host needs to start the environment for a split,
 // but for Path, which is Plugin after a look-up, and Log.
 func (e Environment) Host(split string) (host.Config, error) {
 	text, err := optionsJSON(e.Options)

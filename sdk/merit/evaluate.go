@@ -10,9 +10,9 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/sandbox"
 )
 

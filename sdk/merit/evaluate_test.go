@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
-	"github.com/merit-rl/merit/plugins/openai/judging"
+	"github.com/merit-rl/merit/internal/judge"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )

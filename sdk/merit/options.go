@@ -73,7 +73,7 @@ func WithScorer(s reward.Scorer, weight float64) Option {
 
 // WithSource trains from what source holds, as about says, in the place of
 // episodes that the run plays. The configuration needs no environment then, and
-// no reward if the options bring a scorer; sdk/merit/learning makes sources of
+// no reward if the options bring a scorer; internal/traces/learning makes sources of
 // traces.
 func WithSource(source train.Source, about run.Traces) Option {
 	return func(o *options) { o.source, o.traces = source, &about }

@@ -13,11 +13,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/restart"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/host"
 )
 
 // Policy is who acts and learns: a plug-in if one is named, else the embedded
@@ -63,7 +63,7 @@ func defaultPolicy() Policy {
 	}
 }
 
-// Host returns what plugins/host needs to start the policy, but for Path, which
+// Host returns what internal/host needs to start the policy, but for Path, which
 // is Plugin after a look-up, what it plays, and Log.
 func (p Policy) Host() (host.PolicyConfig, error) {
 	options, err := optionsJSON(p.Options)

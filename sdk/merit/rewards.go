@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/plugins/openai/judging"
+	"github.com/merit-rl/merit/internal/base/built"
+	"github.com/merit-rl/merit/internal/judge"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/merit-rl/merit/sandbox/built"
-	"github.com/merit-rl/merit/sdk/merit/rubrics"
 )
 
 // Rewards are loaded modules, the sandbox that runs them, judges, and the

@@ -11,13 +11,13 @@ import (
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/judge"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/judge"
 )
 
 // RolloutProgress is what a reporter is told to be collecting in a rollout.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 //go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json train

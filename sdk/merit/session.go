@@ -14,7 +14,7 @@
 // What Open starts ends with Close; nothing of the process is changed. Compiled
 // modules are kept in CacheFolder, unless the configuration or $MERIT_CACHE
 // says otherwise. A program that computes with rewards on every processor and
-// must react within milliseconds calls processors.Spare of core/processors. With
+// must react within milliseconds calls processors.Spare of internal/base/processors. With
 // sandbox.isolation: process, the program starts itself as a worker, and begins
 // its main with
 //
@@ -39,7 +39,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/internal/host"
 )
 
 // Session is a configuration with everything that it names: the environment,

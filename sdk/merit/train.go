@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/merit-rl/merit/internal/report"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ type TrainOptions struct {
 	// rubricstudy.Before does; what it returns is written as rubric-check.json.
 	Check func(ctx context.Context) (any, error)
 	// OpenPlayer, if it is set, says who plays for the run in the place of this
-	// process, as sdk/merit/fleets has it. It changes no byte of the run.
+	// process, as internal/fleet/fleets has it. It changes no byte of the run.
 	OpenPlayer train.OpenPlayer
 }
 
@@ -80,7 +81,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		open = nil // there is only a source
 	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: report.Make,
 	}, dir)
 }
 

@@ -11,11 +11,11 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rubric"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/plugins/openai/judging"
-	"github.com/merit-rl/merit/sdk/merit/rubrics"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 )
 
 // Trial is what Try found out.

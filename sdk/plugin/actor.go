@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
 )
 
 // actor is a configured policy with what the SDK does for its author: panics

@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // desk hands the requests of one stream to the policy, each in a goroutine of

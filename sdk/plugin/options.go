@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Problem is what a Check, New or Vector function has against an option. The

@@ -17,7 +17,7 @@
 // tests.
 //
 // It is all of Merit that a plug-in needs; what crosses the process and how is
-// in sdk/plugin/proto and sdk/plugin/wire.
+// in sdk/plugin/proto and internal/wire.
 package plugin
 
 import (

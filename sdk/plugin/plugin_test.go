@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

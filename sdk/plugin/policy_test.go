@@ -11,9 +11,9 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/core/policy/policytest"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/plugins/host/testdata/bandit/bandit"
+	"github.com/merit-rl/merit/internal/contracts/policytest"
+	"github.com/merit-rl/merit/internal/host/testdata/bandit/bandit"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

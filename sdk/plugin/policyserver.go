@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // policyServer answers the host of a policy.

@@ -16,8 +16,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Exit statuses of a plug-in, besides those of the Go runtime.

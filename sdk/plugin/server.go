@@ -11,10 +11,10 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/internal/wire/lane"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 	"github.com/merit-rl/merit/sdk/plugin/internal/track"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
-	"github.com/merit-rl/merit/sdk/plugin/wire/lane"
 )
 
 // server answers the host. The environment is called under its lock only.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
 )
 
 // Task is what an episode starts from: see Turn.Task.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // The words of problems are those of a configuration file, which is where

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/stretchr/testify/require"
 )

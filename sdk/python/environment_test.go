@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/env/envtest"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/plugins/host"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/contracts/envtest"
+	"github.com/merit-rl/merit/internal/host"
 )
 
 // environment is how a file is started as a plug-in, with deadlines that no

@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/core/trace"
-	"github.com/merit-rl/merit/core/trace/collect"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/traces/collect"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 type keptSpans struct {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // fit makes what an agent said fit to be kept: texts in UTF-8 and not too long.

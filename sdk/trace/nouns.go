@@ -2,7 +2,7 @@ package trace
 
 import (
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // The nouns of Merit's traces, so that an agent needs this package only.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // Stats counts spans since the start.

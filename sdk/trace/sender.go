@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/strictjson"
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // sender is the sink behind an address: merit collect's JSON endpoint.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // Options say where spans go.

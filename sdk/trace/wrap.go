@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/merit-rl/merit/core/trace"
+	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // Chat wraps a function that asks a model: each call becomes a span of kind

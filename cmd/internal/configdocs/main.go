@@ -17,11 +17,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/merit-rl/merit/internal/council/councils"
+	"github.com/merit-rl/merit/internal/prompt/optimize"
+	"github.com/merit-rl/merit/internal/serve/serving"
+	"github.com/merit-rl/merit/internal/traces/collecting"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/collecting"
-	"github.com/merit-rl/merit/sdk/merit/councils"
-	"github.com/merit-rl/merit/sdk/merit/optimize"
-	"github.com/merit-rl/merit/sdk/merit/serving"
 )
 
 const module = "github.com/merit-rl/merit/"

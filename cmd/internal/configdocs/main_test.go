@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // Promise: the schema says what the comments in the source say now.
 func TestDocsAreUpToDate(t *testing.T) {
 	for name, file := range map[string]string{
-		"train": "sdk/merit/configdocs.json", "serve": "sdk/merit/serving/configdocs.json", "collect": "sdk/merit/collecting/configdocs.json",
-		"optimize": "sdk/merit/optimize/configdocs.json", "council": "sdk/merit/councils/configdocs.json",
+		"train": "sdk/merit/configdocs.json", "serve": "internal/serve/serving/configdocs.json", "collect": "internal/traces/collecting/configdocs.json",
+		"optimize": "internal/prompt/optimize/configdocs.json", "council": "internal/council/councils/configdocs.json",
 	} {
 		want, err := generate(testneeds.Root(), configs[name])
 		require.NoError(t, err)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/jsonl"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
 // episodes are the trajectories of a run's training, by id.

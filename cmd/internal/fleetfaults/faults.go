@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/merit-rl/merit/sdk/merit/certificates"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
 // fault is something that happens to a fleet while it plays.

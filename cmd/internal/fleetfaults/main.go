@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/cmd/internal/runbytes"
-	"github.com/merit-rl/merit/core/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/jetstream"
 )
 
 // short are clocks with which a fault costs seconds.

@@ -13,16 +13,16 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/merit-rl/merit/core/fleet"
-	"github.com/merit-rl/merit/core/fleet/jetstream"
-	"github.com/merit-rl/merit/core/fleet/keys"
-	"github.com/merit-rl/merit/core/fleet/natsd"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/fleets"
+	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/sdk/merit"
-	"github.com/merit-rl/merit/sdk/merit/certificates"
-	"github.com/merit-rl/merit/sdk/merit/fleets"
 )
 
 // A scene's processes are this program again, as one of its parts: what users

@@ -15,10 +15,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/merit-rl/merit/core/fleet/jetstream"
-	"github.com/merit-rl/merit/core/fleet/keys"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/sdk/merit/certificates"
+	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
 // scene is a fleet of real processes over real sockets: a server, workers and a

@@ -26,11 +26,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/merit-rl/merit/core/fleet"
-	"github.com/merit-rl/merit/core/fleet/jetstream"
-	"github.com/merit-rl/merit/core/fleet/keys"
-	"github.com/merit-rl/merit/core/fleet/natsd"
-	"github.com/merit-rl/merit/core/fleet/natsd/cluster"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/natsd/cluster"
 )
 
 // sizes are how much is simulated.

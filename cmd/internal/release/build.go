@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/merit-rl/merit/plugins/host/disk"
+	"github.com/merit-rl/merit/internal/host/disk"
 )
 
 // binaries builds merit and the plug-ins for a platform into a folder, as

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // repository makes a repository with one commit and goes there.

@@ -74,7 +74,7 @@ func (r *release) components(c contents, archive, wheel string) error {
 }
 
 // interpreterComponent describes the file of an interpreter: what npm ships,
-// without what only debuggers read, and CPython promoted (sandbox/fuel).
+// without what only debuggers read, and CPython promoted (sandbox/internal/fuel).
 func interpreterComponent(i interpreter.Interpreter) cdx.Component {
 	name, version := i.Package[:strings.LastIndexByte(i.Package, '@')], i.Package[strings.LastIndexByte(i.Package, '@')+1:]
 	return cdx.Component{

@@ -19,8 +19,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
-	"github.com/merit-rl/merit/plugins/host/disk"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/host/disk"
 )
 
 // dist returns the folder of a release that was made before the test.

@@ -14,7 +14,7 @@ import (
 	gomodule "golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // Promise: go install of a version works with what a module proxy has, which is

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/merit-rl/merit/core/serve/tenant"
+	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
 // castle is a server with two tenants.

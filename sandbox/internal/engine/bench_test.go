@@ -17,10 +17,10 @@ import (
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/abi"
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
 )
 

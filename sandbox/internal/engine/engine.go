@@ -7,9 +7,9 @@ import (
 	"sync"
 	_ "unsafe" // for go:linkname
 
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
 	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // Options configure an Engine.

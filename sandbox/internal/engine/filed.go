@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // A program in the cache is a folder with three things: what the gate found

@@ -7,7 +7,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // Import is one host function. Params and Results name types by a letter: i

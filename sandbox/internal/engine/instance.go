@@ -10,9 +10,9 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/experimental/table"
 
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine/memory"
 	"github.com/merit-rl/merit/sandbox/internal/engine/wasi"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // Instance is one instance of a Program. It is not safe for concurrent use.

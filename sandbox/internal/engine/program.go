@@ -11,8 +11,8 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/merit-rl/merit/core/processors"
-	"github.com/merit-rl/merit/sandbox/fuel"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
 // Program is a compiled module, ready to be instantiated.

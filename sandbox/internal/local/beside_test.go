@@ -8,7 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/language/javascript"
 	"github.com/merit-rl/merit/sandbox/internal/language/python"
 	"github.com/merit-rl/merit/sandbox/internal/limits"

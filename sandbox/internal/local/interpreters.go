@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )

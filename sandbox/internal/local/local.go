@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/engine/cache"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"

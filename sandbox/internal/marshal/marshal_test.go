@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 	"github.com/stretchr/testify/require"
 )

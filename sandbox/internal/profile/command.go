@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"

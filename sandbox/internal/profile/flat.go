@@ -6,8 +6,8 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/abi"
-	"github.com/merit-rl/merit/sandbox/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
+	"github.com/merit-rl/merit/sandbox/internal/fuel"
 	"github.com/merit-rl/merit/sandbox/internal/limits"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 )

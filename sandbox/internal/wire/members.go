@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // worthAside is how long a content is that does not go through JSON, in bytes.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/jsonl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/sdk/plugin"
 	"github.com/merit-rl/merit/sdk/plugin/tasks"
 )

@@ -156,7 +156,7 @@ def _stale(folder: str, name: str, data: bytes) -> bool:
 
 
 def digest(entry: str, files: Dict[str, bytes]) -> str:
-    """The digest by which a server knows these files (core/serve/library, Bundle.Digest).
+    """The digest by which a server knows these files (internal/serve/library, Bundle.Digest).
 
     Where a file's name is quoted in another way there, the server's answer to
     the upload gives the digest that counts.

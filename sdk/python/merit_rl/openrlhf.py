@@ -27,7 +27,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from merit_rl._adapting import OnUnscored, checked, halting, number, opened, row, same_length, singly
 from merit_rl.errors import InvalidInput
 
-# These two, and how a prompt is found, are those of core/serve/shape; one table
+# These two, and how a prompt is found, are those of internal/serve/shape; one table
 # of examples holds both (testdata/responses.json there).
 BEGINS = ("<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "<｜begin▁of▁sentence｜>")
 ENDS = (

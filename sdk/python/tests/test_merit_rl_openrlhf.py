@@ -10,7 +10,7 @@ CASES = pathlib.Path(__file__).parents[3] / "core" / "serve" / "shape" / "testda
 
 
 class Responses(unittest.TestCase):
-    # Promise: a response is what the server's /get_reward takes for one (core/serve/shape), and None where nothing can be told.
+    # Promise: a response is what the server's /get_reward takes for one (internal/serve/shape), and None where nothing can be told.
     def test_as_the_server(self):
         cases = json.loads(CASES.read_text("utf-8"))
         self.assertTrue(cases)

@@ -34,7 +34,7 @@ class Sources(unittest.TestCase):
         os.unlink("r.py")
         self.assertEqual((s.function, s.body(), s.content_type, s.name), ("score", b"x = 1", "text/x-python", "score"))
 
-    # Promise: digests are the server's (core/serve/library, TestDigest).
+    # Promise: digests are the server's (internal/serve/library, TestDigest).
     def test_digests(self):
         self.write({"m.wasm": b"\0asm", "r.py": b"pass\n", "f/reward.py": b"two", "f/lib/x.py": b""})
         self.assertEqual(read("m.wasm").reference, "sha256:" + hashlib.sha256(b"\0asm").hexdigest())

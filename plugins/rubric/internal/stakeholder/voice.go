@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/models/chat"
 )
 
 // maxSaid bounds in bytes what a model's answer is cut to: a sentence or two, and

@@ -13,7 +13,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 )
 

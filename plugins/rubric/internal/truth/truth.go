@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 )
 

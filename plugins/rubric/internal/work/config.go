@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/plugins/openai/chat"
+	"github.com/merit-rl/merit/internal/models/chat"
 )
 
 // The kinds of workers.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/plugins/openai/chat"
-	"github.com/merit-rl/merit/plugins/openai/chat/chattest"
+	"github.com/merit-rl/merit/internal/models/chat"
+	"github.com/merit-rl/merit/internal/models/chattest"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )
 

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/rubric"
 )
 
 // Bounds of a file of outputs, which is held in memory.

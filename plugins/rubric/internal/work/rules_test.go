@@ -12,8 +12,8 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/rubric"
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sandbox/interpreter"

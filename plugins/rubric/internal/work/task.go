@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/plugins/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )

@@ -3,7 +3,7 @@ package work
 import (
 	"context"
 
-	"github.com/merit-rl/merit/core/rubric"
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/plugin/random"
 )
 

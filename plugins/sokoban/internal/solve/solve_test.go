@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/core/testneeds"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/board"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/boxoban"
 	"github.com/merit-rl/merit/plugins/sokoban/internal/generate"

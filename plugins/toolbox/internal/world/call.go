@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Args are the arguments of a call of any tool; what a tool does not take is

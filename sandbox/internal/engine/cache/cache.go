@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/merit-rl/merit/core/processors"
+	"github.com/merit-rl/merit/internal/base/processors"
 )
 
 // Cache keeps programs and states on disk, one folder for each, named by what

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 )
 

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path"
 
-	"github.com/merit-rl/merit/core/strictjson"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/sandbox/internal/engine"
 	"github.com/merit-rl/merit/sandbox/internal/marshal"
 	"github.com/merit-rl/merit/sandbox/internal/profile"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
 )
 
 // Promise: what is asked is which slot is at work and for how long; the same

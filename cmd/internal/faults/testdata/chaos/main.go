@@ -21,8 +21,8 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
-	"github.com/merit-rl/merit/sdk/plugin/wire"
+	"github.com/merit-rl/merit/internal/wire"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 func main() {

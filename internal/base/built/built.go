@@ -1,0 +1,167 @@
+// Package built remembers in a module which source files it was built from, so
+// that a module whose sources have changed since is not scored silently.
+package built
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Section is the name of the custom section that holds the record.
+const Section = "merit.sources"
+
+// record is the content of the section. It says nothing of where the module is
+// written to, so that the same sources give the same bytes everywhere.
+type record struct {
+	Files Files `json:"files"`
+}
+
+// Usual is the name of a module in the folder that it is built from. Only under
+// this name does a module belong to the sources beside it: a copy under another
+// name is a version of its own.
+const Usual = "reward.wasm"
+
+// place is the content of the file beside a module that was written to another
+// place than the usual one.
+type place struct {
+	Folder string `json:"folder"` // from the module's folder to the one that was built
+}
+
+// placeOf is the path of that file.
+func placeOf(module string) string { return module + ".sources" }
+
+// Files are digests (SHA-256, in hexadecimal digits) of source files by their
+// slash-separated paths from the folder that is built. The digest of a file
+// that the build looked for and did not find is empty.
+type Files map[string]string
+
+// Read computes the digests of the files at paths. It leaves out what cannot be
+// named relative to folder; see relative.
+func Read(folder string, paths []string) (Files, error) {
+	files := Files{}
+	for _, path := range paths {
+		name, ok := relative(folder, path)
+		if !ok {
+			continue
+		}
+		digest, err := digest(path)
+		if err != nil {
+			return nil, err
+		}
+		files[name] = digest
+	}
+	return files, nil
+}
+
+// With returns the module wasm with the record that it was built from files.
+func With(wasm []byte, files Files) ([]byte, error) {
+	content, err := json.Marshal(record{files})
+	if err != nil {
+		return nil, err
+	}
+	name := append(binary.AppendUvarint(nil, uint64(len(Section))), Section...)
+	section := binary.AppendUvarint([]byte{0}, uint64(len(name)+len(content)))
+	return slices.Concat(wasm, section, name, content), nil
+}
+
+// Place notes beside a module where the folder lies that it was built from, unless
+// it is the module's own and the module has the usual name. Where the folder lies
+// too far away to name it, nothing is noted; see relative.
+func Place(module, folder string) error {
+	way, elsewhere, err := wayTo(module, folder)
+	if err != nil {
+		return err
+	}
+	if !elsewhere {
+		if _, noted := noted(module); noted {
+			return os.Remove(placeOf(module))
+		}
+		return nil
+	}
+	content, err := json.Marshal(place{way})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(placeOf(module), append(content, '\n'), 0o644)
+}
+
+// Vacant returns a *fault.Error if Place would replace a file that is not a note
+// of Merit's.
+func Vacant(module, folder string) error {
+	_, missing := os.Lstat(placeOf(module))
+	_, noted := noted(module)
+	if _, elsewhere, err := wayTo(module, folder); err != nil || !elsewhere || noted || missing != nil {
+		return err
+	}
+	return &fault.Error{
+		Boundary: fault.Storage, Kind: fault.Refused, Where: placeOf(module), What: "already exists, and Merit did not write it",
+		Hint: "move the file, or build the module under another name: Merit notes there which sources the module was built from",
+	}
+}
+
+// wayTo is the path from a module to the folder that it was built from. It is
+// elsewhere if that has to be noted.
+func wayTo(module, folder string) (way string, elsewhere bool, err error) {
+	from, err := filepath.Abs(filepath.Dir(module))
+	if err != nil {
+		return "", false, err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", false, err
+	}
+	way, near := relative(from, folder)
+	return way, near && (way != "." || filepath.Base(module) != Usual), nil
+}
+
+// noted reads what Place has noted, if it has.
+func noted(module string) (folder string, ok bool) {
+	var p place
+	if info, err := os.Stat(placeOf(module)); err != nil || !info.Mode().IsRegular() || info.Size() > mostContent {
+		return "", false
+	}
+	content, err := os.ReadFile(placeOf(module))
+	if err != nil || strictjson.Unmarshal(content, &p) != nil || !near(p.Folder) {
+		return "", false
+	}
+	return p.Folder, true
+}
+
+// relative returns the slash-separated path to a file or folder from another.
+// It has none through the root of the disk or up more than mostUps folders: such
+// a path would differ from machine to machine, and the module's bytes with it.
+func relative(from, to string) (path string, ok bool) {
+	path, err := filepath.Rel(from, to)
+	if err != nil {
+		return "", false
+	}
+	path = filepath.ToSlash(path)
+	common := from
+	for range ups(path) {
+		common = filepath.Dir(common)
+	}
+	return path, ups(path) == 0 || ups(path) <= mostUps && common != filepath.Dir(common)
+}
+
+const mostUps = 3
+
+// ups is how many folders a clean, slash-separated path goes up.
+func ups(path string) (n int) {
+	for path += "/"; strings.HasPrefix(path, "../"); path = path[3:] {
+		n++
+	}
+	return n
+}
+
+// Unit reports whether a compiler takes a file in the folder of a reward
+// without another file's naming it.
+func Unit(name string) bool {
+	hidden := strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".")
+	return slices.Contains([]string{".go", ".c", ".cc", ".cpp"}, filepath.Ext(name)) && !hidden && !strings.HasSuffix(name, "_test.go")
+}

@@ -1,0 +1,131 @@
+// Package testneeds is the one place where a test may stand aside: a machine
+// with only Go runs everything that needs only Go, and says in one line what
+// was not run and how to get it. With MERIT_FULL=1, as in CI, a missing need
+// is a failure, so nothing passes by not running.
+package testneeds
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Full is the environment variable that turns every missing need into a
+// failure.
+const Full = "MERIT_FULL"
+
+// Root returns the repository's root folder.
+func Root() string { return root }
+
+// root is found when the tests begin, while they are in their package's folder:
+// what is compiled with -trimpath knows of no place.
+var root = func() string {
+	_, file, _, _ := runtime.Caller(0)
+	if filepath.IsAbs(file) {
+		return filepath.Dir(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+	}
+	dir, _ := os.Getwd()
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "internal", "base", "testneeds", filepath.Base(file))); err == nil {
+			return dir
+		}
+	}
+	return ""
+}()
+
+// Shared returns the path of a file or folder of the shared data, which lies
+// beside the repository or where MERIT_SHARED says, and is never part of it.
+func Shared(t testing.TB, elem ...string) string {
+	t.Helper()
+	dir := os.Getenv("MERIT_SHARED")
+	if dir == "" {
+		dir = filepath.Join(Root(), "..", "shared")
+	}
+	path := filepath.Join(append([]string{dir}, elem...)...)
+	if _, err := os.Stat(path); err != nil {
+		Aside(t, "shared data "+filepath.Join(elem...)+" is not beside the repository; set MERIT_SHARED to its folder")
+	}
+	return path
+}
+
+// Said is the line in which a program says what is wrong: the first that
+// speaks of an error, else the first.
+func Said(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for _, line := range lines {
+		if strings.Contains(strings.ToLower(line), "error") {
+			return strings.TrimSpace(line)
+		}
+	}
+	return strings.TrimSpace(lines[0])
+}
+
+// Tool returns the path of a program, found by the first of names that is
+// installed and, if it is a compiler, builds for WebAssembly. Hint says how to
+// get it.
+func Tool(t testing.TB, hint string, names ...string) string {
+	t.Helper()
+	why := names[0] + " is not installed"
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		lines := trials(filepath.Base(name))
+		if lines == nil {
+			return path
+		}
+		for i, line := range lines {
+			said := try(t, path, line)
+			if said == nil {
+				return path
+			}
+			if i == 0 {
+				why = path + " does not build for WebAssembly (" + said.Error() + ")"
+			}
+		}
+	}
+	Aside(t, why+"; "+hint)
+	return ""
+}
+
+// Command asks for a program in a version that a trial succeeds with: the
+// command line must exit with 0. It returns the path. Hint says how to get it.
+func Command(t testing.TB, hint string, line ...string) string {
+	t.Helper()
+	path := Tool(t, hint, line[0])
+	if text, err := exec.Command(path, line[1:]...).CombinedOutput(); err != nil {
+		Aside(t, path+" is too old or incomplete ("+cmp.Or(Said(string(text)), err.Error())+"); "+hint)
+	}
+	return path
+}
+
+// Python returns the path of a Python that can test what authors write.
+func Python(t testing.TB) string {
+	t.Helper()
+	return Command(t, "install Python 3.9 or later", "python3", "-c",
+		"import sys; sys.version_info >= (3, 9) or sys.exit(sys.version)\nimport dataclasses, json, marshal, unittest")
+}
+
+// File returns path if it exists. Hint says how to get it.
+func File(t testing.TB, hint, path string) string {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		Aside(t, filepath.Base(path)+" is missing; "+hint)
+	}
+	return path
+}
+
+// Aside lets a test stand aside for what is missing, for a need that only the
+// test can judge.
+func Aside(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv(Full) == "1" {
+		t.Fatal("needed with " + Full + "=1: " + what)
+	}
+	t.Skip("not run: " + what)
+}

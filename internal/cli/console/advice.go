@@ -1,0 +1,76 @@
+package console
+
+import (
+	"errors"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/built"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/engine"
+	"github.com/merit-rl/merit/internal/rewards/guest"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// advice is which command or flag helps with which faults. The packages below the
+// command say what is wrong and what to do, and know of no command.
+var advice = []struct {
+	boundary fault.Boundary
+	kind     fault.Kind // "" is any
+	where    *regexp.Regexp
+	command  string
+	purpose  string
+}{
+	{fault.Config, "", regexp.MustCompile(`rewards\[\d+\]\.module$`), "merit reward build", "builds one"},
+	{fault.Sandbox, fault.Missing, nil, "merit reward build", "builds one"},
+	{fault.Config, fault.Missing, regexp.MustCompile(`environment\.plugin$`), "merit plugin list", "shows what there is"},
+	{fault.Plugin, fault.Missing, regexp.MustCompile(`\btinker$`), "merit engine install skyrl", "brings it"},
+	{fault.Plugin, fault.Missing, nil, "merit plugin list", "shows what there is"},
+	{fault.Plugin, fault.Crashed, nil, "--log-level debug", "logs all that it prints"},
+	{fault.Learner, fault.Numeric, nil, "merit view RUN", "shows the steps before"},
+	{fault.Sandbox, fault.Invalid, regexp.MustCompile(`^sandbox\.cache_dir$`), "MERIT_CACHE=FOLDER", "chooses one for a command, MERIT_CACHE=off none"},
+}
+
+// advise adds to the hints of err the commands that help.
+func advise(err error) {
+	for _, problem := range terminal.Flatten(err) {
+		f := fault.As(problem)
+		if f == nil || strings.HasPrefix(f.Hint, "did you mean") {
+			continue // that is better advice
+		}
+		if missing := new(interpreter.Missing); errors.As(problem, &missing) {
+			f.Hint = "run: merit " + missing.Interpreter.Name + " install"
+			continue
+		}
+		if missing := new(engine.Missing); errors.As(problem, &missing) {
+			f.Hint += ": merit engine install " + missing.Engine.Name
+			continue
+		}
+		if outdated := new(built.Outdated); errors.As(problem, &outdated) {
+			f.Hint += ": " + buildCommand(outdated)
+			continue
+		}
+		if incomplete := guest.Incomplete(""); errors.As(problem, &incomplete) {
+			continue // its hint says what to install
+		}
+		for _, a := range advice {
+			if a.boundary != f.Boundary || a.kind != "" && a.kind != f.Kind || a.where != nil && !a.where.MatchString(f.Where) {
+				continue
+			}
+			if !strings.Contains(f.Hint, a.command) {
+				f.Hint = strings.TrimPrefix(f.Hint+"; "+a.command+" "+a.purpose, "; ")
+			}
+		}
+	}
+}
+
+// buildCommand is the command that builds an outdated module again.
+func buildCommand(o *built.Outdated) string {
+	line := "merit reward build " + Quote(o.Folder)
+	if filepath.Join(o.Folder, "reward.wasm") != filepath.Clean(o.Module) {
+		line += " --out " + Quote(o.Module)
+	}
+	return line
+}

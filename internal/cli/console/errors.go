@@ -1,0 +1,59 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/exit"
+)
+
+var errInterrupted = &fault.Error{
+	Boundary: fault.CLI, Kind: fault.Interrupted, What: "interrupted",
+	Hint: "no file was left half-written; run the command again",
+}
+
+// Explain gives an error that no boundary described the words that a user
+// needs, an interrupted command its one reason, and hints the commands that
+// help.
+func Explain(ctx context.Context, err error) error {
+	err = describe(ctx, err)
+	advise(err)
+	return err
+}
+
+func describe(ctx context.Context, err error) error {
+	f := fault.As(err)
+	switch {
+	case f != nil && f.Kind == fault.Interrupted:
+		return err
+	case context.Cause(ctx) == error(errInterrupted) && (errors.Is(err, context.Canceled) || errors.Is(err, errInterrupted)):
+		return errInterrupted // whatever it was busy with
+	case f != nil:
+		return err
+	case exit.Full(err):
+		return CannotWrite(err)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return CannotRead(err)
+	}
+	return err
+}
+
+// CannotRead is an input file that cannot be opened.
+func CannotRead(err error) error {
+	f := &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
+	if errors.Is(err, fs.ErrPermission) {
+		f.Kind, f.Hint = fault.Refused, "check the owner and mode of the file"
+	}
+	return f
+}
+
+// CannotWrite is a result that cannot be stored.
+func CannotWrite(err error) error {
+	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
+	if exit.Full(err) {
+		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
+	}
+	return f
+}

@@ -1,0 +1,118 @@
+// Package console is the floor that the verbs stand on: the operating system
+// behind one struct, so that every verb runs in memory in tests, files that
+// appear whole or not at all, and mistakes of the command line.
+package console
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/merit-rl/merit/internal/cli/exit"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+)
+
+// Host is the operating system as the command sees it.
+type Host struct {
+	Env            func(key string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	StdoutTerminal bool                       // Stdout is a terminal
+	StderrTerminal bool                       // Stderr is a terminal
+	StderrSize     func() (columns, rows int) // of its terminal now; 0 if unknown
+	Now            func() time.Time
+	Signals        <-chan os.Signal // Ctrl-C and SIGTERM
+	Exit           func(code int)   // ends the process at once
+
+	Global Globals // what the flags of every verb say
+}
+
+// Globals are the flags that every verb has.
+type Globals struct {
+	LogLevel, LogFormat  string
+	JSON, NoColor, Quiet bool
+}
+
+// System is the host of the running process. Signals are caught from here on.
+func System() *Host {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return &Host{
+		Env:            os.Getenv,
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		StderrSize: func() (columns, rows int) {
+			columns, rows, _ = term.GetSize(int(os.Stderr.Fd())) // unknown stays 0
+			return columns, rows
+		},
+		Now:     time.Now,
+		Signals: signals,
+		Exit:    os.Exit,
+	}
+}
+
+// Interruptible returns a context that the first signal cancels; the second
+// ends the process at once.
+func (h *Host) Interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	done := make(chan struct{})
+	go func() {
+		for count := 0; ; count++ {
+			select {
+			case <-done:
+				return
+			case <-h.Signals:
+			}
+			if count > 0 {
+				h.Exit(exit.Interrupted.Number)
+			}
+			cancel(errInterrupted)
+		}
+	}()
+	return ctx, func() { close(done); cancel(nil) }
+}
+
+// OutStyle colours results: only on a terminal, and never with --no-color or
+// NO_COLOR (no-color.org).
+func (h *Host) OutStyle() terminal.Style { return terminal.Style{On: h.StdoutTerminal && h.colour()} }
+
+// ErrStyle colours messages, as OutStyle does results.
+func (h *Host) ErrStyle() terminal.Style { return terminal.Style{On: h.StderrTerminal && h.colour()} }
+
+func (h *Host) colour() bool {
+	return !h.Global.NoColor && h.Env("NO_COLOR") == "" && h.Env("TERM") != "dumb"
+}
+
+// Animated reports whether pictures may be drawn over and over on stderr.
+func (h *Host) Animated() bool {
+	return h.StderrTerminal && !h.Global.Quiet && h.Env("TERM") != "dumb"
+}
+
+// Progress starts a progress display on stderr.
+func (h *Host) Progress(label, unit string, total int64) *terminal.Progress {
+	screen := terminal.Screen{Out: h.Stderr, Terminal: h.StderrTerminal, Size: h.StderrSize, Now: h.Now}
+	if h.Global.Quiet {
+		screen.Out = nil
+	}
+	return terminal.NewProgress(screen, label, unit, total)
+}
+
+// Logger returns the structured log that the global flags ask for.
+func (h *Host) Logger() *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(h.Global.LogLevel)) // checked by the root command
+	options := &slog.HandlerOptions{Level: level}
+	if h.Global.LogFormat == "json" {
+		return slog.New(notices{slog.NewJSONHandler(h.Stderr, options), h})
+	}
+	return slog.New(notices{slog.NewTextHandler(h.Stderr, options), h})
+}

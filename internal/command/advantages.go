@@ -1,0 +1,135 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/data/rowio"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type advantagesOptions struct {
+	host    *console.Host
+	in, out string
+	cfg     advantage.Config
+}
+
+func newAdvantagesCmd(h *console.Host) *cobra.Command {
+	o := &advantagesOptions{host: h, cfg: advantage.Default()}
+	cmd := &cobra.Command{
+		Use:   "advantages",
+		Short: "Assign credit to rows of rewards",
+		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
+episode_score), or one a row of Parquet, CSV or TSV, and writes the same with
+return, episode_advantage, step_advantage, advantage and anchor_group added.
+
+Estimators:
+` + estimatorList(),
+		Example: "  merit advantages --in rows.jsonl --out advantages.jsonl\n  merit advantages --estimator grpo --normalization mean_std_norm < rows.jsonl",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	c := &o.cfg
+	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
+	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz, as a table if in .parquet, .csv or .tsv; - is stdout")
+	console.Output(cmd, "out")
+	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
+	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
+	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
+	f.Float64Var(&c.Omega, "omega", c.Omega, "gigpo: weight of the step advantage")
+	f.StringVar((*string)(&c.Normalization), "normalization", string(c.Normalization), "mean_norm or mean_std_norm")
+	f.StringVar((*string)(&c.BaselineOver), "baseline-over", string(c.BaselineOver), "what counts once in a group's mean: trajectories or steps")
+	f.StringVar((*string)(&c.Singleton), "singleton", string(c.Singleton), "episode advantage of a group of one: zero or raw")
+	f.StringVar((*string)(&c.Combine), "combine", string(c.Combine), "gigpo: sum (A_E + ω A_S) or convex (ω A_E + (1−ω) A_S)")
+	f.Float64Var(&c.Similarity, "similarity", c.Similarity, "join anchors at this ratio or above; 0 demands equal ones")
+	f.Float64Var(&c.Epsilon, "epsilon", c.Epsilon, "added to a deviation")
+	f.Float64Var(&c.InvalidActionPenalty, "invalid-action-penalty", c.InvalidActionPenalty, "subtracted where valid is false; 0 is off")
+	f.IntVar(&c.History, "history", c.History, "hgpo: observations before the current one")
+	f.Float64Var(&c.HistoryExponent, "history-exponent", c.HistoryExponent, "hgpo: exponent of the level weights")
+	for key, words := range merit.Words() {
+		if name, ok := strings.CutPrefix(key, "advantage."); ok {
+			console.Values(cmd, strings.ReplaceAll(name, "_", "-"), words...)
+		}
+	}
+	console.Files(cmd, "in", "jsonl", "parquet", "csv", "tsv", "zst", "gz")
+	return cmd
+}
+
+func estimatorList() string {
+	var t terminal.Table
+	var b strings.Builder
+	for _, e := range advantage.Estimators() {
+		t.Add("", e.Name, e.Summary)
+	}
+	_ = t.Write(&b) // a strings.Builder does not fail
+	return b.String()
+}
+
+func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	in, err := jsonl.Open(o.in, o.host.Stdin)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := jsonl.Create(o.out, o.host.Stdout)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	stats, err := rowio.EstimateFile(o.cfg, in, out)
+	if err = errors.Join(err, cmd.Context().Err()); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return o.report(stats)
+}
+
+// check turns each wrong setting into a mistake of the command line.
+func (o *advantagesOptions) check() error {
+	var problems []error
+	for _, err := range o.cfg.Validate() {
+		f := *fault.As(err)
+		f.Boundary, f.Where = fault.CLI, "--"+strings.ReplaceAll(f.Where, "_", "-")
+		problems = append(problems, &f)
+	}
+	return errors.Join(problems...)
+}
+
+// report prints what the batch looked like: on stdout, or on stderr where
+// stdout carries the rows.
+func (o *advantagesOptions) report(s advantage.Stats) error {
+	w := io.Writer(o.host.Stdout)
+	switch {
+	case o.out == "-" && o.host.Global.Quiet:
+		return nil
+	case o.out == "-":
+		w = o.host.Stderr
+	case o.host.Global.JSON:
+		return o.host.PrintJSON(s)
+	}
+	var t terminal.Table
+	t.Add("rows", fmt.Sprintf("%d", s.Rows))
+	t.Add("trajectories", fmt.Sprintf("%d", s.Trajectories))
+	t.Add("groups", fmt.Sprintf("%d", s.Groups))
+	t.Add("anchor groups", fmt.Sprintf("%d", s.AnchorGroups))
+	t.Add("mean anchor-group size", fmt.Sprintf("%.2f", s.MeanAnchorGroup))
+	t.Add("steps alone with their anchor", terminal.Percent(s.SingletonShare))
+	t.Add("steps with a step advantage", terminal.Percent(s.StepAdvantageShare))
+	t.Add("groups without variance", terminal.Percent(s.ZeroVarianceShare))
+	return t.Write(w)
+}

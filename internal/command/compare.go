@@ -1,0 +1,151 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type compareOptions struct {
+	host   *console.Host
+	config string
+	set    []string
+	byTask []string // metrics
+}
+
+func newCompareCmd(h *console.Host) *cobra.Command {
+	o := &compareOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "compare RUN|FILE...",
+		Short: "Compare runs or measurements of policies, and say what to do",
+		Long: `Compare says in which metrics policies differ, by how much, and how sure that is:
+means, difference with a bootstrap interval, size of the effect, and a test that
+fits (McNemar for success in pairs of the same start, Wilcoxon for the rest; Welch
+or rank sums if they did not play the same starts). One sentence says what to do:
+promote, iterate or fall back, by the section evidence of the configuration.
+
+Each of the files (merit evaluate --out) and runs is compared with the first; a
+single run, with its policy before training. Of several runs compare shows in what
+their configurations differ, too.`,
+		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 1 && isFile(args[0]) {
+				return console.Usage(cmd, "", "%s takes a run, or two runs or files or more", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "a configuration whose section evidence judges (default: that of what was measured)")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over it: evidence.key=value (repeatable)")
+	f.StringSliceVar(&o.byTask, "by-task", nil, "show these metrics for each task, too, where train.cluster is task (separated by commas)")
+	console.Files(cmd, "config", "yaml", "yml")
+	return cmd
+}
+
+func (o *compareOptions) run(_ *cobra.Command, args []string) error {
+	if len(args) > 1 && !slices.ContainsFunc(args, isFile) {
+		return o.runs(args)
+	}
+	names, all, err := measured(args)
+	if err != nil {
+		return err
+	}
+	list, err := o.plays(names, all)
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(list)
+	}
+	return o.printPlays(list)
+}
+
+// compared is a run in a comparison, with how its trained policy differs from
+// that of the first.
+type compared struct {
+	merit.Compared
+	Difference *evidence.Comparison `json:"difference,omitempty"`
+}
+
+// runs compares runs: what came of each, in what they differ, and, if they can
+// be held against each other, their trained policies with the first's.
+func (o *compareOptions) runs(args []string) error {
+	runs, keys, err := merit.Compare(args...)
+	if err != nil {
+		return err
+	}
+	var list []played
+	_, all, apart := measured(args)
+	if apart == nil {
+		list, apart = o.plays(args, all)
+	}
+	if o.host.Global.JSON {
+		out := make([]compared, len(runs))
+		for i, r := range runs {
+			out[i].Compared = r
+			if apart == nil {
+				out[i].Difference = list[i].Difference
+			}
+		}
+		return o.host.PrintJSON(out)
+	}
+	if err := o.print(runs, keys); err != nil {
+		return err
+	}
+	if apart != nil { // of other environments, or from before episodes were kept
+		_, err := fmt.Fprintf(o.host.Stdout, "\nnot compared further: %v\n", apart)
+		return err
+	}
+	for _, p := range list[1:] {
+		if err := o.printDifference(list[0].Name, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *compareOptions) print(runs []merit.Compared, keys []string) error {
+	t := terminal.Table{Head: []string{"run", "untrained", "trained", "95 %", "return", "length", "p", "iterations", "steps", "seconds"}}
+	for _, r := range runs {
+		s := r.Summary
+		t.Add(r.Run, terminal.Percent(s.Baseline.Success), terminal.Percent(s.Trained.Success),
+			fmt.Sprintf("[%.1f, %.1f]", 100*s.Trained.SuccessInterval[0], 100*s.Trained.SuccessInterval[1]),
+			fmt.Sprintf("%.3f", s.Trained.Return), fmt.Sprintf("%.1f", s.Trained.Length), fmt.Sprintf("%.2g", s.PValue),
+			strconv.Itoa(s.Iterations), fmt.Sprint(s.EnvSteps), fmt.Sprintf("%.0f", s.Time.Training))
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	names, scores := []string{}, []run.Score{}
+	for _, r := range runs {
+		names, scores = append(names, r.Run), append(scores, r.Summary.Trained.Score)
+	}
+	if err := o.printMetrics(names, scores); err != nil || len(keys) == 0 {
+		return err
+	}
+	d := terminal.Table{Head: []string{"configuration"}}
+	for _, r := range runs {
+		d.Head = append(d.Head, r.Run)
+	}
+	for _, key := range keys {
+		row := []string{key}
+		for _, r := range runs {
+			row = append(row, r.Config[key])
+		}
+		d.Add(row...)
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	return d.Write(o.host.Stdout)
+}

@@ -1,0 +1,190 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/cli/show"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/runs/measure"
+)
+
+// isFile reports whether path is a file, as a measurement is and a run is not.
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// played is a measurement in a comparison, with how it differs from the first.
+type played struct {
+	Name       string               `json:"file"`
+	Player     string               `json:"policy"`
+	Score      run.Score            `json:"score"`
+	Difference *evidence.Comparison `json:"difference,omitempty"`
+	Tasks      []evidence.Task      `json:"tasks,omitempty"`
+}
+
+// measured reads what is to be compared: measurements, the trained policies of
+// runs, or, of a single run, the one before training and the trained one.
+func measured(paths []string) (names []string, all []*run.Evaluation, err error) {
+	if len(paths) == 1 {
+		before, after, err := measure.OfRun(paths[0])
+		return []string{"untrained", paths[0]}, []*run.Evaluation{before, after}, err
+	}
+	var problems []error
+	for _, path := range paths {
+		e, _, err := measure.Read(path)
+		names, all, problems = append(names, path), append(all, e), append(problems, err)
+	}
+	return names, all, errors.Join(problems...)
+}
+
+// plays compares each measurement with the first.
+func (o *compareOptions) plays(names []string, all []*run.Evaluation) ([]played, error) {
+	var out []played
+	var problems []error
+	for i, e := range all {
+		p := played{Name: names[i], Player: e.Player.String(), Score: e.Score}
+		if i > 0 {
+			thresholds, err := o.thresholds(names[i], e)
+			if err == nil {
+				p.Difference = new(evidence.Comparison)
+				*p.Difference, err = evidence.Compare(all[0], e, thresholds)
+			}
+			problems = append(problems, err)
+			for _, metric := range o.byTask {
+				p.Tasks = append(p.Tasks, evidence.ByTask(all[0], e, metric)...)
+			}
+		}
+		out = append(out, p)
+	}
+	return out, errors.Join(problems...)
+}
+
+// thresholds are those of --config, or of the configuration that was measured.
+func (o *compareOptions) thresholds(name string, e *run.Evaluation) (evidence.Config, error) {
+	text := []byte(e.Config)
+	if o.config != "" {
+		var err error
+		if text, err = config.Read(o.config); err != nil {
+			return evidence.Config{}, err
+		}
+	}
+	return measure.Thresholds(cmp.Or(o.config, name), text, o.set...)
+}
+
+// printPlays shows the measurements beside each other, and what each differs in
+// from the first.
+func (o *compareOptions) printPlays(all []played) error {
+	t := terminal.Table{Head: []string{"measurement", "policy", "success", "difference", "95 %", "p", "return", "difference", "95 %"}}
+	for _, p := range all {
+		row := []string{p.Name, p.Player, terminal.Percent(p.Score.Success), "", "", "", fmt.Sprintf("%.3f", p.Score.Return), "", ""}
+		if d := p.Difference; d != nil {
+			success, _ := d.Metric(evidence.Success)
+			returns, _ := d.Metric(evidence.Return)
+			s, r := show.Difference(success), show.Difference(returns)
+			copy(row[3:], []string{s.Difference, s.Interval, s.P})
+			copy(row[7:], []string{r.Difference, r.Interval})
+		}
+		t.Add(row...)
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	for _, p := range all[1:] {
+		if err := o.printDifference(all[0].Name, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printDifference shows every metric of a comparison, the tests, and the verdict.
+func (o *compareOptions) printDifference(first string, p played) error {
+	c := p.Difference
+	t := terminal.Table{Head: []string{"metric", first, p.Name, "difference", "95 %", "effect", "p", ""}}
+	var tests []string
+	for _, d := range c.Metrics {
+		if !slices.Contains(tests, d.Test) {
+			tests = append(tests, d.Test)
+		}
+		x := show.Difference(d)
+		t.Add(d.Name, x.Before, x.After, x.Difference, x.Interval, x.Effect, x.P, fmt.Sprintf("(%d)", 1+slices.Index(tests, d.Test)))
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%d episodes with a score in both\n", c.Before)
+	if !c.Paired {
+		text = fmt.Sprintf("%d and %d episodes with a score; they did not play the same starts, so nothing is in pairs\n", c.Before, c.After)
+	}
+	for _, note := range c.Notes {
+		text += note + "\n"
+	}
+	units := "starts"
+	if all := p.Score.Clusters; all > 0 {
+		units = fmt.Sprintf("the %d tasks", all)
+	}
+	for i, name := range tests {
+		text += fmt.Sprintf("(%d) %s\n", i+1, name)
+	}
+	if err := o.printTasks(first, p); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s95 %% by bootstrap of %s (BCa); effect is Cohen's h of shares, Hedges' g of the rest\n\n%s\n", text, units, terminal.Clean(c.Verdict.Sentence))
+	return err
+}
+
+// printTasks shows the metrics of --by-task: a row for each task, or says why
+// there is none.
+func (o *compareOptions) printTasks(first string, p played) error {
+	if len(o.byTask) == 0 {
+		return nil
+	}
+	if len(p.Tasks) == 0 {
+		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and look how the metric is spelt\n", terminal.Clean(strings.Join(o.byTask, ", ")))
+		return err
+	}
+	t := terminal.Table{Head: []string{"task", "metric", "episodes", first, p.Name, "difference"}}
+	for _, x := range p.Tasks {
+		t.Add(terminal.Clean(x.Name), terminal.Clean(x.Metric), strconv.Itoa(x.Episodes), fmt.Sprintf("%.3f", x.Before), fmt.Sprintf("%.3f", x.After), fmt.Sprintf("%+.3f", x.After-x.Before))
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	return t.Write(o.host.Stdout)
+}
+
+// printMetrics shows what the environments and rewards measured.
+func (o *compareOptions) printMetrics(columns []string, scores []run.Score) error {
+	metrics := run.MetricNames(scores...)
+	if len(metrics) == 0 {
+		return nil
+	}
+	t := terminal.Table{Head: []string{"metric"}}
+	for _, c := range columns {
+		t.Head = append(t.Head, c, "95 %")
+	}
+	for _, name := range metrics {
+		row := []string{name}
+		for _, s := range scores {
+			row = append(row, show.Metric(s, name)...)
+		}
+		t.Add(row...)
+	}
+	if _, err := fmt.Fprintln(o.host.Stdout); err != nil {
+		return err
+	}
+	return t.Write(o.host.Stdout)
+}

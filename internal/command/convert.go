@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+)
+
+type convertOptions struct {
+	host    *console.Host
+	columns []string
+	skipBad bool
+}
+
+func newConvertCmd(h *console.Host) *cobra.Command {
+	o := &convertOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Write trajectories or results in another format",
+		Long: `Convert reads JSON Lines, Parquet, CSV or TSV (- is stdin) and writes JSON Lines,
+compressed if OUT ends in .zst or .gz, Parquet if it ends in .parquet, or a table
+of text if in .csv or .tsv; - is stdout. In Parquet no value is lost: what no type
+of a column can hold stands as JSON in the column merit_json, from where it is
+read again. In CSV a value that is no text stands as its JSON.`,
+		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet",
+		Args:    console.Exactly("IN", "OUT"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
+	console.OutputArg(cmd, 1)
+	return cmd
+}
+
+func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
+	columns, err := jsonl.ParseColumns(o.columns)
+	if err != nil {
+		return asFlags(err)
+	}
+	in, err := jsonl.Open(args[0], o.host.Stdin)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	in.Map(columns)
+	out, err := jsonl.Create(args[1], o.host.Stdout)
+	if err != nil {
+		return err
+	}
+	defer out.Drop()
+	n, bad, err := o.copy(cmd.Context(), in, out)
+	if wrong := bad.Err(in.Name()); wrong != nil && !o.skipBad {
+		err = errors.Join(withFlag(wrong, "--skip-bad omits these"), err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if bad.Count > 0 {
+		fmt.Fprintf(o.host.Stderr, "skipped:%s\n", terminal.Clean(bad.List()))
+	}
+	if args[1] != "-" && !o.host.Global.Quiet {
+		_, err = fmt.Fprintf(o.host.Stdout, "%s  %d rows\n", args[1], n)
+	}
+	return err
+}
+
+// copy writes the lines of in to out.
+func (o *convertOptions) copy(ctx context.Context, in *jsonl.Reader, out io.Writer) (n int64, bad jsonl.Bad, err error) {
+	bad.Unit = in.Unit()
+	progress := o.host.Progress("convert", in.Unit()+"s", -1)
+	defer progress.Close()
+	for {
+		line, err := in.Line()
+		if errors.Is(err, io.EOF) {
+			return n, bad, nil
+		} else if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return n, bad, err
+		}
+		text, err := in.Row(line)
+		if err != nil {
+			bad.AddLine(line, err)
+			continue
+		}
+		if _, err := out.Write(append(text[:len(text):len(text)], '\n')); err != nil {
+			return n, bad, err
+		}
+		n++
+		progress.SetTotal(in.Estimate())
+		progress.Set(n, "")
+	}
+}

@@ -1,0 +1,323 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleets"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type evalOptions struct {
+	host     *console.Host
+	reward   string
+	with     string
+	batch    string
+	config   string
+	data     string
+	out      string
+	columns  []string
+	skipBad  bool
+	strict   bool
+	resume   bool
+	parallel int
+	sandbox  sandbox.Config
+	fleet    crew.Options
+}
+
+func newEvalCmd(h *console.Host) *cobra.Command {
+	o := &evalOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "eval",
+		Short: "Score trajectories with a reward",
+		Long: `Eval scores every trajectory of a file (one JSON object with messages a line, or
+the rows of Parquet, CSV or TSV; all but Parquet also .zst or .gz; - is stdin)
+and writes one result a line, in input order: id, outcome, score (null unless
+scored), step_outputs, metrics, reason, fuel. The bytes are the same at any
+parallelism. Columns that Merit does not know reach the reward as metadata (in
+Python as keyword arguments).
+
+--map takes fields from other columns, or from paths into them: messages,
+ground_truth, id and so on, and prompt and completion, texts or lists of
+messages, of which it makes the messages.
+
+The results appear whole or not at all, and replace a file that is there only
+with --force. A pass that is stopped keeps what is
+finished in a file beside them (.part), and --resume goes on from there.
+
+With --fleet workers score (merit worker), in shards of 64 trajectories or of
+whole groups, each with its own environment for the keys of judges. It pays for
+rewards that take longer than it takes to send a trajectory: judges, heavy Python.
+
+The exit code is 9 if any trajectory has no score; a module that is refused
+writes nothing. Lines that cannot be used are an error (4) that lists them, and
+nothing is written; with --skip-bad they are omitted, counted and listed, and
+do not change the exit code.`,
+		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
+			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
+			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
+		Args: console.NoArgs,
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
+	rewardcmd.WithFlag(cmd, &o.with)
+	rewardcmd.BatchFlag(cmd, &o.batch)
+	rewardcmd.StrictFlag(cmd, &o.strict)
+	f.StringVarP(&o.config, "config", "c", "", "a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox")
+	console.Files(cmd, "config", "yaml", "yml")
+	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
+	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted")
+	console.Output(cmd, "out")
+	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
+	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")
+	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
+	o.fleet.Flags(cmd, "score")
+	console.SandboxFlags(cmd, &o.sandbox)
+	return cmd
+}
+
+func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
+	named := []string{"reward", "data"}
+	if o.config != "" {
+		named = named[1:]
+	}
+	if err := errors.Join(console.Required(cmd, named...), o.fleet.Check(cmd)); err != nil {
+		return err
+	}
+	if o.config != "" && (o.reward != "" || o.with != "" || o.batch != "") {
+		return console.Usage(cmd, "give one of the two", "--config and --reward both say which reward scores")
+	}
+	if o.resume && (o.out == "" || o.out == "-") {
+		return console.Usage(cmd, "give --out a file", "--resume goes on with the file of --out")
+	}
+	columns, err := jsonl.ParseColumns(o.columns)
+	if err != nil {
+		return asFlags(err)
+	}
+	progress := new(evalProgress)
+	ctx := cmd.Context()
+	o.sandbox.Workers = o.parallel
+	judges, cfg, err := o.load(ctx, progress)
+	if err != nil {
+		return err
+	}
+	defer judges.Close()
+	if o.strict {
+		if err := rewardcmd.Missed(o.host, true, judges.Parts[0].Scorer.Info()); err != nil {
+			return err
+		}
+	}
+	scorer, err := o.fleet.Scorer(ctx, o.host, judges, cfg)
+	if err != nil {
+		return err
+	}
+	progress.Progress = o.host.Progress("eval", "evaluations", -1)
+	defer progress.Close()
+	began := o.host.Now()
+	options := merit.EvaluateOptions{
+		Data: o.data, Out: o.out, Parallel: o.parallel, Columns: columns, SkipBad: o.skipBad, Resume: o.resume,
+		Warn: func(err error) {
+			progress.Close()
+			if f := fault.As(err); f == nil || !strings.Contains(f.Hint, "--with") { // a parameter has flags of its own
+				err = withFlag(err, "--map ground_truth=COLUMN")
+			}
+			terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
+		},
+		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
+	}
+	if scorer != nil {
+		options.Evaluator, options.Chunk = scorer, fleets.ScoreChunk
+	}
+	summary, err := judges.Evaluate(ctx, options)
+	elapsed := o.host.Now().Sub(began)
+	progress.Close()
+	left := scorer.Close(o.host)
+	if err != nil {
+		return errors.Join(o.stopped(cmd, err), left)
+	}
+	if err := errors.Join(o.report(summary, judges.Parts[0].Scorer.Info(), elapsed), left); err != nil {
+		return err
+	}
+	scorer.Worth(o.host)
+	return o.unscored(cmd, summary)
+}
+
+// load opens the reward that is named, or that of a configuration, and returns what
+// configures it.
+func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, *merit.Config, error) {
+	if o.config == "" {
+		named, err := rewardcmd.Name(o.reward, o.with)
+		if err != nil {
+			return nil, nil, err
+		}
+		named.Batch = o.batch
+		cfg, err := named.Config(o.sandbox)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := rewardcmd.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+		return r, cfg, err
+	}
+	cfg, err := merit.LoadPartial(o.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(cfg.Rewards) != 1 {
+		return nil, nil, cfg.Places.Explain("", &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: fmt.Sprintf("there are %d rewards, and merit eval scores by one", len(cfg.Rewards)),
+			Hint: "keep one of them, or score by each",
+		})
+	}
+	cfg.Sandbox.Workers = o.parallel
+	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	return r, cfg, err
+}
+
+// evalProgress shows the evaluations of a pass.
+type evalProgress struct {
+	train.Quiet
+	*terminal.Progress
+}
+
+// Collecting shows how many trajectories are done, and of about how many.
+func (p *evalProgress) Collecting(_ string, done, total int) {
+	p.SetTotal(int64(total))
+	p.Set(int64(done), "")
+}
+
+// stopped adds to the error of a pass which flags help, and how to go on with
+// what it has kept.
+func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
+	err = withMap(err)
+	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.skipBad {
+		err = withFlag(err, "--skip-bad omits these")
+	}
+	kept := new(scoring.Unfinished)
+	if !errors.As(err, &kept) {
+		return err
+	}
+	results := "the results that are finished"
+	if kept.Results > 0 {
+		results = fmt.Sprintf("the first %d results", kept.Results)
+	}
+	again := "go on with: " + console.CommandLine(cmd, "resume")
+	if why := console.Explain(cmd.Context(), kept.Err); errors.Is(why, fault.Of("", fault.Interrupted)) {
+		return &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Interrupted, What: fmt.Sprintf("interrupted; %s are kept in %s", results, kept.Path), Hint: again,
+		}
+	}
+	if errors.Is(err, fault.Of(fault.Storage, fault.Refused)) { // results were there before
+		return withFlag(err, again)
+	}
+	return errors.Join(err, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: kept.Path, What: "keeps " + results, Hint: again})
+}
+
+// withMap names the flag that makes messages of columns of another name.
+func withMap(err error) error {
+	if none := new(jsonl.Unmapped); errors.As(err, &none) && none.Map != "" {
+		none.Err.Hint = "make messages of your columns: --map " + none.Map
+	}
+	return err
+}
+
+// withFlag adds a flag that helps to the hint of err.
+func withFlag(err error, flag string) error {
+	if f := fault.As(err); f != nil {
+		f.Hint += "; " + flag
+	}
+	return err
+}
+
+// asFlags names flags where a package names settings.
+func asFlags(err error) error {
+	for _, e := range terminal.Flatten(err) {
+		if f := fault.As(e); f != nil {
+			f.Boundary, f.Where = fault.CLI, "--"+f.Where
+		}
+	}
+	return err
+}
+
+// unscored is the error of a pass in which some trajectories have no score.
+func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
+	err := s.Unscored()
+	if o.reward == "" || o.data == "-" || len(o.columns) > 0 {
+		return err // reward run reads neither these rewards nor these trajectories
+	}
+	given := console.Given(cmd, "reward", "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	given = strings.Replace(given, "--reward "+console.Quote(o.reward), console.Quote(o.reward), 1)
+	return withFlag(err, "merit reward run "+given+" --id ID shows one in full")
+}
+
+// evalReport is the summary with what the wall clock decided.
+type evalReport struct {
+	*scoring.Summary
+	Reward    reward.Info `json:"reward"`
+	Seconds   float64     `json:"seconds"`
+	PerSecond float64     `json:"evaluations_per_second"`
+}
+
+func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.Duration) error {
+	r := evalReport{Summary: s, Reward: info, Seconds: elapsed.Seconds()}
+	r.PerSecond = float64(s.Trajectories-s.Kept) / max(r.Seconds, 1e-9)
+	w := io.Writer(o.host.Stdout)
+	if o.out == "-" {
+		w = o.host.Stderr
+	} else if o.host.Global.JSON {
+		return o.host.PrintJSON(r)
+	}
+	var t terminal.Table
+	t.Add("reward", info.Name+"  "+info.Digest)
+	rewardcmd.AddEntry(&t, info)
+	if without := info.LoadedWithout(); without != "" {
+		t.Add("loaded without", terminal.Clean(without))
+	}
+	t.Add("trajectories", strconv.Itoa(s.Trajectories))
+	if s.Kept > 0 {
+		t.Add("kept from before", strconv.Itoa(s.Kept))
+	}
+	if s.Skipped.Count > 0 {
+		t.Add("skipped "+cmp.Or(s.Skipped.Unit, "line")+"s", strconv.Itoa(s.Skipped.Count))
+	}
+	if s.WithoutGroundTruth > 0 && s.WithoutGroundTruth < s.Trajectories {
+		t.Add("without ground truth", strconv.Itoa(s.WithoutGroundTruth))
+	}
+	for _, c := range s.Outcomes {
+		t.Add(string(c.Outcome), fmt.Sprintf("%d  (%.1f %%)", c.N, 100*float64(c.N)/float64(s.Trajectories)))
+	}
+	if s.Mean != nil {
+		t.Add("mean score", fmt.Sprintf("%.4f  (min %.4g, max %.4g)", *s.Mean, *s.Min, *s.Max))
+	}
+	if s.MaxFuel > 0 {
+		t.Add("fuel", fmt.Sprintf("%.0f mean, %d most", s.MeanFuel, s.MaxFuel))
+	}
+	for _, w := range s.Warnings {
+		t.Add("warning", terminal.Clean(w.What+"; "+w.Hint))
+	}
+	t.Add("evaluations/s", fmt.Sprintf("%.0f  (%.2f s)", r.PerSecond, r.Seconds))
+	if err := t.Write(w); err != nil || s.Skipped.Count == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stderr, "skipped:%s\n", terminal.Clean(s.Skipped.List()))
+	return err
+}

@@ -1,0 +1,382 @@
+package command
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/internal/cli/console"
+)
+
+// said is a text that a person may read, and where it stands.
+type said struct{ where, text string }
+
+// texts returns every string of the Go packages, with … for what is put into it,
+// every line of the Python and JavaScript packages and of the pages, and every
+// help.
+func texts(t *testing.T) (all []said) {
+	root := testneeds.Root()
+	for _, folder := range []string{"cmd", "core", "internal", "sandbox", "sdk", "plugins", "examples", "docs", "README.md"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			name := d.Name()
+			if d.IsDir() {
+				if name == "testdata" || name == "node_modules" || name == "tests" || name == "internal" && filepath.Base(filepath.Dir(path)) == "cmd" {
+					return filepath.SkipDir
+				}
+				return nil
+			}
+			switch ext := filepath.Ext(name); {
+			case ext == ".go" && !strings.HasSuffix(name, "_test.go"):
+				all = append(all, literals(t, path)...)
+			case ext == ".py" || ext == ".js" || ext == ".mjs" || ext == ".md" || ext == ".tmpl":
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				all = append(all, said{path, string(text)})
+			}
+			return nil
+		}))
+	}
+	h, _ := memory()
+	every(newRoot(h), func(cmd *cobra.Command) {
+		all = append(all, said{cmd.CommandPath() + " --help", cmd.Long + "\n" + cmd.Example})
+	})
+	return all
+}
+
+// literals are the strings of a file; those that are joined are one.
+func literals(t *testing.T, path string) (all []said) {
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, 0)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, ok := folded(e)
+		if ok {
+			all = append(all, said{set.Position(e.Pos()).String(), text})
+		}
+		return !ok
+	})
+	return all
+}
+
+// folded is a string literal, or a sum with one in it.
+func folded(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD {
+			return "", false
+		}
+		x, left := folded(e.X)
+		y, right := folded(e.Y)
+		if !left && !right {
+			return "", false
+		}
+		if !left {
+			x = "…"
+		}
+		if !right {
+			y = "…"
+		}
+		return x + y, true
+	}
+	return "", false
+}
+
+// mention is merit and what follows it on its line.
+var mention = regexp.MustCompile("(?:^|[\\s`\"'(=/])merit ([^\\n`]*)")
+
+// prose are words that follow the name of the program where no command is meant.
+var prose = strings.Fields(`and as asks at bundle built binary calls can comes does for from has if in is it itself keeps knows lies loads made
+	means needs of on or plug-in reads refuses repository runner runs said says script speaks starts takes that the then to was which will with
+	writes would process program under beside has looks not finds gives by does, are wheel command sets puts versions
+	also cannot checks server's users module package must answers sees`)
+
+var flag = regexp.MustCompile(`^--?[a-zA-Z][\w-]*`)
+
+// commandOf finds the command that words begin with, and the words behind it.
+func commandOf(root *cobra.Command, words []string) (cmd *cobra.Command, rest []string) {
+	cmd = root
+	for i, w := range words {
+		next := slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return trimmed(w) == c.Name() || c.HasAlias(trimmed(w)) })
+		if next < 0 {
+			return cmd, words[i:]
+		}
+		cmd = cmd.Commands()[next]
+		if trimmed(w) != w {
+			return cmd, nil
+		}
+	}
+	return cmd, nil
+}
+
+func trimmed(w string) string { return strings.TrimRight(w, ",.;:)!?\"'’*") }
+
+// clause are the words up to the end of what is said of a command.
+func clause(words []string) []string {
+	for i, w := range words {
+		if strings.HasSuffix(w, ";") || strings.HasSuffix(w, ")") || w == "|" || w == "&&" || w == "--" || w == "merit" || strings.HasSuffix(w, "merit") || w == "#" {
+			return words[:i+1]
+		}
+		if strings.HasSuffix(w, ",") {
+			return words[:i+1]
+		}
+	}
+	return words
+}
+
+// Promise: every command that a hint, an error, a help text or a page names is
+// there, and has the flags that are named with it.
+func TestCommandsThatAreNamedAreThere(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	n := 0
+	for _, s := range texts(t) {
+		for _, m := range mention.FindAllStringSubmatch(s.text, -1) {
+			words := strings.Fields(m[1])
+			if len(words) == 0 {
+				continue
+			}
+			cmd, rest := commandOf(root, words)
+			if cmd == root {
+				first := trimmed(words[0])
+				if slices.Contains(prose, first) || !regexp.MustCompile(`^[a-z][a-z-]*$`).MatchString(first) {
+					continue
+				}
+				t.Errorf("%s names merit %s, and there is no such command", s.where, first)
+				continue
+			}
+			n++
+			for _, w := range clause(rest) {
+				name := strings.TrimLeft(flag.FindString(w), "-")
+				if name == "" || !strings.HasPrefix(w, "--") && len(name) > 1 { // such as -buildmode, of another program
+					continue
+				}
+				if !has(cmd, name, strings.HasPrefix(w, "--")) {
+					t.Errorf("%s: %s has no flag %s: %q", s.where, cmd.CommandPath(), w, m[0])
+				}
+			}
+		}
+	}
+	require.Greater(t, n, 400)
+}
+
+func has(cmd *cobra.Command, name string, long bool) bool {
+	cmd.InitDefaultHelpFlag()
+	if long {
+		return cmd.Flag(name) != nil || cmd.InheritedFlags().Lookup(name) != nil
+	}
+	return cmd.Flags().ShorthandLookup(name) != nil || cmd.InheritedFlags().ShorthandLookup(name) != nil
+}
+
+// Promise: an example of a help has the arguments that its command takes and the
+// flags that it cannot do without.
+func TestExamplesAreWhole(t *testing.T) {
+	h, _ := memory()
+	every(newRoot(h), func(cmd *cobra.Command) {
+		if !cmd.HasSubCommands() && cmd.Runnable() {
+			require.NotEmpty(t, cmd.Example, "%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			words := shellWords(strings.TrimSpace(line))
+			require.Equal(t, "merit", words[0], cmd.CommandPath())
+			found, rest := commandOf(cmd.Root(), words[1:])
+			require.True(t, strings.HasPrefix(found.CommandPath(), cmd.CommandPath()), line)
+			fresh, _ := memory()
+			again, _, err := newRoot(fresh).Find(words[1:])
+			require.NoError(t, err)
+			require.NoError(t, again.ParseFlags(rest), line)
+			require.NoError(t, again.ValidateArgs(again.Flags().Args()), line)
+			again.Flags().VisitAll(func(f *pflag.Flag) {
+				require.True(t, f.Changed || !console.Needed(f), "%q lacks --%s", line, f.Name)
+			})
+		}
+	})
+}
+
+// unknown are words of a script's line that are known only when it runs, and
+// what the help shows in their place.
+var unknown = strings.NewReplacer("$MERIT_FLEET", "tls://trainer.example:4222", "$FLEET", "nats://127.0.0.1:4222", "$REGISTRY", "localhost:5000", "$KEY", "key_1f2e3d4c5b6a", `"`, "'")
+
+// notRun are the examples that no test can run, and why.
+var notRun = map[string]string{
+	"merit engine install skyrl --model smollm2":                                  "downloads several GB of Python packages; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2":                              "needs the packages of skyrl; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml": "needs the packages of skyrl; make llm runs it",
+}
+
+// ranByScripts returns the command lines that must succeed in the scripts of
+// cmd/merit, without redirections and what follows them.
+func ranByScripts(t *testing.T) map[string]bool {
+	paths, err := filepath.Glob(filepath.Join(testneeds.Root(), "cmd/merit/testdata/script/*.txtar"))
+	require.NoError(t, err)
+	ran := map[string]bool{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			before, command, found := strings.Cut(line, "exec merit ")
+			if !found || strings.HasPrefix(line, "!") || strings.HasPrefix(line, "exits ") {
+				continue
+			}
+			command = redirection.Split(command, 2)[0]
+			if command = strings.TrimSpace(command); strings.Contains(before, "sh -c '") {
+				command = strings.TrimSuffix(command, "'")
+			}
+			ran["merit "+unknown.Replace(command)] = true
+		}
+	}
+	return ran
+}
+
+var redirection = regexp.MustCompile(` (2?>|<|&|\|) ?`)
+
+// Promise: every example of every help is run by a script and succeeds there, but
+// for those that need what a test does not have.
+func TestExamplesAreRun(t *testing.T) {
+	h, _ := memory()
+	ran, excused := ranByScripts(t), 0
+	every(newRoot(h), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Example) {
+			line = strings.TrimSpace(line)
+			if notRun[line] != "" {
+				excused++
+			} else if !ran[redirection.Split(line, 2)[0]] {
+				t.Errorf("%s: no script runs %q", cmd.CommandPath(), line)
+			}
+		}
+	})
+	require.Equal(t, len(notRun), excused, "a line of notRun is not an example any more")
+}
+
+// Promise: a help whose example names files of Merit's source says where they come from: an installation lacks them.
+func TestExamplesSayWhereTheirFilesComeFrom(t *testing.T) {
+	h, _ := memory()
+	found := 0
+	every(newRoot(h), func(cmd *cobra.Command) {
+		said := strings.Contains(cmd.Long, fromSource)
+		require.Equal(t, strings.Contains(cmd.Example, "examples/"), said, cmd.CommandPath())
+		if said {
+			found++
+		}
+	})
+	require.Greater(t, found, 6)
+}
+
+// shellWords splits a line as a shell does, up to a redirection.
+func shellWords(line string) (words []string) {
+	for _, m := range regexp.MustCompile(`(?:'[^']*'|[^\s'])+`).FindAllString(line, -1) {
+		if m == ">" || m == "<" || m == "--" {
+			return words
+		}
+		words = append(words, strings.ReplaceAll(m, "'", ""))
+	}
+	return words
+}
+
+// Promise: a hint that is shown names no flag that the command lacks, whichever
+// package gave it.
+func TestHintsFitTheCommand(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	for _, c := range []struct{ command, hint, want string }{
+		{"reward test", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl"},
+		{"reward check", "put trajectories into fixtures/<name>.jsonl, or name a file with --data", "put trajectories into fixtures/<name>.jsonl, or name a file with --data"},
+		{"explain", "resume it with --resume", "see merit explain --help"},
+		{"rollout", "resume it with --resume, replace it with --force, or choose another directory with --out", "replace it with --force, or choose another directory with --out"},
+		{"view", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version", "correct the reward; merit eval --out FILE has all; from bytecode: python3 --version"},
+	} {
+		cmd, _, err := root.Find(strings.Fields(c.command))
+		require.NoError(t, err)
+		problem := &fault.Error{Hint: c.hint}
+		console.Fit(cmd, problem)
+		require.Equal(t, c.want, problem.Hint, c.command)
+	}
+}
+
+// aboutCommands are folders whose packages may name commands, and why. What other
+// packages say, Go programs show too: console/advice.go adds the command there.
+var aboutCommands = map[string]string{
+	"internal/fleet":             "keys, servers and workers of a fleet are made by commands alone",
+	"internal/traces/trace":      "traces are recorded, scored and listed by commands",
+	"sdk/trace":                  "agents send traces to a collector, which is a command",
+	"internal/ui":                "the server of merit ui",
+	"internal/traces/collecting": "the collector of merit collect",
+	"internal/fleet/fleets":      "keys, servers and workers of a fleet are made by commands alone",
+	"internal/traces/learning":   "learns from traces, which commands record and score",
+	"internal/runs/measure":      "reads and writes the files of merit evaluate",
+	"internal/promote":           "policies are promoted and measured by commands",
+	"internal/traces":            "traces are recorded and imported by commands",
+	"internal/recheck/verify":    "what merit verify says of a run",
+}
+
+// Promise: a text of a package that Go programs use names no command of the tree,
+// but where commands are what it is about.
+func TestPackagesNameNoCommands(t *testing.T) {
+	h, _ := memory()
+	root := newRoot(h)
+	used := map[string]bool{}
+	for _, s := range texts(t) {
+		file, err := filepath.Rel(testneeds.Root(), s.where)
+		top, _, below := strings.Cut(file, "/")
+		if err != nil || !below || !strings.Contains(file, ".go:") || !slices.Contains([]string{"core", "internal", "sandbox", "plugins", "sdk"}, top) || ofCommands(file) {
+			continue
+		}
+		for _, m := range mention.FindAllStringSubmatch(s.text, -1) {
+			if cmd, _ := commandOf(root, strings.Fields(m[1])); cmd != root && !slices.ContainsFunc(slices.Collect(maps.Keys(aboutCommands)), func(folder string) bool {
+				within := strings.HasPrefix(file, folder+"/")
+				used[folder] = used[folder] || within
+				return within
+			}) {
+				t.Errorf("%s names %s: leave it to console/advice.go", s.where, cmd.CommandPath())
+			}
+		}
+	}
+	require.Len(t, used, len(aboutCommands), "a folder of aboutCommands names no command any more")
+}
+
+// Promise: no hint tells somebody who came by pip to build in a checkout.
+func TestNoHintAsksForACheckoutOnly(t *testing.T) {
+	for _, s := range texts(t) {
+		if strings.Contains(s.where, ".go:") && strings.Contains(s.text, "make build") {
+			require.Contains(t, s.text, "checkout", s.where)
+			require.Contains(t, s.text, "wheel", s.where)
+		}
+	}
+}
+
+// ofCommands reports whether a file belongs to the command itself: to verbs, or to
+// the kit that verbs share.
+func ofCommands(file string) bool {
+	folder := filepath.Dir(file)
+	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/", "internal/fleet/crew/"}, func(kit string) bool {
+		return strings.HasPrefix(folder+"/", kit)
+	})
+}

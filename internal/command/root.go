@@ -1,0 +1,127 @@
+// Package command is the merit command: its root, the list of its verbs, and those
+// verbs that read files and need no configuration. One verb is one file, an
+// options struct with a run method. Nothing imports it but main.
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/exit"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Main runs the command on the real operating system and returns its exit
+// code.
+func Main() int {
+	if sandbox.IsWorker(os.Args) {
+		return sandbox.WorkerMain()
+	}
+	// A file size limit is an error of write, as a full disk is, not a death.
+	signal.Ignore(syscall.SIGXFSZ)
+	defer processors.Spare()() // for the watchdog and the plug-ins while rewards compute
+	return Run(context.Background(), console.System(), os.Args[1:])
+}
+
+// Run executes one command line on h and returns its exit code.
+func Run(ctx context.Context, h *console.Host, args []string) int {
+	ctx, stop := h.Interruptible(ctx)
+	defer stop()
+	root := newRoot(h)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exit.OK.Number
+	}
+	err = console.Explain(ctx, err)
+	console.Fit(cmd, err)
+	terminal.Problems(h.Stderr, h.ErrStyle(), err)
+	return exit.Of(err).Number
+}
+
+func newRoot(h *console.Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "merit",
+		Short: "Train agents against reward functions that nobody has to trust",
+		Long: `Merit runs reward functions as sandboxed WebAssembly, rolls out agents in
+plug-in environments, assigns credit with GiGPO and trains policies.
+
+Results go to stdout, progress and messages to stderr. Every error ends with
+what to do next and an exit code: see merit help exit-codes.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          console.UnknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			return errors.Join(checkGlobals(h, cmd), console.CheckOutputs(h, cmd, args))
+		},
+	}
+	cmd.Version = versionLine(merit.ReadVersion())
+	cmd.SetVersionTemplate("{{.Version}}\n")
+	cmd.SetIn(h.Stdin)
+	cmd.SetOut(h.Stdout)
+	cmd.SetErr(h.Stderr)
+	cmd.SetFlagErrorFunc(console.WrongFlag)
+	f := cmd.PersistentFlags()
+	f.StringVar(&h.Global.LogLevel, "log-level", "warn", "log at debug, info, warn or error")
+	f.StringVar(&h.Global.LogFormat, "log-format", "text", "log as text or json")
+	f.BoolVar(&h.Global.JSON, "json", false, "print results as JSON")
+	f.BoolVar(&h.Global.NoColor, "no-color", false, "no colours, even on a terminal")
+	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
+	cmd.AddCommand(verbs(h)...)
+	cmd.AddCommand(newExitCodesTopic(h))
+	sayWhereExamplesAre(cmd)
+	console.Values(cmd, "log-level", "debug", "info", "warn", "error")
+	console.Values(cmd, "log-format", "text", "json")
+	return cmd
+}
+
+const fromSource = "The folder examples is part of Merit's source code, not of an installation: the\nexamples below run in a checkout."
+
+// sayWhereExamplesAre completes each help whose example names a file of a checkout.
+func sayWhereExamplesAre(cmd *cobra.Command) {
+	if strings.Contains(cmd.Example, "examples/") {
+		cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + fromSource
+	}
+	for _, sub := range cmd.Commands() {
+		sayWhereExamplesAre(sub)
+	}
+}
+
+func checkGlobals(h *console.Host, cmd *cobra.Command) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(h.Global.LogLevel)); err != nil {
+		return console.Usage(cmd, "use debug, info, warn or error", "--log-level %q is not a level", h.Global.LogLevel)
+	}
+	if f := h.Global.LogFormat; f != "text" && f != "json" {
+		return console.Usage(cmd, "use text or json", "--log-format %q is not a format", f)
+	}
+	return nil
+}
+
+// newExitCodesTopic makes `merit help exit-codes`.
+func newExitCodesTopic(h *console.Host) *cobra.Command {
+	topic := &cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"}
+	topic.SetHelpFunc(func(*cobra.Command, []string) {
+		var t terminal.Table
+		t.Head = []string{"code", "name", "meaning"}
+		for _, c := range exit.Table() {
+			t.Add(strconv.Itoa(c.Number), c.Name, c.Meaning)
+		}
+		_ = t.Write(h.Stdout) // help that cannot be printed has nobody to tell
+	})
+	return topic
+}

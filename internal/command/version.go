@@ -1,0 +1,61 @@
+package command
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+func newVersionCmd(h *console.Host) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, its commit and its interpreters",
+		Long: `Print the version, the commit that it was built from and when that was made,
+the Go release and platform, and the interpreters that rewards in Python and
+JavaScript run on, each with its digest: no other file is used.`,
+		Example: "  merit version --json",
+		Args:    console.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := merit.ReadVersion()
+			if h.Global.JSON {
+				return h.PrintJSON(v)
+			}
+			return writeVersion(h.Stdout, v)
+		},
+	}
+}
+
+func versionLine(v merit.Version) string {
+	return fmt.Sprintf("merit %s %s %s", v.Version, v.Go, v.Platform)
+}
+
+func writeVersion(w io.Writer, v merit.Version) error {
+	_, err := fmt.Fprintf(w, "%s\ncommit       %s\n", versionLine(v), origin(v))
+	for _, i := range v.Interpreters {
+		state := "not installed"
+		if i.Installed {
+			state = "installed"
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-11s  %s, npm %s, %s, %s\n", i.Name, i.Title, i.Package, i.Digest, state)
+		}
+	}
+	return err
+}
+
+// origin says what v was built from.
+func origin(v merit.Version) string {
+	switch {
+	case v.Revision != "" && v.Modified:
+		return fmt.Sprintf("%s of %s, with changes that are in no commit", v.Revision, v.Time)
+	case v.Revision != "":
+		return fmt.Sprintf("%s of %s", v.Revision, v.Time)
+	case v.Sum != "":
+		return "unknown: built from the module " + v.Version + ", " + v.Sum
+	}
+	return "unknown: built without version control"
+}

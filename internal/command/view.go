@@ -1,0 +1,182 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/show"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+)
+
+type viewOptions struct {
+	host   *console.Host
+	id     string
+	failed bool
+	limit  int
+	boards bool
+	full   bool
+
+	chosen  int // trajectories that --id lets through
+	skipBad bool
+}
+
+func newViewCmd(h *console.Host) *cobra.Command {
+	o := &viewOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "view RUN|FILE",
+		Short: "Print trajectories for people: observation, action, reward, advantage",
+		Long: `View prints the episodes of a run directory or of a file of trajectories
+(one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
+stdin). With --json it prints
+the chosen trajectories as they are, one a line.`,
+		Example: "  merit view quickstart/run --limit 1\n  merit view quickstart/run --failed\n  merit view quickstart/episodes.jsonl --id test-g0-m0 --boards",
+		Args:    console.Exactly("RUN|FILE"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.id, "id", "", "only trajectories whose id or group is this, or matches this pattern (* and ?)")
+	f.BoolVar(&o.failed, "failed", false, "only trajectories without a score, or that ended with an error")
+	f.IntVar(&o.limit, "limit", 10, "print at most this many; 0 prints all")
+	f.BoolVar(&o.boards, "boards", false, "states side by side instead of one step after the other")
+	f.BoolVar(&o.full, "full", false, "nothing shortened, system prompts too")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "lines that cannot be used are no error")
+	return cmd
+}
+
+func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
+	if _, err := filepath.Match(o.id, ""); err != nil {
+		return console.Usage(cmd, "write * for any text", "--id %q is not a pattern", o.id)
+	}
+	files, err := trajectoryFiles(args[0])
+	if err != nil {
+		return err
+	}
+	left := o.limit
+	if left <= 0 {
+		left = -1
+	}
+	p := &show.Printer{Style: o.host.OutStyle(), Full: o.full, Boards: o.boards}
+	for _, file := range files {
+		if left == 0 {
+			break
+		}
+		if err := o.file(cmd, p, file, &left); err != nil {
+			return err
+		}
+	}
+	switch {
+	case left != o.limit || left <= 0:
+	case o.failed && o.chosen > 0:
+		_, err = fmt.Fprintf(o.host.Stderr, "none of %d trajectories failed\n", o.chosen)
+	case o.id == "":
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "there are no trajectories", Hint: "give a run directory or a file of trajectories"}
+	default:
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see what there is"}
+	}
+	if left == 0 && !o.host.Global.Quiet && !o.host.Global.JSON && !cmd.Flags().Changed("limit") {
+		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.limit)
+	}
+	return err
+}
+
+func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, left *int) error {
+	r, err := jsonl.Open(path, o.host.Stdin)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var bad jsonl.Bad
+	for *left != 0 {
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		t, err := r.NextGood(&bad)
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return errors.Join(bad.Err(r.Name()), err)
+		}
+		if !o.wants(t) {
+			continue
+		}
+		*left--
+		if err := o.print(p, t); err != nil {
+			return err
+		}
+	}
+	if err := bad.Err(r.Name()); err != nil && o.skipBad {
+		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
+	} else if err != nil {
+		return withFlag(err, "with --skip-bad they are no error")
+	}
+	return nil
+}
+
+func (o *viewOptions) wants(t *rl.Trajectory) bool {
+	if o.id != "" {
+		id, _ := filepath.Match(o.id, t.ID)
+		group, _ := filepath.Match(o.id, t.Group)
+		if !id && !group {
+			return false
+		}
+	}
+	o.chosen++
+	return !o.failed || t.Error != "" || t.StopReason == rl.StopError || t.Outcome != "" && t.Outcome != string(reward.Scored)
+}
+
+func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {
+	if o.host.Global.JSON {
+		return console.WriteLine(o.host.Stdout, t)
+	}
+	_, err := io.WriteString(o.host.Stdout, p.Trajectory(t))
+	return err
+}
+
+// trajectoryFiles returns the files that path stands for: itself, or the
+// trajectories of a run directory in the order in which they were written.
+func trajectoryFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if path == "-" || (err == nil && !info.IsDir()) {
+		return []string{path}, nil
+	}
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "give a run directory or a file of trajectories"}
+	}
+	var files []string
+	for _, dir := range []string{filepath.Join(path, "trajectories"), path} {
+		found, _ := fs.Glob(os.DirFS(dir), "*.jsonl*") // the pattern is well-formed
+		for _, f := range found {
+			if !strings.HasPrefix(f, "metrics.") && filepath.Ext(f) != ".part" {
+				files = append(files, filepath.Join(dir, f))
+			}
+		}
+		if len(files) > 0 {
+			break
+		}
+	}
+	if len(files) == 0 {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no trajectories", Hint: "the config's save section decides what a run keeps"}
+	}
+	sort.Slice(files, func(i, j int) bool {
+		a, b := filepath.Base(files[i]), filepath.Base(files[j])
+		if training := a == run.TrainTrajectories; training != (b == run.TrainTrajectories) {
+			return training // before the final evaluations
+		}
+		return a < b
+	})
+	return files, nil
+}

@@ -1,0 +1,245 @@
+package envcontract
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// driver plays episodes with actions that depend on the step alone.
+type driver struct {
+	*promise.Checker
+	ctx    context.Context
+	open   Open
+	env    env.Env
+	opened []env.Env
+	texts  []string
+	batch  *env.Batch
+	reply  env.Reply
+	steps  int
+	ended  bool // the last frame ended its episode
+}
+
+// frame is all that a slot said at once, copied.
+type frame struct {
+	Anchor, Text string
+	Features     []float32
+	Mask         []byte
+	Reward       float64
+	Flags        env.Flag
+	Events       []env.Event
+}
+
+const both = env.WantText | env.WantFeatures
+
+// start opens the environment.
+func (d *driver) start() {
+	e, err := d.open(d.ctx)
+	d.OK(err, "open")
+	d.env, d.opened = e, append(d.opened, e)
+	d.batch = env.NewBatch(e.Spec())
+	if spec := e.Spec(); len(spec.Actions) == 0 && len(d.texts) == 0 {
+		d.texts = sayings(spec.Tools)
+	}
+}
+
+// another is a driver of the same environment, opened again.
+func (d *driver) another() *driver {
+	o := &driver{Checker: d.Checker, ctx: d.ctx, open: d.open, texts: d.texts}
+	o.start()
+	d.opened = append(d.opened, o.env)
+	return o
+}
+
+func (d *driver) closeAll() {
+	for _, e := range d.opened {
+		_ = e.Close() // whether it may be closed is a promise of its own
+	}
+}
+
+func (d *driver) exchange() *env.Reply {
+	d.OK(d.env.Exchange(d.ctx, d.batch, &d.reply), fmt.Sprintf("step %d", d.steps))
+	d.shaped(&d.reply)
+	return &d.reply
+}
+
+// resetAll makes the batch reset every slot.
+func (d *driver) resetAll(seed uint64) {
+	for i := range d.batch.Ops {
+		d.batch.Ops[i], d.batch.Seeds[i] = env.Reset, seed+uint64(i)
+	}
+}
+
+// only makes the batch skip every slot but one.
+func (d *driver) only(slot int) {
+	for i := range d.batch.Ops {
+		if i != slot {
+			d.batch.Ops[i] = env.Skip
+		}
+	}
+}
+
+// act gives a slot its next action: of those available, one that the step alone
+// determines.
+func (d *driver) act(slot, step int) {
+	actions := len(d.env.Spec().Actions)
+	if actions == 0 {
+		d.batch.Texts[slot] = d.texts[step%len(d.texts)]
+		return
+	}
+	start := step * step * 7 % 11 % actions
+	mask := row(d.reply.Mask, slot, actions)
+	for i := range actions {
+		if a := (start + i) % actions; mask[a] == 1 {
+			d.batch.Actions[slot] = int32(a)
+			return
+		}
+	}
+	d.Require(false, slotAt(slot, step), "no action is available")
+}
+
+// advance makes the batch step what goes on and reset what is over.
+func (d *driver) advance() {
+	d.steps++
+	for i := range d.batch.Ops {
+		if f := d.reply.Flags[i]; over(f) || f&env.Failed != 0 {
+			d.batch.Ops[i], d.batch.Seeds[i] = env.Reset, uint64(1000*d.steps+i)
+			continue
+		}
+		d.batch.Ops[i] = env.Step
+		d.act(i, d.steps+i)
+	}
+}
+
+// play plays episodes in all slots for some batches, and has look look at every
+// reply.
+func (d *driver) play(look func(r *env.Reply)) {
+	d.batch.Want = both
+	d.resetAll(2)
+	for range 50 {
+		look(d.exchange())
+		d.advance()
+	}
+}
+
+// walk is play in which no slot may fail.
+func (d *driver) walk(look func(r *env.Reply)) {
+	d.play(func(r *env.Reply) {
+		for i := range d.batch.Ops {
+			d.alive(r, i)
+		}
+		look(r)
+	})
+}
+
+// alive ends the check if the slot failed: whatever is tried, that is the
+// author's own exception, and what to do has nothing to do with the promise.
+func (d *driver) alive(r *env.Reply, slot int) {
+	if r.Flags[slot]&env.Failed == 0 {
+		return
+	}
+	d.Broken(&fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Crashed, Where: slotAt(slot, d.steps), What: "the slot failed: " + why(r, slot),
+		Hint: "correct the error, the exception or the panic; an answer that makes no sense is an invalid action",
+	})
+}
+
+// frame sends the batch and copies what slot says.
+func (d *driver) frame(slot int) frame {
+	r, spec := d.exchange(), d.env.Spec()
+	d.alive(r, slot)
+	f := frame{
+		Anchor: r.Anchor[slot], Mask: slices.Clone(row(r.Mask, slot, len(spec.Actions))),
+		Reward: r.Reward[slot], Flags: r.Flags[slot],
+	}
+	if d.batch.Want&env.WantText != 0 {
+		f.Text = r.Text[slot]
+	}
+	if d.batch.Want&env.WantFeatures != 0 {
+		f.Features = slices.Clone(row(r.Features, slot, spec.Features()))
+	}
+	for _, e := range r.Events {
+		if e.Slot == slot {
+			e.Slot = 0
+			f.Events = append(f.Events, e)
+		}
+	}
+	d.ended = over(f.Flags)
+	return f
+}
+
+// episode plays one in the last slot, its neighbours skipped.
+func (d *driver) episode(seed uint64, steps int) []frame {
+	return d.episodeIn(d.env.Spec().Slots-1, seed, steps, false)
+}
+
+// episodeIn plays one in a slot; its neighbours are skipped or busy with resets.
+func (d *driver) episodeIn(slot int, seed uint64, steps int, busy bool) []frame {
+	d.resetAll(seed + 100)
+	if !busy {
+		d.only(slot)
+	}
+	d.batch.Ops[slot], d.batch.Seeds[slot] = env.Reset, seed
+	frames := []frame{d.frame(slot)}
+	for !d.ended && len(frames) <= steps {
+		for i := range d.batch.Ops {
+			if busy && i != slot {
+				d.batch.Ops[i], d.batch.Seeds[i] = env.Reset, seed*uint64(len(frames)+i)
+			}
+		}
+		frames = append(frames, d.step(slot, len(frames)))
+	}
+	return frames
+}
+
+// step lets a slot act.
+func (d *driver) step(slot, step int) frame {
+	d.batch.Ops[slot] = env.Step
+	d.act(slot, step)
+	return d.frame(slot)
+}
+
+func over(f env.Flag) bool { return f&(env.Terminated|env.Truncated) != 0 }
+
+// why is what a failed slot said.
+func why(r *env.Reply, slot int) string {
+	for _, e := range r.Events {
+		if e.Slot == slot && e.Kind == env.EventError {
+			return e.Message
+		}
+	}
+	return "it does not say why"
+}
+
+// row returns the values of a slot in a column.
+func row[T any](column []T, slot, width int) []T { return column[slot*width : (slot+1)*width] }
+
+// sayings are what an environment of free text must cope with: short answers,
+// and a call of each tool without arguments.
+func sayings(tools json.RawMessage) []string {
+	said := []string{"I do not know.", "1", "yes", "Answer: 42"}
+	var offered []struct {
+		Function struct {
+			Name string `json:"name"`
+		} `json:"function"`
+	}
+	if strictjson.Unmarshal(tools, &offered) != nil {
+		return said
+	}
+	for i, t := range offered {
+		call := rl.ToolCall{ID: fmt.Sprintf("call-%d", i), Type: "function"}
+		call.Function.Name, call.Function.Arguments = t.Function.Name, "{}"
+		text, err := json.Marshal([]rl.ToolCall{call})
+		if err == nil {
+			said = append(said, string(text))
+		}
+	}
+	return said
+}

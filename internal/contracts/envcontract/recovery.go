@@ -1,0 +1,118 @@
+package envcontract
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/merit-rl/merit/core/env"
+)
+
+// nonsense is what a language model may say to anything.
+var nonsense = []string{"", " ", "\x00", "{", `{"tool_calls": [{}]}`, "[]", "null", `[{"id":"x","type":"function","function":{"name":"no such tool","arguments":"{"}}]`, "✓ \u202e", strings.Repeat("long ", 4000)}
+
+func anyText(d *driver) {
+	if len(d.env.Spec().Actions) > 0 {
+		d.Skip("actions are chosen from a list")
+	}
+	slot := 0
+	d.only(slot)
+	d.batch.Want = both
+	for i, text := range nonsense {
+		d.batch.Ops[slot], d.batch.Seeds[slot] = env.Reset, uint64(i)
+		d.frame(slot)
+		if d.ended {
+			continue
+		}
+		d.batch.Ops[slot], d.batch.Texts[slot] = env.Step, text
+		r := d.exchange()
+		d.Require(r.Flags[slot]&env.Failed == 0, slotAt(slot, 1), "the text %.40q breaks it: %s", text, why(r, slot))
+	}
+}
+
+func wrongBatch(d *driver) {
+	good := d.episode(4, 5)
+	short := &env.Batch{Ops: make([]env.Op, d.env.Spec().Slots+1)}
+	d.Require(d.env.Exchange(d.ctx, short, &d.reply) != nil, "batch", "one slot too many is no error")
+	unknown := env.NewBatch(d.env.Spec())
+	unknown.Ops[0] = env.Reset + 1
+	d.Require(d.env.Exchange(d.ctx, unknown, &d.reply) != nil, "batch", "an unknown operation is no error")
+	if len(d.env.Spec().Actions) > 0 {
+		absent := env.NewBatch(d.env.Spec())
+		absent.Ops[0], absent.Actions[0] = env.Step, int32(len(d.env.Spec().Actions))
+		d.Require(d.env.Exchange(d.ctx, absent, &d.reply) != nil, "batch", "an action that is not there is no error")
+	}
+	d.Same(good, d.episode(4, 5), "seed 4", "after a wrong batch, frame")
+}
+
+func cancelled(d *driver) {
+	good := d.episode(4, 5)
+	ctx, cancel := context.WithCancel(d.ctx)
+	cancel()
+	d.resetAll(4)
+	err := d.env.Exchange(ctx, d.batch, &d.reply)
+	d.Require(errors.Is(err, context.Canceled), "batch", "a cancelled context gives %v", err)
+	d.Same(good, d.episode(4, 5), "seed 4", "after a cancelled batch, frame")
+}
+
+func snapshots(d *driver) {
+	s, ok := d.env.(env.Snapshotter)
+	if !d.env.Spec().Snapshots || !ok {
+		d.Skip("the environment offers no snapshots")
+	}
+	slot := d.env.Spec().Slots - 1
+	d.batch.Want = both
+	for seed := range uint64(4) {
+		d.episode(seed, 3)
+		if d.ended {
+			continue
+		}
+		state, err := s.Snapshot(d.ctx, slot)
+		d.OK(err, "snapshot")
+		d.Require(len(state) > 0 && len(state) <= env.MaxSnapshot, "snapshot", "has %d bytes, of 1 to %d", len(state), env.MaxSnapshot)
+		mask := append([]byte(nil), d.reply.Mask...)
+		first := d.on(slot, 10)
+		d.episode(seed+50, 2) // elsewhere in between
+		again := func(o *driver, slot int, what string) {
+			o.OK(o.env.(env.Snapshotter).Restore(o.ctx, slot, state), "restore")
+			o.reply.Mask = append(o.reply.Mask[:0], mask...)
+			if actions := len(o.env.Spec().Actions); slot == 0 && actions > 0 {
+				copy(o.reply.Mask, row(mask, len(mask)/actions-1, actions))
+			}
+			o.only(slot)
+			d.Same(first, o.on(slot, 10), what, "after a restore, frame")
+		}
+		again(d, slot, "the same slot")
+		d.resetAll(9)
+		d.exchange()
+		again(d, 0, "another slot")
+		other := d.another()
+		other.batch.Want = both
+		other.resetAll(1)
+		other.exchange()
+		again(other, slot, "another environment")
+		nonsense := s.Restore(d.ctx, slot, []byte("nonsense, but long enough for a header"))
+		d.Require(nonsense != nil, "restore", "nonsense is taken for a state")
+		return
+	}
+	d.Skip("all episodes were over after three steps")
+}
+
+// on goes on with an episode in a slot for some steps.
+func (d *driver) on(slot, steps int) []frame {
+	d.only(slot)
+	d.ended = false
+	var frames []frame
+	for len(frames) < steps && !d.ended {
+		frames = append(frames, d.step(slot, len(frames)))
+	}
+	return frames
+}
+
+func closeTwice(d *driver) {
+	d.resetAll(1)
+	d.exchange()
+	d.OK(d.env.Close(), "close")
+	d.OK(d.env.Close(), "the second close")
+	d.Require(d.env.Exchange(d.ctx, d.batch, &d.reply) != nil, "a closed environment", "still answers")
+}

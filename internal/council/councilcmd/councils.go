@@ -1,0 +1,238 @@
+// Package councilcmd holds the verb council: agents that decide together.
+package councilcmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/council/councils"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/internal/traces"
+)
+
+type options struct {
+	host     *console.Host
+	config   string
+	set      []string
+	out      string
+	episodes string
+	store    string
+	parallel int
+}
+
+// NewCmd is the verb council with the verbs below it.
+func NewCmd(h *console.Host) *cobra.Command {
+	o := &options{host: h}
+	cmd := &cobra.Command{
+		Use:   "council",
+		Short: "Let several agents answer, vote and agree",
+		Long: `Council has agents decide about the tasks of a file: in each round all of them
+answer, see what was answered, and vote; a majority may begin again. Enough votes
+for one answer end it, or the limit of rounds does. An agent is a policy plug-in,
+or a script of what it says.
+
+With rewards the decision is scored, and each agent gets its share: of the team,
+its own answer's, or what the score would lack without it (council.credit). With
+--store every call, answer, vote and reward becomes a span of a trace; --episodes
+writes each agent's conversation with its share, for learners.`,
+		Example: "  merit council -c examples/council/council.yaml",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.out, "out", "", "write the decisions to this file, one a line or row; - is stdout")
+	f.StringVar(&o.episodes, "episodes", "", "write the agents' conversations to this file, with their shares")
+	f.StringVar(&o.store, "store", "", "keep traces in this store: a file, or postgres://… (default: keep none)")
+	f.IntVar(&o.parallel, "parallel", 1, "how many tasks are decided at one time; it changes no decision")
+	console.Output(cmd, "out", "episodes")
+	console.Files(cmd, "config", "yaml", "yml")
+	cmd.AddCommand(newSchemaCmd(h))
+	console.Needs(cmd, "config")
+	return cmd
+}
+
+// newSchemaCmd is the verb council schema.
+func newSchemaCmd(h *console.Host) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a council's configuration, for editors",
+		Example: "  merit council schema > council.schema.json",
+		Args:    console.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := councils.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(h.Stdout, string(text))
+			return err
+		},
+	}
+}
+
+func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
+	if o.parallel < 1 {
+		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.parallel)
+	}
+	for _, path := range []string{o.out, o.episodes} {
+		if path != "" {
+			if err := jsonl.CanWrite(path); err != nil {
+				return err
+			}
+		}
+	}
+	cfg, err := councils.Load(o.config, o.set...)
+	if err != nil {
+		return err
+	}
+	run := councils.Options{
+		Run: strings.NewReplacer("T", "t", ".", "-").Replace(o.host.Now().UTC().Format("20060102T150405.000000000")), Parallel: o.parallel, Getenv: o.host.Env, Log: o.host.Logger(),
+		Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
+	}
+	if o.store != "" {
+		store, err := traces.Open(cmd.Context(), o.store)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, store.Close()) }()
+		run.Sink = store
+	}
+	progress := o.host.Progress("council", "decisions", -1)
+	defer progress.Close()
+	run.Progress = func(done, all int) {
+		progress.SetTotal(int64(all))
+		progress.Set(int64(done), "")
+	}
+	decisions, err := councils.Run(cmd.Context(), cfg, run)
+	progress.Close()
+	if err != nil {
+		return err
+	}
+	if err := o.write(decisions); err != nil {
+		return err
+	}
+	switch rows := o.out == "-" || o.episodes == "-"; {
+	case o.host.Global.JSON && !rows:
+		return o.host.PrintJSON(decisions)
+	case rows: // they have the standard output
+		return o.print(o.host.Stderr, cfg, decisions)
+	}
+	return o.print(o.host.Stdout, cfg, decisions)
+}
+
+// write puts decisions and conversations into their files, whole or not at all.
+func (o *options) write(decisions []councils.Decision) error {
+	if err := o.each(o.out, func(w *jsonl.Writer) error {
+		for _, d := range decisions {
+			if err := w.Encode(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	return o.each(o.episodes, func(w *jsonl.Writer) error {
+		for _, d := range decisions {
+			for _, t := range d.Agents {
+				if err := w.Encode(t); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// each writes a file; no path is none.
+func (o *options) each(path string, rows func(*jsonl.Writer) error) error {
+	if path == "" {
+		return nil
+	}
+	w, err := jsonl.Create(path, o.host.Stdout)
+	if err != nil {
+		return err
+	}
+	if err := rows(w); err != nil {
+		w.Drop()
+		return err
+	}
+	return w.Close()
+}
+
+func (o *options) print(to io.Writer, cfg *councils.Config, decisions []councils.Decision) error {
+	scored := len(cfg.Rewards) > 0
+	t := terminal.Table{Head: []string{"task", "answer", "by", "rounds", "agreed"}}
+	if scored {
+		t.Head = append(t.Head, "score")
+		for _, m := range cfg.Members {
+			t.Head = append(t.Head, m.Name)
+		}
+	}
+	agreed := 0
+	for _, d := range decisions {
+		said := "no"
+		if d.Consensus {
+			said = "yes"
+			agreed++
+		}
+		row := []string{d.Task, short(d.Answer), strings.Join(d.By, ", "), fmt.Sprint(len(d.Rounds)), said}
+		if scored {
+			row = append(row, number(d.Score, string(d.Outcome)))
+			for _, share := range d.Credit {
+				row = append(row, number(share, "none"))
+			}
+		}
+		t.Add(row...)
+	}
+	if err := t.Write(to); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\n%d of %d decisions were agreed on\n", agreed, len(decisions))
+	if n, first := unanswered(decisions); err == nil && n > 0 {
+		_, err = fmt.Fprintf(to, "%d requests for an answer have none; the first: %s\n", n, terminal.Clean(first))
+	}
+	return err
+}
+
+// unanswered counts the answers that failed, and says why the first one did.
+func unanswered(decisions []councils.Decision) (n int, first string) {
+	for _, d := range decisions {
+		for _, r := range d.Rounds {
+			for _, a := range r.Answers {
+				if a.Error == "" {
+					continue
+				}
+				if n++; n == 1 {
+					first = a.Agent + ": " + a.Error
+				}
+			}
+		}
+	}
+	return n, first
+}
+
+// number shows a score, or why there is none.
+func number(x *float64, otherwise string) string {
+	if x == nil {
+		return otherwise
+	}
+	return fmt.Sprintf("%.3g", *x)
+}
+
+// short is the first line of an answer, cut for a table.
+func short(text string) string {
+	line, more, _ := strings.Cut(text, "\n")
+	if r := []rune(line); len(r) > 40 || more != "" {
+		return string(r[:min(len(r), 40)]) + "…"
+	}
+	return line
+}

@@ -1,0 +1,203 @@
+// Package councils assembles councils: agents from plug-ins and scripts, tasks
+// from a file, rewards in the sandbox, spans for a store. The command's verb is
+// flags and a call of it.
+package councils
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/council"
+	"github.com/merit-rl/merit/internal/data/tasks"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Config is the configuration of councils.
+type Config struct {
+	// Seed is what all randomness is derived from.
+	Seed uint64 `yaml:"seed" json:"seed"`
+	// Tasks are what is decided.
+	Tasks Tasks `yaml:"tasks" json:"tasks"`
+	// Council says how it is decided, and who gets the credit.
+	Council council.Config `yaml:"council" json:"council"`
+	// Members are the agents, 2 to 26.
+	Members []Member `yaml:"members" json:"members"`
+	// Plugins says which plug-ins may run at all.
+	Plugins merit.Plugins `yaml:"plugins" json:"plugins"`
+	// Rewards are the parts of the reward that answers get; without any, nothing
+	// is scored. None may compare the members of a group.
+	Rewards []merit.Reward `yaml:"rewards" json:"rewards"`
+	// Sandbox bounds what a reward may use.
+	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
+
+	// Places says where each value was set.
+	Places config.Places `yaml:"-" json:"-"`
+}
+
+// Tasks are a file of tasks: JSON Lines, Parquet, CSV or TSV.
+type Tasks struct {
+	// File has the tasks.
+	File string `yaml:"file" json:"file"`
+	// Map says which columns have the fields of a task, where they have other names.
+	Map tasks.Map `yaml:"map" json:"map"`
+	// Limit is the most tasks that are taken; 0 = all.
+	Limit int `yaml:"limit" json:"limit"`
+	// Repeat is how often each task is decided, with other seeds: what one agent
+	// said then is a group that can be compared.
+	Repeat int `yaml:"repeat" json:"repeat"`
+}
+
+// Member is an agent: a plug-in or a script.
+type Member struct {
+	// Name is what it is called in votes and traces.
+	Name string `yaml:"name" json:"name"`
+	// System is what it is told before the task.
+	System string `yaml:"system" json:"system"`
+	// Policy is the plug-in that decides for it.
+	Policy *Plugin `yaml:"policy,omitempty" json:"policy,omitempty"`
+	// Script is what it says, in the place of a plug-in.
+	Script *council.Script `yaml:"script,omitempty" json:"script,omitempty"`
+}
+
+// Plugin is a policy in a process of its own, as in a training configuration.
+type Plugin struct {
+	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
+	// configuration file.
+	Plugin string `yaml:"plugin" json:"plugin"`
+	// Args are arguments behind those of the plug-in's own command.
+	Args []string `yaml:"args" json:"args"`
+	// Digest, if set, is the SHA-256 that the plug-in must have.
+	Digest string `yaml:"digest" json:"digest"`
+	// Env is added to the few variables that a plug-in gets, as KEY=value.
+	Env []string `yaml:"env" json:"env"`
+	// PassEnv names variables of Merit's own environment that the plug-in gets
+	// too, such as API keys. Their values are never written anywhere.
+	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	// Options are the plug-in's own. A text in them that begins with ./ or ../
+	// is a path, relative to the configuration file.
+	Options map[string]any `yaml:"options" json:"options"`
+	// StartTimeout bounds the start of the process up to the handshake.
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	// ConfigureTimeout bounds the building of the policy.
+	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout"`
+	// Limits bound the process; they are enforced on Linux.
+	Limits host.Limits `yaml:"limits" json:"limits"`
+	// Restarts says how often a process that dies is started again while it
+	// answers nothing.
+	Restarts restart.Config `yaml:"restarts" json:"restarts"`
+}
+
+// SetDefaults is called for a section that is there before it is read.
+func (p *Plugin) SetDefaults() {
+	h := host.DefaultPolicyConfig()
+	*p = Plugin{StartTimeout: h.StartTimeout, ConfigureTimeout: h.ConfigureTimeout, Limits: h.Limits, Restarts: h.Restarts}
+}
+
+// host is what internal/host needs to start it, but for a look-up of Path.
+func (p *Plugin) host() (host.PolicyConfig, error) {
+	options := []byte("{}")
+	var err error
+	if p.Options != nil {
+		options, err = json.Marshal(p.Options)
+	}
+	h := host.DefaultPolicyConfig()
+	h.Path, h.Args, h.Digest, h.Env, h.PassEnv, h.Options = p.Plugin, p.Args, p.Digest, p.Env, p.PassEnv, options
+	h.StartTimeout, h.ConfigureTimeout, h.Limits, h.Restarts = p.StartTimeout, p.ConfigureTimeout, p.Limits, p.Restarts
+	return h, err
+}
+
+// DefaultConfig returns the defaults. It lacks tasks and members.
+func DefaultConfig() *Config {
+	return &Config{Seed: 1, Tasks: Tasks{Repeat: 1}, Council: council.DefaultConfig(), Sandbox: sandbox.DefaultConfig()}
+}
+
+// Load reads the configuration at path, puts overrides of the form
+// key.path=value over it, and checks it; the error joins every problem. Relative
+// paths in the file become relative to the working directory.
+func Load(path string, overrides ...string) (_ *Config, err error) {
+	c := DefaultConfig()
+	c.Places, err = config.Load(c, path, overrides...)
+	return c, err
+}
+
+// Validate returns every problem of c, each a *fault.Error whose Where is a key
+// path.
+func (c *Config) Validate() []error {
+	var p fault.Problems
+	if c.Tasks.File == "" {
+		p.Missing("tasks.file", "there are no tasks", "name a file of tasks: rows with prompt, and ground_truth for the reward")
+	}
+	p.AtLeast("tasks.limit", c.Tasks.Limit, 0)
+	p.Whole("tasks.repeat", c.Tasks.Repeat, 1, 100_000)
+	p = append(p, under("tasks.", c.Tasks.Map.Validate())...)
+	p = append(p, under("council.", c.Council.Validate())...)
+	names := make([]string, len(c.Members))
+	for i, m := range c.Members {
+		names[i] = m.Name
+		p = append(p, under(fmt.Sprintf("members[%d]", i), m.problems())...)
+	}
+	p = append(p, under("members", council.CheckNames(names))...)
+	p = append(p, under("plugins.", c.Plugins.Validate())...)
+	for i, r := range c.Rewards {
+		if r.Environment {
+			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "there is no environment here", "name a module or a judge")
+		}
+	}
+	p = append(p, merit.CheckRewards(c.Rewards)...)
+	return append(p, under("sandbox.", c.Sandbox.Validate())...)
+}
+
+// problems are those of a member, with keys that begin with a dot.
+func (m Member) problems() []error {
+	var p fault.Problems
+	switch {
+	case m.Policy == nil && m.Script == nil:
+		p.Missing(".policy", "nobody decides for this agent", "name a plug-in: policy: {plugin: openai, options: {…}}, or write a script")
+	case m.Policy != nil && m.Script != nil:
+		p.Invalid(".script", "is given beside a policy", "keep one of policy and script")
+	case m.Script != nil:
+		p = append(p, under(".script.", m.Script.Validate())...)
+	default:
+		h, err := m.Policy.host()
+		if err != nil {
+			p.Invalid(".policy.options", err.Error(), "use text, numbers, lists and sections with text keys")
+			break
+		}
+		p = append(p, under(".policy.", h.Validate())...)
+	}
+	return p
+}
+
+// under puts key before the places of problems.
+func under(key string, problems []error) (out []error) {
+	for _, err := range problems {
+		f := *fault.As(err)
+		f.Where = strings.TrimSuffix(key+f.Where, ".")
+		out = append(out, &f)
+	}
+	return out
+}
+
+// EachPath replaces every path in c.
+func (c *Config) EachPath(replace func(string) string) {
+	for _, path := range []*string{&c.Tasks.File, &c.Sandbox.CacheDir} {
+		if *path != "" {
+			*path = replace(*path)
+		}
+	}
+	for i := range c.Rewards {
+		c.Rewards[i].EachPath(replace)
+	}
+	for _, m := range c.Members {
+		if m.Policy != nil {
+			merit.EachPluginPath(&m.Policy.Plugin, &m.Policy.Options, replace)
+		}
+	}
+}

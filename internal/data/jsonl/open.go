@@ -1,0 +1,193 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/data/columns"
+	"github.com/merit-rl/merit/internal/data/table"
+)
+
+// rows is a table behind a Reader.
+type rows interface {
+	Next() (table.Row, error)
+	Columns() []string
+}
+
+// Open opens the file at path; "-" is stdin. It is JSON Lines, Parquet, or a
+// table of text: CSV or TSV by its name or by its first line. A Parquet file on
+// stdin is kept in a temporary file meanwhile.
+func Open(path string, stdin io.Reader) (*Reader, error) {
+	if path == "-" {
+		return openStream(stdin)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: "cannot read", Err: err, Hint: "check the path"}
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		f.Close()
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "is a folder", Hint: "name a file"}
+	}
+	if err == nil && info.Mode().IsRegular() && isParquet(f) {
+		return openColumns(path, f, info.Size())
+	}
+	read := &counted{Reader: f}
+	r, err := open(path, read)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if info != nil && info.Mode().IsRegular() {
+		r.input, r.size = read, info.Size()
+	}
+	r.closers = append(r.closers, f.Close)
+	return r, nil
+}
+
+const parquetMagic = "PAR1"
+
+func isParquet(f *os.File) bool {
+	var head [len(parquetMagic)]byte
+	_, err := f.ReadAt(head[:], 0)
+	return err == nil && string(head[:]) == parquetMagic
+}
+
+func openColumns(path string, f *os.File, size int64) (*Reader, error) {
+	table, err := columns.Open(path, f, size)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r := &Reader{name: path, table: table, total: table.Rows(), results: isResults(table.Columns())}
+	r.folded = slices.ContainsFunc(table.Texts(), func(name string) bool { return structured[name] }) || slices.Contains(table.Columns(), nameMessages)
+	r.closers = []func() error{func() error { table.Close(); return nil }, f.Close}
+	return r, nil
+}
+
+func openStream(stdin io.Reader) (*Reader, error) {
+	head := bufio.NewReaderSize(stdin, 1<<16)
+	if magic, err := head.Peek(len(parquetMagic)); err != nil || string(magic) != parquetMagic {
+		return open("stdin", head)
+	}
+	f, err := os.CreateTemp("", "merit-*.parquet")
+	if err != nil {
+		return nil, CannotWrite(err)
+	}
+	_ = os.Remove(f.Name()) // it goes with the file handle
+	size, err := io.Copy(f, head)
+	if err != nil {
+		f.Close()
+		failed := &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "stdin", What: "the Parquet file cannot be kept in " + filepath.Dir(f.Name()) + " meanwhile", Err: err,
+			Hint: "Parquet is read from its end: name the file, or set TMPDIR to a folder with room",
+		}
+		return nil, failed
+	}
+	return openColumns("stdin", f, size)
+}
+
+// open tells a table of text from lines of JSON.
+func open(name string, in io.Reader) (*Reader, error) {
+	r, err := NewReader(name, in)
+	if err != nil {
+		return nil, err
+	}
+	r.breakAtReturns()
+	delimiter := r.delimiter(name)
+	if delimiter == 0 {
+		return r, nil
+	}
+	if head, _ := r.buffer.Peek(len(byteOrderMark)); bytes.Equal(head, byteOrderMark) {
+		_, _ = r.buffer.Discard(len(byteOrderMark))
+	}
+	text, err := table.NewCSV(name, r.buffer, delimiter)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	r.table, r.folded, r.spelled, r.total = text, true, true, -1
+	return r, nil
+}
+
+// breakAtReturns makes line breaks of carriage returns where these alone divide
+// the objects of a file.
+func (r *Reader) breakAtReturns() {
+	head, _ := r.buffer.Peek(1 << 16)
+	first, _, found := bytes.Cut(bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \r"), []byte("\r"))
+	if found && bytes.IndexByte(head, '\n') < 0 && isObject(first) {
+		r.buffer = bufio.NewReaderSize(returns{r.buffer}, 1<<16)
+	}
+}
+
+// returns reads line feeds for carriage returns.
+type returns struct{ io.Reader }
+
+func (r returns) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	for i, c := range p[:n] {
+		if c == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return n, err
+}
+
+// delimiter is what divides the cells of a table of text, or 0 if the file is
+// none: known by the ending of its name, else by its first line.
+func (r *Reader) delimiter(name string) rune {
+	head, _ := r.buffer.Peek(1 << 16)
+	first := bytes.TrimLeft(bytes.TrimPrefix(head, byteOrderMark), " \r\n")
+	first, _, _ = bytes.Cut(first, []byte("\n"))
+	name = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst"))
+	named := strings.HasSuffix(name, ".csv") || strings.HasSuffix(name, ".tsv")
+	found := table.Delimiter(first)
+	switch {
+	case len(first) == 0, strings.IndexByte("{[<", first[0]) >= 0 || first[0] == 0:
+		return 0
+	case strings.HasSuffix(name, ".tsv"):
+		return '\t'
+	case !utf8.Valid(first) && len(first) < 1<<16-4, foreignHead(first):
+		return 0
+	case named && found == 0:
+		return ','
+	case named:
+		return found
+	case bytes.ContainsAny(first, "{}[]"), looksElse(name):
+		return 0 // a line of JSON that lost its beginning, say
+	}
+	return found
+}
+
+// looksElse reports whether a name promises JSON or YAML.
+func looksElse(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".ndjson") ||
+		strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
+}
+
+// foreignHead reports whether a first line is that of a format of its own.
+func foreignHead(first []byte) bool {
+	format, _ := magic(first)
+	return format != ""
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,48 @@
+package rowio
+
+import (
+	"io"
+	"math"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+)
+
+// Estimate is the whole way of a file: it reads rows from in, which messages
+// call name, assigns credit as cfg says and writes the rows to out with their
+// results. Nothing is written before every row has its credit. The error is a
+// *fault.Error of the data, or that of out.
+func Estimate(cfg advantage.Config, name string, in io.Reader, out io.Writer) (advantage.Stats, error) {
+	return EstimateWithin(cfg, name, in, out, math.MaxInt64)
+}
+
+// EstimateWithin is Estimate that compares anchors in at most so many steps, as
+// advantage.EstimateWithin counts them; the error then wraps advantage.ErrWork.
+func EstimateWithin(cfg advantage.Config, name string, in io.Reader, out io.Writer, most int64) (advantage.Stats, error) {
+	table, err := Read(name, in)
+	if err != nil {
+		return advantage.Stats{}, err
+	}
+	return table.estimate(cfg, name, out, most)
+}
+
+// EstimateFile is Estimate of a file that is open, in any format that jsonl reads.
+func EstimateFile(cfg advantage.Config, file *jsonl.Reader, out io.Writer) (advantage.Stats, error) {
+	table, err := ReadFile(file)
+	if err != nil {
+		return advantage.Stats{}, err
+	}
+	return table.estimate(cfg, file.Name(), out, math.MaxInt64)
+}
+
+func (table *Table) estimate(cfg advantage.Config, name string, out io.Writer, most int64) (advantage.Stats, error) {
+	var result advantage.Result
+	if err := advantage.EstimateWithin(cfg, &table.Rows, &result, most); err != nil {
+		return advantage.Stats{}, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, Where: name, What: "no advantages", Err: table.Explain(err),
+			Hint: "correct the rows, or choose another estimator",
+		}
+	}
+	return result.Stats, table.Write(out, &result)
+}

@@ -1,0 +1,227 @@
+package rowio
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/merit-rl/merit/internal/base/jsonspan"
+)
+
+// row is one line as parsed.
+type row struct {
+	group, trajectory, anchor []byte // spans of the line, unless escaped
+	observation               []byte
+	step                      int32
+	reward, score             float64
+	value, bootstrap          float64
+	scored                    bool
+	valid                     bool
+	terminated, truncated     bool
+
+	has    fields   // given
+	null   fields   // given as null
+	wrong  []string // what is wrong with the values
+	noName bool     // group, trajectory or step is not known
+}
+
+// fields is a set of the fields that have a meaning.
+type fields uint16
+
+const (
+	fieldGroup fields = 1 << iota
+	fieldTrajectory
+	fieldStep
+	fieldObservation
+	fieldReward
+	fieldScore
+	fieldAnchor
+	fieldScored
+	fieldValid
+	fieldValue
+	fieldBootstrap
+	fieldTerminated
+	fieldTruncated
+	fieldResult // any of the fields that Write adds
+)
+
+var required = [...]struct {
+	field fields
+	name  string
+}{
+	{fieldGroup, "group"}, {fieldTrajectory, "trajectory"}, {fieldStep, "step"},
+	{fieldObservation, "observation"}, {fieldReward, "reward"}, {fieldScore, "episode_score"},
+}
+
+// fieldOf returns the field of a key, 0 for one that passes through.
+func fieldOf(key []byte) fields {
+	switch string(key) {
+	case "group":
+		return fieldGroup
+	case "trajectory":
+		return fieldTrajectory
+	case "step":
+		return fieldStep
+	case "observation":
+		return fieldObservation
+	case "reward":
+		return fieldReward
+	case "episode_score":
+		return fieldScore
+	case "anchor":
+		return fieldAnchor
+	case "scored":
+		return fieldScored
+	case "valid":
+		return fieldValid
+	case "value":
+		return fieldValue
+	case "bootstrap":
+		return fieldBootstrap
+	case "terminated":
+		return fieldTerminated
+	case "truncated":
+		return fieldTruncated
+	case "return", "episode_advantage", "step_advantage", "advantage", "anchor_group":
+		return fieldResult
+	}
+	return 0
+}
+
+// parse reads the fields of line into r, whose earlier content is dropped.
+func (r *row) parse(line []byte, ms []jsonspan.Member) {
+	*r = row{valid: true, scored: true, wrong: r.wrong[:0]}
+	for _, m := range ms {
+		key := line[m.KeyStart+1 : m.KeyEnd-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = jsonspan.Text(line[m.KeyStart:m.KeyEnd])
+		}
+		f := fieldOf(key)
+		if f == 0 || f == fieldResult {
+			r.has |= f
+			continue
+		}
+		if r.has&f != 0 {
+			r.fail("%s is given twice", key)
+			continue
+		}
+		r.has |= f
+		r.set(f, key, line[m.ValueStart:m.End])
+	}
+	for _, q := range required {
+		if r.has&q.field == 0 {
+			r.fail("%s is missing", q.name)
+		}
+	}
+	const name = fieldGroup | fieldTrajectory | fieldStep
+	r.noName = r.noName || r.has&name != name || r.null&name != 0
+	r.settle()
+}
+
+func (r *row) fail(format string, args ...any) {
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+}
+
+// settle checks what holds between fields.
+func (r *row) settle() {
+	if r.null&fieldScore != 0 {
+		if r.has&fieldScored != 0 && r.null&fieldScored == 0 && r.scored {
+			r.fail("episode_score is null though scored is true")
+		}
+		r.scored = false
+	}
+	if r.null&fieldReward != 0 && r.scored {
+		r.fail("reward is null though the trajectory has a score")
+	}
+	if r.has&fieldAnchor == 0 || r.null&fieldAnchor != 0 {
+		r.anchor = r.observation
+	}
+}
+
+func (r *row) set(f fields, key, raw []byte) {
+	if string(raw) == "null" {
+		r.null |= f
+		if f&(fieldGroup|fieldTrajectory|fieldStep|fieldObservation) != 0 {
+			r.fail("%s is null", key)
+		}
+		return
+	}
+	switch f {
+	case fieldGroup:
+		r.group = r.name(key, raw)
+	case fieldTrajectory:
+		r.trajectory = r.name(key, raw)
+	case fieldStep:
+		r.step = r.index(key, raw)
+	case fieldObservation:
+		r.observation = r.text(key, raw)
+	case fieldAnchor:
+		r.anchor = r.text(key, raw)
+	case fieldReward:
+		r.reward = r.number(key, raw)
+	case fieldScore:
+		r.score = r.number(key, raw)
+	case fieldValue:
+		r.value = r.number(key, raw)
+	case fieldBootstrap:
+		r.bootstrap = r.number(key, raw)
+	case fieldScored:
+		r.scored = r.truth(key, raw)
+	case fieldValid:
+		r.valid = r.truth(key, raw)
+	case fieldTerminated:
+		r.terminated = r.truth(key, raw)
+	case fieldTruncated:
+		r.truncated = r.truth(key, raw)
+	}
+}
+
+func (r *row) text(key, raw []byte) []byte {
+	if raw[0] != '"' {
+		r.fail("%s is not a string", key)
+		return nil
+	}
+	return jsonspan.Text(raw)
+}
+
+func (r *row) name(key, raw []byte) []byte {
+	if raw[0] == '"' {
+		return jsonspan.Text(raw)
+	}
+	if _, err := strconv.ParseInt(string(raw), 10, 64); err != nil {
+		r.fail("%s is neither a string nor a whole number", key)
+		r.noName = true
+	}
+	return raw
+}
+
+func (r *row) index(key, raw []byte) int32 {
+	n, err := strconv.ParseInt(string(raw), 10, 32)
+	if err != nil || n < 0 {
+		r.fail("%s is not a whole number from 0 to %d", key, math.MaxInt32)
+		r.noName = true
+		return 0
+	}
+	return int32(n)
+}
+
+func (r *row) number(key, raw []byte) float64 {
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		r.fail("%s is not a number", key)
+		return 0
+	}
+	x, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		r.fail("%s is not finite", key)
+		return 0
+	}
+	return x
+}
+
+func (r *row) truth(key, raw []byte) bool {
+	if raw[0] != 't' && raw[0] != 'f' {
+		r.fail("%s is neither true nor false", key)
+	}
+	return raw[0] == 't'
+}

@@ -1,0 +1,94 @@
+// Package tasks reads the tasks of a search or of a council from a file: JSON
+// Lines, Parquet, CSV or TSV, with the columns that its author chose.
+package tasks
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+)
+
+// Map names columns; empty is a column of the field's own name.
+type Map struct {
+	// Prompt is the column with what is asked, a text.
+	Prompt string `yaml:"prompt" json:"prompt"`
+	// Messages is the column with a conversation, in the place of prompt.
+	Messages string `yaml:"messages" json:"messages"`
+	// GroundTruth is the column with what rewards compare with.
+	GroundTruth string `yaml:"ground_truth" json:"ground_truth"`
+	// ID is the column with the name of the task.
+	ID string `yaml:"id" json:"id"`
+}
+
+// columns are those of m as a reader takes them.
+func (m Map) columns() ([]jsonl.Column, error) {
+	named := map[string]string{"prompt": m.Prompt, "messages": m.Messages, "ground_truth": m.GroundTruth, "id": m.ID}
+	maps.DeleteFunc(named, func(_, column string) bool { return column == "" })
+	return jsonl.TaskColumns(named)
+}
+
+// Validate returns every problem of m, with key paths that begin with map.
+func (m Map) Validate() []error {
+	if _, err := m.columns(); err != nil {
+		return err.(interface{ Unwrap() []error }).Unwrap()
+	}
+	return nil
+}
+
+// maxTasks bounds the tasks of a file in bytes of JSON: they are held in memory.
+const maxTasks = 256 << 20
+
+// Read returns the tasks of a file in order, at most limit; 0 is all. One that
+// asks what another has asked is left out. Every row that is no task is listed.
+func Read(path string, m Map, limit int) (all []*rl.Task, err error) {
+	columns, err := m.columns()
+	if err != nil {
+		return nil, err
+	}
+	r, err := jsonl.Open(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	r.MapTasks(columns)
+	var bad jsonl.Bad
+	seen := map[[sha256.Size]byte]bool{}
+	for limit == 0 || len(all) < limit {
+		task, line, err := r.NextTask(&bad)
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, errors.Join(bad.Err(r.Name()), err)
+		}
+		if r.Bytes() > maxTasks {
+			return nil, &fault.Error{
+				Boundary: fault.Data, Kind: fault.Exhausted, Where: r.At(line.Number), What: fmt.Sprintf("up to here are more than %d MiB of tasks", maxTasks>>20),
+				Hint: "they are held in memory: set tasks.limit",
+			}
+		}
+		if task.ID == "" {
+			task.ID = fmt.Sprintf("%s %d", r.Unit(), line.Number)
+		}
+		if q := Question(task); !seen[q] {
+			seen[q] = true
+			all = append(all, task)
+		}
+	}
+	return all, bad.Err(r.Name())
+}
+
+// Question is a digest of what a task asks.
+func Question(t *rl.Task) [sha256.Size]byte {
+	text, err := json.Marshal(t.Messages)
+	if err != nil { // strings, and JSON that was read: cannot fail
+		panic(err)
+	}
+	return sha256.Sum256(text)
+}

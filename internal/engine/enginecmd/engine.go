@@ -1,0 +1,63 @@
+// Package enginecmd has the verbs about the servers behind language models: install
+// one, run one.
+package enginecmd
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/engine"
+)
+
+// NewCmd is the verb engine.
+func NewCmd(h *console.Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "engine",
+		Short: "Install and run a server for a language model on this machine",
+		Long: `Engine installs and runs what stands behind a language-model policy: skyrl, which
+samples from a model and trains it (Tinker API), and llama.cpp, which answers with
+a quantised one (OpenAI API). Both compute on the processors of this machine.`,
+		Args: console.UnknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newInstallCmd(h), newUpCmd(h))
+	return cmd
+}
+
+func names() []string {
+	var list []string
+	for _, e := range engine.All() {
+		list = append(list, e.Name)
+	}
+	return list
+}
+
+// folderFlag adds the flag that says where engines are kept.
+func folderFlag(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "dir", "", "where engines and models are kept (default: engines in $MERIT_HOME, or in the user's cache)")
+}
+
+// folderOf is the folder that the flag names, or the usual one.
+func folderOf(h *console.Host, dir string) (string, error) {
+	if dir == "" {
+		dir = engine.Folder(h.Env)
+	}
+	if dir == "" {
+		return "", &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, What: "there is no folder to keep engines in", Hint: "set MERIT_HOME to a folder, or give --dir"}
+	}
+	return filepath.Abs(dir)
+}
+
+// steps says on stderr what is being done.
+func steps(h *console.Host) func(string) {
+	return func(step string) {
+		if !h.Global.Quiet {
+			fmt.Fprintln(h.Stderr, terminal.Clean(step))
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package enginecmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/engine"
+)
+
+type upOptions struct {
+	host      *console.Host
+	engine    string
+	dir, data string
+	model     string
+	running   engine.Options
+}
+
+func newUpCmd(h *console.Host) *cobra.Command {
+	o := &upOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "up [-- COMMAND ARGUMENT...]",
+		Short: "Run an engine until Ctrl-C, or while a command runs",
+		Long: `Up serves a model on 127.0.0.1, says when it is ready and what to write into a
+configuration, and ends with Ctrl-C (twice: at once). What the server says goes to
+server.log in the folder of its data, where a training server also keeps its
+checkpoints: started again with the same data, it can load them. A command given
+after -- is run when the server is ready, and ends it; its exit code is the one
+of up.`,
+		Example: "  merit engine up --engine skyrl --model smollm2\n  merit engine up --engine llama.cpp --model smollm2 --slots 4\n" +
+			"  merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml",
+		Args: onlyCommand,
+		RunE: o.run,
+	}
+	folderFlag(cmd, &o.dir)
+	d := engine.SkyRL().DefaultOptions("")
+	f, r := cmd.Flags(), &o.running
+	f.StringVar(&o.engine, "engine", "", "skyrl or llama.cpp")
+	f.StringVar(&o.model, "model", "", engine.SmolLM2+", a Hugging Face folder (skyrl), or a file in GGUF (llama.cpp)")
+	f.StringVar(&o.data, "data", "", "where the server keeps log, database and checkpoints (default: data in the engine's folder)")
+	f.IntVar(&r.Port, "port", 0, "on 127.0.0.1 (default 8000 for skyrl, 8080 for llama.cpp)")
+	f.IntVar(&r.Slots, "slots", d.Slots, "sequences that are sampled, and trained, in one go")
+	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: the highest rank of an adapter")
+	f.IntVar(&r.Models, "models", d.Models, "skyrl: models that are trained at one time")
+	f.IntVar(&r.Context, "context", d.Context, "llama.cpp: tokens of a request and its answer")
+	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one only helps on a machine with nothing else to do")
+	console.Values(cmd, "engine", names()...)
+	console.Values(cmd, "model", engine.SmolLM2)
+	console.Needs(cmd, "engine", "model")
+	return cmd
+}
+
+func (o *upOptions) run(cmd *cobra.Command, command []string) error {
+	e, err := engine.Find(o.engine)
+	if err != nil {
+		return err
+	}
+	folder, err := folderOf(o.host, o.dir)
+	if err != nil {
+		return err
+	}
+	options, err := o.options(cmd, e, folder)
+	if err != nil {
+		return err
+	}
+	if err := e.Installed(folder); err != nil {
+		return err
+	}
+	ctx, say := cmd.Context(), steps(o.host)
+	model, err := e.Model(ctx, o.model, engine.InstallOptions{Folder: folder, Say: say})
+	if err != nil {
+		return err
+	}
+	begun := o.host.Now()
+	say("starting " + e.Title + "; it logs to " + filepath.Join(options.Data, "server.log"))
+	server, err := e.Start(ctx, model, options)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	took := o.host.Now().Sub(begun)
+	if len(command) > 0 {
+		say(fmt.Sprintf("%s is ready (%s)", e.Title, took.Round(time.Second/10)))
+		return o.while(ctx, server, command)
+	}
+	if err := o.ready(e, server, took); err != nil {
+		return err
+	}
+	return until(ctx, server)
+}
+
+// options are what the flags say, with the engine's own values for the rest.
+func (o *upOptions) options(cmd *cobra.Command, e engine.Engine, folder string) (engine.Options, error) {
+	d := e.DefaultOptions(folder)
+	options := o.running
+	options.Folder, options.Data = folder, d.Data
+	if !cmd.Flags().Changed("port") {
+		options.Port = d.Port
+	}
+	if o.data == "" {
+		return options, nil
+	}
+	var err error
+	options.Data, err = filepath.Abs(o.data)
+	return options, err
+}
+
+// ready says that the server answers, and how to name it in a configuration.
+func (o *upOptions) ready(e engine.Engine, s *engine.Server, took time.Duration) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(map[string]string{"engine": e.Name, "url": s.URL, "model": s.Model.Name, "log": s.Log})
+	}
+	lines := "policy: {plugin: openai, options: {url: \"%s/v1\", model: \"%s\"}}\n"
+	if e.Tinker {
+		lines = "policy: {plugin: tinker, options: {url: \"%s\", base_model: \"%s\"}}\n"
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "%s is ready (%s). In a configuration:\n\n"+lines+"\nCtrl-C ends it.\n",
+		e.Title, took.Round(time.Second/10), s.URL, s.Model.Name)
+	return err
+}
+
+// until waits for the end: the user's wish is none to complain about.
+func until(ctx context.Context, s *engine.Server) error {
+	select {
+	case <-ctx.Done():
+		s.Stop()
+		return nil
+	case <-s.Exited():
+		return s.Err()
+	}
+}

@@ -1,0 +1,108 @@
+package fleetcmd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
+)
+
+type keygenOptions struct {
+	host  *console.Host
+	users string
+	team  string
+	names []string
+	days  int
+}
+
+// newKeygenCmd is the verb fleet keygen.
+func newKeygenCmd(h *console.Host) *cobra.Command {
+	o := &keygenOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "keygen ROLE FILE",
+		Short: "Make a key for a coordinator, a worker, a watcher or a server",
+		Long: `Keygen makes a pair of keys. The secret one goes to FILE, which stays on the
+machine that uses it; the public one is printed as a line of the file of users
+that the server reads, and added to it with --users.
+
+  coordinator  trains and evaluates: it hands out work and sees all of its team
+  worker       takes work and gives results, and can do nothing else
+  watcher      sees workers, queues and logs
+  server       a certificate that vouches for itself, in FILE.pem, for the names
+               by which others reach the server; they trust it with --ca FILE.pem`,
+		Example: "  merit fleet keygen coordinator boss.key --users users\n  merit fleet keygen worker worker.key --users users\n  merit fleet keygen server server.key --name 10.0.0.5,trainer.lan",
+		Args:    console.Exactly("ROLE", "FILE"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.users, "users", "", "the file of users to which the line is added")
+	f.StringVar(&o.team, "team", "", "the team, which shares nothing with others")
+	f.StringSliceVar(&o.names, "name", nil, "a name or an address of the server (repeatable)")
+	f.IntVar(&o.days, "days", 365, "how long the server's certificate is valid")
+	return cmd
+}
+
+func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
+	role, file := args[0], args[1]
+	if role == "server" {
+		return o.certificate(cmd, file)
+	}
+	for _, flag := range []string{"name", "days"} {
+		if cmd.Flags().Changed(flag) {
+			return console.Usage(cmd, "omit it", "--%s is for the key of a server", flag)
+		}
+	}
+	seed, public, err := keys.New()
+	if err != nil {
+		return err
+	}
+	line := strings.TrimSpace(public + " " + role + " " + o.team)
+	if _, err := keys.ParseUsers("the line", line); err != nil {
+		if f := fault.As(err); f != nil {
+			return console.Usage(cmd, f.Hint, "%s", f.What)
+		}
+		return err
+	}
+	if err := keys.WriteSeed(file, seed); err != nil {
+		return err
+	}
+	if o.users != "" {
+		if err := keys.AddUser(o.users, line); err != nil {
+			_ = os.Remove(file) // nobody knows it
+			return err
+		}
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(map[string]string{"public": public, "role": role, "team": o.team, "file": file})
+	}
+	_, err = fmt.Fprintln(o.host.Stdout, line)
+	return err
+}
+
+// certificate makes that of a server.
+func (o *keygenOptions) certificate(cmd *cobra.Command, file string) error {
+	switch {
+	case o.users != "" || o.team != "":
+		return console.Usage(cmd, "omit them", "--users and --team are not for the key of a server")
+	case len(o.names) == 0:
+		return console.Usage(cmd, "add --name with the address that workers are given, without its port", "a server's certificate needs the names by which it is reached")
+	case o.days < 1 || o.days > 3650:
+		return console.Usage(cmd, "use a number of days from 1 to 3650", "--days %d is not allowed", o.days)
+	}
+	public := strings.TrimSuffix(file, ".key") + ".pem"
+	if err := certificates.Make(public, file, o.names, o.host.Now(), time.Duration(o.days)*24*time.Hour); err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(map[string]string{"certificate": public, "file": file})
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "%s for %s; whoever comes to the server trusts it by this file\n", public, strings.Join(o.names, ", "))
+	return err
+}

@@ -1,0 +1,297 @@
+package natsd_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	njs "github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/httpd/certtest"
+)
+
+// Promise: a server that other machines reach wants keys and a certificate, and
+// says so of both at once; one of this machine needs none.
+func TestListensBeyondThisMachineOnlyWithLocks(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:4222"} {
+		_, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: listen})
+		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), listen)
+		require.ErrorContains(t, err, "no key is known")
+		require.ErrorContains(t, err, "there is no certificate")
+	}
+	_, public, err := keys.New()
+	require.NoError(t, err)
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "0.0.0.0:0", Users: []keys.User{{Key: public, Role: keys.Worker}}})
+	require.ErrorContains(t, err, "there is no certificate")
+	s, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+}
+
+// Promise: a server that cannot listen, or whose folder another one has, says so
+// and leaves nothing behind.
+func TestStartsOrSaysWhyNot(t *testing.T) {
+	dir := t.TempDir()
+	first, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	require.NoError(t, err)
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: "127.0.0.1:0"})
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
+	address := strings.TrimPrefix(first.URL(), "nats://")
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: address})
+	require.ErrorContains(t, err, "address already in use")
+	require.NotEmpty(t, fault.As(err).Hint)
+	for _, wrong := range []string{"x", "127.0.0.1:x", "127.0.0.1:99999"} {
+		_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: wrong})
+		require.Error(t, err, wrong)
+	}
+	require.NoError(t, first.Close())
+	again, err := natsd.Start(t.Context(), natsd.Options{Dir: dir, Listen: address})
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
+}
+
+// end is somebody with a key.
+type end struct {
+	seed   []byte
+	public string
+}
+
+func newEnd(t *testing.T) (e end) {
+	var err error
+	e.seed, e.public, err = keys.New()
+	require.NoError(t, err)
+	return e
+}
+
+// locked is a server with TLS and two teams.
+type locked struct {
+	url                               string
+	tls                               *tls.Config
+	boss, hand, watcher, rival, rhand end
+	admit                             func(more ...keys.User) error
+}
+
+func lock(t *testing.T, teams ...keys.Team) (l locked) {
+	l.boss, l.hand, l.watcher, l.rival, l.rhand = newEnd(t), newEnd(t), newEnd(t), newEnd(t), newEnd(t)
+	cert, key := certtest.Write(t, t.TempDir())
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	require.NoError(t, err)
+	users := []keys.User{
+		{Key: l.boss.public, Role: keys.Coordinator, Team: "a"}, {Key: l.hand.public, Role: keys.Worker, Team: "a"}, {Key: l.watcher.public, Role: keys.Watcher, Team: "a"},
+		{Key: l.rival.public, Role: keys.Coordinator, Team: "b"}, {Key: l.rhand.public, Role: keys.Worker, Team: "b"},
+	}
+	teams = append(teams, keys.Team{Name: "b", Connections: 2}, keys.Team{Name: "nobody"})
+	s, err := natsd.Start(t.Context(), natsd.Options{
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, Users: users, Teams: teams,
+	})
+	require.NoError(t, err)
+	l.admit = func(more ...keys.User) error { return s.Admit(slices.Concat(users, more), teams) }
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	l.url, l.tls = s.URL(), certtest.Trust(t, cert)
+	return l
+}
+
+func (l locked) options(who end) jetstream.Options {
+	return jetstream.Options{URL: l.url, TLS: l.tls, Seed: who.seed, Name: "test", Build: "b", Patience: time.Minute}
+}
+
+// raw is a connection that minds no rules.
+func (l locked) raw(t *testing.T, who end) (*nats.Conn, njs.JetStream, <-chan error) {
+	pair, err := nkeys.FromSeed(who.seed)
+	require.NoError(t, err)
+	hurt := make(chan error, 16)
+	nc, err := nats.Connect(l.url, nats.Secure(l.tls), nats.Nkey(who.public, pair.Sign), nats.CustomInboxPrefix("_INBOX_"+who.public),
+		nats.PermissionErrOnSubscribe(true), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { hurt <- err }))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := njs.New(nc, njs.WithDefaultTimeout(50*time.Millisecond))
+	require.NoError(t, err)
+	return nc, js, hurt
+}
+
+// Promise: who has no key, an unknown one, no TLS or does not know the server's
+// certificate does not come in, and is told why.
+func TestStrangersStayOut(t *testing.T) {
+	l := lock(t)
+	for what, change := range map[string]func(*jetstream.Options){
+		"no key":          func(o *jetstream.Options) { o.Seed = nil },
+		"an unknown key":  func(o *jetstream.Options) { o.Seed = newEnd(t).seed },
+		"not a key":       func(o *jetstream.Options) { o.Seed = []byte("x") },
+		"an old TLS":      func(o *jetstream.Options) { o.TLS.MaxVersion = tls.VersionTLS12 },
+		"another's roots": func(o *jetstream.Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"} },
+	} {
+		o := l.options(l.boss)
+		o.TLS = o.TLS.Clone()
+		change(&o)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		_, err := jetstream.Dial(ctx, o)
+		cancel()
+		require.NotNil(t, fault.As(err), what)
+		require.NotEmpty(t, fault.As(err).Hint, what)
+	}
+}
+
+// Promise: teams share nothing: each has its own queue, results and contents, and
+// no more connections than it may have.
+func TestTeamsShareNothing(t *testing.T) {
+	l := lock(t)
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer stop()
+	text := []byte("weights")
+	digest := fleet.DigestOfBytes(text)
+	for team, who := range map[string][2]end{"a": {l.boss, l.hand}, "b": {l.rival, l.rhand}} {
+		f, err := jetstream.Dial(t.Context(), l.options(who[0]))
+		require.NoError(t, err)
+		defer f.Close()
+		all.Go(func() {
+			_ = jetstream.Work(ctx, l.options(who[1]), jetstream.WorkOptions{
+				Name: "worker", Slots: 1, Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
+					return fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(t.TempDir(), "contents"), Fetch: fetch})
+				},
+				Handlers: map[fleet.Kind]fleet.Handler{fleet.Score: func(ctx context.Context, s fleet.Shard, contents fleet.Contents) ([]byte, error) {
+					if len(s.Needs) > 0 {
+						if _, err := contents.Path(ctx, s.Needs[0]); err != nil {
+							return nil, err
+						}
+					}
+					return []byte(team), nil
+				}},
+			})
+		})
+		shard := fleet.Shard{Kind: fleet.Score}
+		if team == "a" {
+			require.NoError(t, f.Put(t.Context(), digest, int64(len(text)), readerOf(text)))
+			shard.Needs = []fleet.Digest{digest}
+		}
+		for r, err := range f.Submit(t.Context(), "same-job", slices.Values([]fleet.Shard{shard})) {
+			require.NoError(t, err)
+			require.NoError(t, r.Err)
+			require.Equal(t, team, string(r.Body))
+			require.Equal(t, who[1].public, r.Worker)
+		}
+	}
+	pair, err := nkeys.FromSeed(l.rival.seed)
+	require.NoError(t, err)
+	_, err = nats.Connect(l.url, nats.Secure(l.tls), nats.Nkey(l.rival.public, pair.Sign))
+	require.ErrorContains(t, err, "maximum account active connections")
+}
+
+// Promise: a worker can do nothing but a worker's work, and a watcher only looks.
+func TestRolesAreHeld(t *testing.T) {
+	l := lock(t)
+	f, err := jetstream.Dial(t.Context(), l.options(l.boss))
+	require.NoError(t, err)
+	defer f.Close()
+	for role, who := range map[string]end{"worker": l.hand, "watcher": l.watcher} {
+		nc, js, hurt := l.raw(t, who)
+		refused := func(what string, try func() error) {
+			err := try()
+			require.Error(t, err, "%s: %s", role, what)
+			select {
+			case said := <-hurt:
+				require.ErrorIs(t, said, nats.ErrPermissionViolation, "%s: %s", role, what)
+			case <-time.After(20 * time.Second):
+				require.Fail(t, "it is not refused", "%s: %s: %v", role, what, err)
+			}
+		}
+		ctx := t.Context()
+		refused("makes a stream", func() error {
+			_, err := js.CreateStream(ctx, njs.StreamConfig{Name: "MINE", Subjects: []string{"mine"}})
+			return err
+		})
+		refused("submits work", func() error { _, err := js.Publish(ctx, "merit.work.b.any.score.job.0.key", nil); return err })
+		refused("deletes the queue", func() error { return js.DeleteStream(ctx, "MERIT_WORK") })
+		refused("empties the results", func() error {
+			_, err := nc.Request("$JS.API.STREAM.PURGE.MERIT_RESULTS", nil, 50*time.Millisecond)
+			return err
+		})
+		refused("deletes a consumer", func() error { return js.DeleteConsumer(ctx, "MERIT_WORK", "b_any") })
+		refused("puts contents", func() error { _, err := js.Publish(ctx, "$O.merit-contents.C.x", nil); return err })
+		refused("drains others", func() error { return heard(nc.Publish("merit.control.all", []byte("drain")), nc) })
+		refused("hears all", func() error { return subscribe(nc, ">") })
+		refused("hears others' answers", func() error { return subscribe(nc, "_INBOX_"+l.boss.public+".>") })
+		if role == "worker" {
+			refused("reads results", func() error {
+				_, err := nc.Request("$JS.API.STREAM.MSG.GET.MERIT_RESULTS", []byte(`{"seq":1}`), 50*time.Millisecond)
+				return err
+			})
+			refused("hears others' results", func() error { return subscribe(nc, "merit.result.>") })
+			refused("answers what nobody asked", func() error {
+				return heard(nc.Publish("_INBOX_"+l.boss.public+".x", []byte("forged")), nc)
+			})
+		} else {
+			refused("gives results", func() error { _, err := js.Publish(ctx, "merit.result.b.any.score.job.0.key", nil); return err })
+			refused("takes work", func() error {
+				_, err := nc.Request("$JS.API.CONSUMER.MSG.NEXT.MERIT_WORK.b_any", []byte("1"), 50*time.Millisecond)
+				return err
+			})
+		}
+	}
+}
+
+// Promise: a coordinator's key drains a worker and hears from it that it was
+// heard, under the permissions that workers have.
+func TestAWorkerSaysThatItDrains(t *testing.T) {
+	l := lock(t)
+	dir, ended, there := t.TempDir(), make(chan error, 1), make(chan struct{})
+	f, err := jetstream.Dial(t.Context(), l.options(l.boss)) // makes the queue
+	require.NoError(t, err)
+	defer f.Close()
+	go func() {
+		ended <- jetstream.Work(t.Context(), l.options(l.hand), jetstream.WorkOptions{
+			Name: "one", Slots: 1, OnState: func(fleet.Worker) {},
+			Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
+				defer close(there)
+				return fleet.OpenCache(fleet.CacheOptions{Dir: dir, Fetch: fetch})
+			},
+		})
+	}()
+	<-there
+	a, err := jetstream.Look(t.Context(), l.options(l.boss))
+	require.NoError(t, err)
+	defer a.Close()
+	require.Eventually(t, func() bool {
+		err = a.Drain(t.Context(), "one")
+		return !errors.Is(err, fault.Of(fault.Fleet, fault.Missing)) // it listens a moment later
+	}, time.Minute, 50*time.Millisecond)
+	require.NoError(t, err)
+	require.NoError(t, <-ended)
+}
+
+// heard makes a publish that has no answer an error, so that only what the server
+// says counts.
+func heard(err error, nc *nats.Conn) error {
+	return errors.Join(err, nc.Flush(), errors.New("no answer"))
+}
+
+func subscribe(nc *nats.Conn, subject string) error {
+	_, err := nc.SubscribeSync(subject)
+	return heard(err, nc)
+}
+
+func decode(t *testing.T, text []byte, into any) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(text, into))
+}
+
+func readerOf(text []byte) io.Reader { return bytes.NewReader(text) }

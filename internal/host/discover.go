@@ -1,0 +1,128 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/merit-rl/merit/internal/host/disk"
+)
+
+// Found is what a plug-in says of itself.
+type Found struct {
+	Name     string          `json:"name"`
+	Kind     string          `json:"kind,omitempty"` // Environment or Policy
+	Path     string          `json:"path"`
+	Version  string          `json:"version,omitempty"`
+	Digest   string          `json:"digest,omitempty"` // hexadecimal SHA-256, see Digest
+	Protocol uint32          `json:"protocol,omitempty"`
+	Summary  string          `json:"summary,omitempty"`
+	Options  json.RawMessage `json:"options,omitempty"` // every option with its default
+
+	// Of an environment, with the options that it was asked with.
+	Actions      []string `json:"actions,omitempty"`
+	FeatureShape []int    `json:"feature_shape,omitempty"`
+	MaxSteps     int      `json:"max_steps,omitempty"`
+
+	Tools json.RawMessage `json:"tools,omitempty"` // likewise
+
+	// Of a policy, likewise: see policy.Spec.
+	Learns    bool   `json:"learns,omitempty"`
+	Model     string `json:"model,omitempty"`
+	Tokenizer string `json:"tokenizer,omitempty"`
+	Context   int    `json:"context,omitempty"`
+}
+
+// The kinds of plug-ins.
+const (
+	Environment = "environment"
+	Policy      = "policy"
+)
+
+// Find returns the path of a plug-in given by path or by name: of an executable
+// file, of a Python file, or of a folder with a manifest. A name is looked up in
+// dirs, in order. Config and PolicyConfig take the path as it is.
+func Find(plugin string, dirs ...string) (string, error) { return disk.Find(plugin, dirs...) }
+
+// Digest returns the hexadecimal SHA-256 of a plug-in, for manifests and for
+// Config.Digest: of a file its own, of a folder that of its files and command. It
+// takes about 1 ms per MB.
+func Digest(path string) (string, error) { return disk.Digest(path) }
+
+// Inspect starts a plug-in to ask who it is. An environment that has no answer
+// to its default options is described without them; a policy always is, since
+// to configure it may be to ask an engine for a model.
+func Inspect(ctx context.Context, path string) (Found, error) {
+	cfg := DefaultConfig()
+	cfg.Path, cfg.Slots = path, 1
+	l := cfg.launch()
+	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be in Python
+	found, s, err := describe(ctx, l)
+	if err != nil {
+		return found, err
+	}
+	defer s.close()
+	if found.Kind == Environment {
+		_ = found.configure(ctx, s, cfg) // its options are for its user to correct
+	}
+	return found, nil
+}
+
+// Check starts the plug-in of cfg, asks it who it is and has it configured for
+// cfg's options and split, which finds all that Open would have against them.
+func Check(ctx context.Context, cfg Config) (Found, error) {
+	if err := errors.Join(cfg.Validate()...); err != nil {
+		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
+	}
+	found, s, err := describe(ctx, cfg.launch())
+	if err != nil {
+		return found, err
+	}
+	defer s.close()
+	return found, found.configure(ctx, s, cfg)
+}
+
+// CheckPolicy is Check for OpenPolicy.
+func CheckPolicy(ctx context.Context, cfg PolicyConfig) (Found, error) {
+	l, err := cfg.launch()
+	if err != nil {
+		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
+	}
+	found, s, err := describe(ctx, l)
+	if err != nil {
+		return found, err
+	}
+	defer s.close()
+	spec, err := s.configurePolicy(ctx, cfg)
+	if err == nil {
+		found.Learns, found.Model, found.Tokenizer, found.Context = spec.Learns, spec.Model, spec.Tokenizer, spec.Context
+	}
+	return found, err
+}
+
+// describe starts a plug-in and gives what it says before it is configured, and
+// its session.
+func describe(ctx context.Context, l *launch) (Found, *session, error) {
+	found := Found{Name: nameOf(l.path), Path: l.path}
+	s, err := start(ctx, l)
+	if err != nil {
+		return found, nil, err
+	}
+	d := s.description
+	found.Name, found.Kind, found.Version, found.Protocol = d.Name, s.kind, d.Version, d.Protocol
+	found.Summary, found.Options = d.Summary, d.Options
+	if found.Digest, err = Digest(l.path); err != nil {
+		s.close()
+		return found, nil, err
+	}
+	return found, s, nil
+}
+
+// configure adds what the plug-in says of the environment that cfg asks for.
+func (f *Found) configure(ctx context.Context, s *session, cfg Config) error {
+	spec, _, err := s.configure(ctx, cfg, nil)
+	if err == nil {
+		f.Actions, f.FeatureShape, f.MaxSteps, f.Tools = spec.Actions, spec.FeatureShape, spec.MaxSteps, spec.Tools
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package plugincmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/host"
+)
+
+type benchOptions struct {
+	host    *console.Host
+	options string
+	slots   []int
+	say     []string
+	time    time.Duration
+}
+
+func newBenchCmd(h *console.Host) *cobra.Command {
+	o := &benchOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "bench NAME|PATH",
+		Short: "Measure how fast an environment steps",
+		Long: `Bench plays episodes as a rollout does, with features and without text, each
+number of slots in a process of its own, and prints steps per second.`,
+		Example: "  merit plugin bench sokoban --slots 1,16,64,256",
+		Args:    console.Exactly("NAME|PATH"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.options, "options", "", "the plug-in's options, a JSON object")
+	f.IntSliceVar(&o.slots, "slots", []int{1, 16, 64, 256}, "how many slots step together")
+	f.StringArrayVar(&o.say, "say", nil, "what to say to an environment of free text; may be given again")
+	f.DurationVar(&o.time, "time", 2*time.Second, "how long each is measured")
+	return cmd
+}
+
+// measured is a row of the table.
+type measured struct {
+	Slots int     `json:"slots"`
+	Steps float64 `json:"steps_per_second"`
+}
+
+func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
+	if err := validOptions(cmd, o.options); err != nil {
+		return err
+	}
+	if o.time <= 0 {
+		return console.Usage(cmd, "such as --time 2s", "--time %s is no time to measure in", o.time)
+	}
+	path, err := find(o.host, args[0])
+	if err != nil {
+		return err
+	}
+	var rows []measured
+	t := terminal.Table{Head: []string{"slots", "steps/s"}}
+	for _, n := range o.slots {
+		c := checkOptions{host: o.host, options: o.options, slots: n}
+		rate, err := measure(cmd.Context(), c.config(path), o.say, o.time)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, measured{n, rate})
+		t.Add(fmt.Sprint(n), fmt.Sprintf("%.0f", rate))
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(rows)
+	}
+	return t.Write(o.host.Stdout)
+}
+
+// measure steps the environment of cfg for a time, half of it to warm up, and
+// returns steps per second; resets count as time, not as steps.
+func measure(ctx context.Context, cfg host.Config, texts []string, limit time.Duration) (float64, error) {
+	e, err := host.Open(ctx, cfg)
+	if err != nil {
+		return 0, err
+	}
+	defer e.Close()
+	spec := e.Spec()
+	if len(texts) == 0 {
+		texts = []string{"I do not know."}
+	}
+	b, r := env.NewBatch(spec), env.Reply{}
+	b.Want = env.WantFeatures
+	for i := range b.Ops {
+		b.Ops[i], b.Seeds[i] = env.Reset, uint64(i)
+	}
+	steps, measuring, began := 0, false, time.Now()
+	for n := 0; ; n++ {
+		if err := e.Exchange(ctx, b, &r); err != nil {
+			return 0, err
+		}
+		passed := time.Since(began)
+		switch {
+		case !measuring && passed > limit/2:
+			measuring, steps, began = true, 0, time.Now()
+		case measuring && passed > limit/2:
+			return float64(steps) / passed.Seconds(), nil
+		}
+		for i, f := range r.Flags {
+			if f&env.Failed != 0 {
+				return 0, &fault.Error{Boundary: fault.Plugin, Kind: fault.Crashed, Where: spec.Name, What: fmt.Sprintf("slot %d failed", i), Hint: "check it first"}
+			}
+			if f&(env.Terminated|env.Truncated) != 0 {
+				b.Ops[i], b.Seeds[i] = env.Reset, uint64(n*spec.Slots+i)
+				continue
+			}
+			b.Ops[i], b.Texts[i] = env.Step, texts[n%len(texts)]
+			steps++
+			if actions := len(spec.Actions); actions > 0 {
+				b.Actions[i] = available(r.Mask[i*actions:(i+1)*actions], n+3*i)
+			}
+		}
+	}
+}
+
+// available is the first action of a mask at or behind the one that was wished
+// for.
+func available(mask []byte, wish int) int32 {
+	start := wish % len(mask)
+	if i := slices.Index(mask[start:], 1); i >= 0 {
+		return int32(start + i)
+	}
+	return int32(slices.Index(mask, 1))
+}
+
+// steps shows a rate.
+func steps(rate float64) string {
+	if rate >= 1e6 {
+		return fmt.Sprintf("%.2f M steps/s", rate/1e6)
+	}
+	return fmt.Sprintf("%.0f steps/s", rate)
+}

@@ -1,0 +1,211 @@
+package plugincmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/contracts/envcontract"
+	"github.com/merit-rl/merit/internal/contracts/policycontract"
+	"github.com/merit-rl/merit/internal/host"
+)
+
+type checkOptions struct {
+	host    *console.Host
+	options string
+	slots   int
+	say     []string
+	actions []string
+	few     bool
+}
+
+func newCheckCmd(h *console.Host) *cobra.Command {
+	o := &checkOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "check NAME|PATH",
+		Short: "Hold a plug-in to the contract, promise by promise",
+		Long: `Check starts the plug-in again and again and tries what a training run relies
+on: determinism by seed, isolation between slots, terminated and truncated apart,
+masks, shapes, finite numbers, UTF-8, messages, snapshots where they are offered,
+recovery. Each promise is a line: ok, failed or skipped; a failure says where, why
+and what to do. At the end it says how fast the environment steps.
+
+An environment whose actions are free text is spoken to with what --say gives, in
+turn; without it with answers that models give, and with calls of its own tools.
+A policy is asked about made-up observations with the actions of --actions.`,
+		Example: "  merit plugin check ./maze\n  merit plugin check ./riddles.py --say 'a candle' --say 'the wind'",
+		Args:    console.Exactly("NAME|PATH"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.options, "options", "", "the plug-in's options, a JSON object")
+	f.IntVar(&o.slots, "slots", 5, "how many slots an environment has")
+	f.StringArrayVar(&o.say, "say", nil, "what to say to an environment of free text; may be given again")
+	f.StringSliceVar(&o.actions, "actions", []string{"left", "right", "wait"}, "the actions that a policy chooses from; none: it speaks freely")
+	f.BoolVar(&o.few, "few", false, "ask a policy for few decisions, where each costs")
+	return cmd
+}
+
+// line is what came of a promise, for --json.
+type line struct {
+	Promise string `json:"promise"`
+	Result  string `json:"result"` // ok, failed or skipped
+	Why     string `json:"why,omitempty"`
+	Where   string `json:"where,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	if err := validOptions(cmd, o.options); err != nil {
+		return err
+	}
+	path, err := find(o.host, args[0])
+	if err != nil {
+		return err
+	}
+	found, err := ask(cmd.Context(), path)
+	if err != nil {
+		return err
+	}
+	var results []promise.Result
+	if found.Kind == host.Policy {
+		results, err = o.policy(cmd.Context(), path)
+	} else {
+		results, err = o.environment(cmd.Context(), path)
+	}
+	if err != nil {
+		return err
+	}
+	return o.report(found, results)
+}
+
+// validOptions holds what --options says to JSON.
+func validOptions(cmd *cobra.Command, options string) error {
+	if options != "" && !json.Valid([]byte(options)) {
+		return console.Usage(cmd, `such as --options '{"size": 4}'`, "--options is not JSON")
+	}
+	return nil
+}
+
+// config is how the environment is started; a made-up task may take its time.
+func (o *checkOptions) config(path string) host.Config {
+	cfg := host.DefaultConfig()
+	cfg.Path, cfg.Slots, cfg.Log = path, o.slots, o.host.Logger()
+	cfg.StartTimeout, cfg.BatchDeadline, cfg.ResetDeadline = time.Minute, time.Minute, time.Minute
+	if o.options != "" {
+		cfg.Options = json.RawMessage(o.options)
+	}
+	return cfg
+}
+
+func (o *checkOptions) environment(ctx context.Context, path string) ([]promise.Result, error) {
+	cfg := o.config(path)
+	if _, err := host.Check(ctx, cfg); err != nil {
+		return nil, err // of its options: nothing can be tried
+	}
+	open := func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
+	results, err := envcontract.Run(ctx, open, envcontract.Options{Texts: o.say})
+	if err != nil {
+		return nil, err
+	}
+	cfg.Slots = 64
+	rate, err := measure(ctx, cfg, o.say, 500*time.Millisecond)
+	if err != nil {
+		return results, nil // it said why above
+	}
+	return append(results, promise.Result{Promise: "speed", Note: steps(rate) + " with 64 slots"}), nil
+}
+
+func (o *checkOptions) policy(ctx context.Context, path string) ([]promise.Result, error) {
+	cfg := host.DefaultPolicyConfig()
+	cfg.Path, cfg.Actions, cfg.Log, cfg.Getenv = path, o.actions, o.host.Logger(), o.host.Env
+	if o.options != "" {
+		cfg.Options = json.RawMessage(o.options)
+	}
+	p, err := host.OpenPolicy(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	results, err := policycontract.Run(ctx, policycontract.Subject{Policy: p, Few: o.few, Observe: o.observe})
+	return results, errors.Join(err, p.Close())
+}
+
+// observe makes up an observation.
+func (o *checkOptions) observe(i int) policy.Observation {
+	text := fmt.Sprintf("You stand at crossing %d of the maze. Where do you go?", i)
+	return policy.Observation{
+		Messages: []rl.Message{{Role: rl.RoleSystem, Content: rl.Text("Find the way out.")}, {Role: rl.RoleUser, Content: rl.Text(text)}},
+		Text:     text, Actions: o.actions,
+	}
+}
+
+// report prints the results. Those that failed make the command fail.
+func (o *checkOptions) report(found host.Found, results []promise.Result) error {
+	var lines []line
+	failed := 0
+	for _, r := range results {
+		l := line{Promise: r.Promise, Result: "ok", Note: r.Note}
+		switch {
+		case r.Err != nil:
+			failed++
+			l.Result, l.Why = "failed", r.Err.Error()
+			if f := fault.As(r.Err); f != nil {
+				l.Where, l.Hint = f.Where, f.Hint
+			}
+		case r.Skipped != "":
+			l.Result, l.Why = "skipped", r.Skipped
+		}
+		lines = append(lines, l)
+	}
+	if o.host.Global.JSON {
+		err := o.host.PrintJSON(struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+			Kind    string `json:"kind"`
+			Digest  string `json:"digest"`
+			Results []line `json:"results"`
+		}{found.Name, found.Version, found.Kind, "sha256:" + found.Digest, lines})
+		if err != nil {
+			return err
+		}
+	} else {
+		o.print(lines)
+	}
+	if failed == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Protocol, Where: found.Name, What: fmt.Sprintf("breaks %d of %d promises", failed, len(results)),
+		Hint: "correct what the lines above say, the first one first: later ones may follow from it",
+	}
+}
+
+func (o *checkOptions) print(lines []line) {
+	style := o.host.OutStyle()
+	for _, l := range lines {
+		word := fmt.Sprintf("%-7s", l.Result)
+		if l.Result == "failed" {
+			word = style.Red(word)
+		}
+		text := l.Promise
+		if extra := l.Note + l.Why; extra != "" && l.Result != "failed" {
+			text += ": " + extra
+		}
+		fmt.Fprintf(o.host.Stdout, "%s  %s\n", word, terminal.Clean(text))
+		if l.Result == "failed" {
+			fmt.Fprintf(o.host.Stdout, "         %s\n         hint: %s\n", terminal.Clean(l.Why), terminal.Clean(l.Hint))
+		}
+	}
+}

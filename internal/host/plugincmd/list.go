@@ -1,0 +1,87 @@
+package plugincmd
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type listOptions struct{ host *console.Host }
+
+func newListCmd(h *console.Host) *cobra.Command {
+	o := &listOptions{host: h}
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the plug-ins that are found, without starting any",
+		Long: `List reads the names of files and the manifests beside them, and starts no
+process. A plug-in without a manifest is listed by its name; merit plugin info
+asks it for the rest.`,
+		Example: "  merit plugin list",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return console.Usage(cmd, "merit plugin info "+strings.Join(args, " ")+" shows it", "merit plugin list takes no argument %q", args[0])
+			}
+			return nil
+		},
+		RunE: o.run,
+	}
+}
+
+// listing is a plug-in for --json.
+type listing struct {
+	Name     string         `json:"name"`
+	Path     string         `json:"path"`
+	Hidden   bool           `json:"hidden,omitempty"` // another one of this name is found first
+	Manifest *disk.Manifest `json:"manifest,omitempty"`
+	Error    string         `json:"error,omitempty"`
+}
+
+func (o *listOptions) run(*cobra.Command, []string) error {
+	folders := merit.PluginFolders(o.host.Env)
+	found, err := disk.List(folders...)
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		all := []listing{}
+		for _, e := range found {
+			l := listing{Name: e.Name, Path: e.Path, Hidden: e.Hidden, Manifest: e.Manifest}
+			if e.Err != nil {
+				l.Error = e.Err.Error()
+			}
+			all = append(all, l)
+		}
+		return o.host.PrintJSON(all)
+	}
+	if len(found) == 0 {
+		return &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(folders, ", "),
+			Hint: "a wheel and an archive of Merit bring the shipped ones, and in a checkout make build puts them into bin/plugins; $" + merit.PluginsVariable + " names other folders",
+		}
+	}
+	t := terminal.Table{Head: []string{"name", "kind", "version", "what it is", "path"}}
+	for _, e := range found {
+		m := e.Manifest
+		if m == nil {
+			m = &disk.Manifest{Summary: "(no manifest)"}
+		}
+		summary := cell(m.Summary)
+		switch {
+		case e.Err != nil:
+			summary = "broken: " + cell(firstLine(e.Err.Error()))
+		case e.Hidden:
+			summary = "(hidden by the one of this name above) " + summary
+		}
+		t.Add(cell(e.Name), m.Kind, cell(m.Version), summary, cell(e.Path))
+	}
+	return t.Write(o.host.Stdout)
+}
+
+// cell makes what a stranger wrote, the names of files too, fit for one line.
+func cell(s string) string { return strings.ReplaceAll(terminal.Clean(s), "\n", " ") }

@@ -1,0 +1,194 @@
+package plugincmd
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/mod/modfile"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/rewards/guest"
+)
+
+//go:embed templates
+var templates embed.FS
+
+const module = "github.com/merit-rl/merit"
+
+type newOptions struct {
+	host               *console.Host
+	kind, lang, source string
+}
+
+func newNewCmd(h *console.Host) *cobra.Command {
+	o := &newOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "new FOLDER",
+		Short: "Begin a plug-in that passes its check and trains or plays at once",
+		Long: `New writes a small plug-in that works, named after its folder: its source, a
+plugin.yaml, and a configuration, train.yaml for an environment and rollout.yaml
+for a policy.
+
+In Go it is a module of its own. It builds on the sources of Merit in the folder of
+--source, by default the one that merit itself lies in or is started in; without
+any, on the released version.`,
+		Example: "  merit plugin new maze --kind env --lang python\n  merit plugin new rules --kind policy --lang go",
+		Args:    console.Exactly("FOLDER"),
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.kind, "kind", "env", "env or policy")
+	f.StringVar(&o.lang, "lang", "python", "go or python")
+	f.StringVar(&o.source, "source", "", "the folder of Merit's sources, for a plug-in in Go")
+	console.Values(cmd, "kind", "env", "policy")
+	console.Values(cmd, "lang", "go", "python")
+	return cmd
+}
+
+func (o *newOptions) run(cmd *cobra.Command, args []string) error {
+	folder := args[0]
+	if o.kind != "env" && o.kind != "policy" {
+		return console.Usage(cmd, "use env or policy", "--kind %q is no kind of plug-in", o.kind)
+	}
+	if o.lang != "go" && o.lang != "python" {
+		return console.Usage(cmd, "use go or python; docs/plugin-protocol.md says what any other language must do", "--lang %q has no template", o.lang)
+	}
+	name := disk.Name(folder)
+	if !disk.ValidName(name) {
+		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is no name for a plug-in", name)
+	}
+	files := map[string][]byte{}
+	if err := o.fill(files, name, o.lang+"-"+o.kind); err != nil {
+		return err
+	}
+	if o.lang == "go" {
+		if err := o.goModule(files, name); err != nil {
+			return err
+		}
+	}
+	if _, err := guest.NewFolder(folder, files); err != nil {
+		return err
+	}
+	return o.next(folder, len(files))
+}
+
+// fill adds the files of a template; names lose .tmpl, «.Name» becomes the name.
+func (o *newOptions) fill(files map[string][]byte, name, from string) error {
+	root := path.Join("templates", from)
+	return fs.WalkDir(templates, root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		t, err := template.New(p).Delims("«", "»").Parse(string(text))
+		if err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		if err := t.Execute(&b, struct{ Name string }{name}); err != nil {
+			return err
+		}
+		files[strings.TrimSuffix(strings.TrimPrefix(p, root+"/"), ".tmpl")] = b.Bytes()
+		return nil
+	})
+}
+
+// goModule adds go.mod and, of Merit's sources, the versions and sums of all that
+// they are built with: so that the plug-in builds from what is there already.
+func (o *newOptions) goModule(files map[string][]byte, name string) error {
+	source, text, err := o.sources()
+	if err != nil {
+		return err
+	}
+	m := new(modfile.File)
+	if err := errors.Join(m.AddModuleStmt(name), m.AddGoStmt("1.26.0"), m.AddRequire(module, "v0.1.0")); err != nil {
+		return err
+	}
+	if source != "" {
+		of, err := modfile.Parse(filepath.Join(source, "go.mod"), text, nil)
+		if err != nil {
+			return err
+		}
+		for _, r := range of.Require {
+			m.AddNewRequire(r.Mod.Path, r.Mod.Version, true)
+		}
+		if err := m.AddReplace(module, "", source, ""); err != nil {
+			return err
+		}
+		if files["go.sum"], err = os.ReadFile(filepath.Join(source, "go.sum")); err != nil {
+			return err
+		}
+	}
+	m.Cleanup()
+	files["go.mod"], err = m.Format()
+	return err
+}
+
+// sources finds the folder of Merit's sources and its go.mod.
+func (o *newOptions) sources() (folder string, text []byte, err error) {
+	starts := []string{o.source}
+	if o.source == "" {
+		starts = []string{"."}
+		if self, err := os.Executable(); err == nil {
+			starts = append(starts, filepath.Dir(self))
+		}
+	}
+	for _, start := range starts {
+		at, err := filepath.Abs(start)
+		for err == nil {
+			text, missing := os.ReadFile(filepath.Join(at, "go.mod"))
+			if missing == nil && modfile.ModulePath(text) == module {
+				return at, text, nil
+			}
+			if at == filepath.Dir(at) || o.source != "" {
+				break
+			}
+			at = filepath.Dir(at)
+		}
+	}
+	if o.source != "" {
+		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.source + " does not hold the module " + module, Hint: "give the folder with Merit's go.mod"}
+	}
+	return "", nil, nil
+}
+
+// next says what to do with a new plug-in.
+func (o *newOptions) next(folder string, files int) error {
+	var next []string
+	if o.lang == "go" {
+		next = append(next, fmt.Sprintf("go build -C %s -o %s .", folder, disk.Name(folder)))
+	}
+	at := folder
+	if !strings.ContainsRune(at, '/') {
+		at = "./" + at
+	}
+	next = append(next, "merit plugin check "+at)
+	if o.kind == "env" {
+		next = append(next, "merit train -c "+filepath.Join(folder, "train.yaml")+" --out runs/"+disk.Name(folder))
+	} else {
+		next = append(next, "merit rollout -c "+filepath.Join(folder, "rollout.yaml")+" --out episodes.jsonl")
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			Folder string   `json:"folder"`
+			Files  int      `json:"files"`
+			Next   []string `json:"next"`
+		}{folder, files, next})
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "%d files in %s. Next:\n  %s\n", files, folder, strings.Join(next, "\n  "))
+	return err
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/internal/wire/lane"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
+)
+
+// stream is what batches travel through: a lane, or gRPC's Run. Close ends it
+// at once, whoever waits for the other side.
+type stream interface {
+	SendMsg(m any) error
+	RecvMsg(m any) error
+	io.Closer
+}
+
+// run is Run as a stream.
+type run struct {
+	grpc.BidiStreamingClient[pb.Batch, pb.BatchReply]
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (r run) Close() error {
+	r.cancel()
+	return nil
+}
+
+// build has the plug-in build the environment of cfg and opens a stream to it:
+// a lane, if the plug-in takes one.
+func (s *session) build(ctx context.Context, cfg Config) (env.Spec, stream, error) {
+	var offer *lane.Offer
+	if !cfg.GRPCOnly {
+		var err error
+		if offer, err = offerLane(); err != nil {
+			s.close()
+			return env.Spec{}, nil, err
+		}
+		defer offer.Close()
+	}
+	spec, taken, err := s.configure(ctx, cfg, offer)
+	if err != nil || taken != nil {
+		return spec, taken, err
+	}
+	alive, cancel := context.WithCancel(context.Background())
+	client, err := pb.NewEnvironmentClient(s.conn).Run(alive)
+	if err != nil {
+		cancel()
+		return spec, nil, s.finish(ctx, err, "at its start", cfg.StartTimeout)
+	}
+	return spec, run{client, cancel}, nil
+}
+
+func offerLane() (*lane.Offer, error) {
+	dir, err := socketDir()
+	if err != nil {
+		return nil, err
+	}
+	offer, err := lane.Listen(dir)
+	if err != nil {
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: dir, What: "cannot make the socket of a lane",
+			Hint: "make room there, or set TMPDIR", Err: err,
+		}
+	}
+	return offer, nil
+}
+
+// configure builds the environment in the plug-in. Taken is the lane of the
+// offer, which may be nil, if the plug-in has taken it.
+func (s *session) configure(ctx context.Context, cfg Config, offer *lane.Offer) (spec env.Spec, taken stream, err error) {
+	if err := s.is(Environment); err != nil {
+		return spec, nil, err
+	}
+	request := wire.EncodeConfiguration(wire.Configuration{Slots: cfg.Slots, Split: cfg.Split, Options: cfg.Options})
+	if offer != nil {
+		request.Lane = offer.Path()
+	}
+	err = s.call(ctx, "while it was configured", cfg.StartTimeout, func(ctx context.Context) error {
+		m, err := pb.NewEnvironmentClient(s.conn).Configure(ctx, request)
+		if err == nil {
+			hideFault(s.secrets, m.Fault)
+			spec, err = wire.DecodeSpec(m, cfg.Slots)
+		}
+		if m.GetFault() != nil {
+			err = s.refusal(err)
+		}
+		switch {
+		case err != nil || !m.Lane:
+		case offer == nil:
+			err = &fault.Error{
+				Boundary: fault.Plugin, Kind: fault.Protocol, Where: "lane", What: "was not offered",
+				Hint: "the plug-in breaks the contract of sdk/plugin/proto; ask its author",
+			}
+		default:
+			taken, err = offer.Accept(ctx)
+		}
+		return err
+	})
+	return spec, taken, err
+}

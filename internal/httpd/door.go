@@ -1,0 +1,177 @@
+package httpd
+
+import (
+	"container/list"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// door is a listener with a bounded number of connections. When all places are
+// taken, the connection that has been without a request for the longest time
+// makes room; first among those that never had one. Only where all have a
+// request under way does a new one wait.
+type door struct {
+	net.Listener
+	most int
+
+	mu     sync.Mutex
+	free   sync.Cond // a connection ended, or has nothing under way any more
+	open   int
+	closed bool
+	fresh  list.List // of *conn: without a request so far, the oldest first
+	known  list.List // of *conn: between two requests
+}
+
+func newDoor(l net.Listener, most int) *door {
+	d := &door{Listener: l, most: most}
+	d.free.L = &d.mu
+	return d
+}
+
+// Accept waits for a connection, and for a place.
+func (d *door) Accept() (net.Conn, error) {
+	for {
+		c, err := d.Listener.Accept()
+		if err != nil {
+			if exhausted := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE); exhausted && d.evict() {
+				continue
+			}
+			return nil, err
+		}
+		if !d.admit() {
+			c.Close()
+			return nil, net.ErrClosed
+		}
+		mine := &conn{Conn: c, door: d}
+		d.mu.Lock()
+		mine.spare(&d.fresh)
+		d.mu.Unlock()
+		return mine, nil
+	}
+}
+
+// admit takes a place; false if the listener was closed meanwhile.
+func (d *door) admit() bool {
+	for {
+		d.mu.Lock()
+		for !d.closed && d.open >= d.most && d.fresh.Len()+d.known.Len() == 0 {
+			d.free.Wait()
+		}
+		if d.closed || d.open < d.most {
+			ok := !d.closed
+			if ok {
+				d.open++
+			}
+			d.mu.Unlock()
+			return ok
+		}
+		d.mu.Unlock()
+		d.evict()
+	}
+}
+
+// evict closes the connection that can best be spared; false if there is none.
+func (d *door) evict() bool {
+	d.mu.Lock()
+	first := d.fresh.Front()
+	if first == nil {
+		first = d.known.Front()
+	}
+	d.mu.Unlock()
+	if first == nil {
+		return false
+	}
+	first.Value.(*conn).Close()
+	return true
+}
+
+// Close ends the listener; connections go on.
+func (d *door) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	d.free.Broadcast()
+	d.mu.Unlock()
+	return d.Listener.Close()
+}
+
+// conn is a connection that the door knows.
+type conn struct {
+	net.Conn
+	door *door
+
+	// Of the door, under its lock.
+	place *list.Element // in that list; nil while a request is under way
+	in    *list.List    // fresh or known
+	busy  int           // requests under way
+	ended bool
+}
+
+// Close closes the connection and gives its place to another.
+func (c *conn) Close() error {
+	d := c.door
+	d.mu.Lock()
+	if !c.ended {
+		c.ended = true
+		c.unlist()
+		d.open--
+		d.free.Broadcast()
+	}
+	d.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// enter notes that a request is under way until leave is called.
+func (c *conn) enter() {
+	if c == nil {
+		return
+	}
+	c.door.mu.Lock()
+	defer c.door.mu.Unlock()
+	c.busy++
+	c.unlist()
+}
+
+func (c *conn) leave() {
+	if c != nil {
+		c.release(&c.door.known)
+	}
+}
+
+// linger is leave for a request whose answer waits: its connection goes first.
+func (c *conn) linger() {
+	if c != nil {
+		c.release(&c.door.fresh)
+	}
+}
+
+func (c *conn) release(to *list.List) {
+	c.door.mu.Lock()
+	defer c.door.mu.Unlock()
+	if c.busy--; c.busy == 0 && !c.ended {
+		c.spare(to)
+		c.door.free.Broadcast()
+	}
+}
+
+// spare puts c last in a list of those that can be spared. The caller holds the
+// lock, as for unlist.
+func (c *conn) spare(to *list.List) { c.in, c.place = to, to.PushBack(c) }
+
+func (c *conn) unlist() {
+	if c.place != nil {
+		c.in.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// bare is the connection of a door below TLS; nil if there is none.
+func bare(c net.Conn) *conn {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	mine, _ := c.(*conn)
+	return mine
+}

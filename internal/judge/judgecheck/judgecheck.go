@@ -1,0 +1,179 @@
+// Package judgecheck finds out on labelled data whether the judges of a
+// configuration can be trusted.
+package judgecheck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/judge"
+	"github.com/merit-rl/merit/internal/judge/agreement"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Options say what the judges are held against.
+type Options struct {
+	// Data is a file of trajectories, one JSON object with messages a line.
+	// Those of one group, or without groups of one task, are judged together.
+	Data string
+	// Columns take fields of trajectories from other columns of the data.
+	Columns []jsonl.Column
+	// Label is the column with a number for each trajectory, higher for better.
+	Label string
+	// Truth, if set, are rewards whose score is the label in its place.
+	Truth *merit.Rewards
+
+	Getenv func(string) string // where API keys are looked up; os.Getenv if nil
+	Log    *slog.Logger        // nil is nowhere
+	// Progress, if set, is told how many trajectories are judged; those that are
+	// judged in both orders count twice.
+	Progress func(done int)
+	Stdin    io.Reader // os.Stdin if nil
+}
+
+// Result is what came out for one judge.
+type Result struct {
+	Name  string      `json:"name"`
+	Model string      `json:"model"`
+	Mode  judge.Mode  `json:"mode"`
+	Info  reward.Info `json:"judge"`
+	agreement.Report
+	Trajectories int            `json:"trajectories"`
+	Outcomes     []reward.Count `json:"outcomes"`
+	Totals       judge.Totals   `json:"totals"`
+}
+
+// Run asks every judge of cfg about the data, in both orders.
+func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
+	var parts []merit.Reward
+	for _, r := range cfg.Rewards {
+		if r.Judge != nil {
+			parts = append(parts, r)
+		}
+	}
+	if len(parts) == 0 {
+		return nil, cfg.Places.Explain("", &fault.Error{
+			Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "there is no judge",
+			Hint: "add one: rewards: [{judge: {server: {url: …, model: …}}}]",
+		})
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	groups, err := labelled(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var results []Result
+	before := 0
+	for _, part := range parts {
+		r, err := check(ctx, part, groups, o, func(done int) {
+			if o.Progress != nil {
+				o.Progress(before + done)
+			}
+		})
+		if err != nil {
+			at := slices.IndexFunc(cfg.Rewards, func(r merit.Reward) bool { return r.Judge == part.Judge })
+			return nil, cfg.Places.Explain(fmt.Sprintf("rewards[%d].judge", at), err)
+		}
+		results = append(results, r)
+		for _, c := range r.Outcomes {
+			before += c.N
+		}
+	}
+	return results, nil
+}
+
+// check asks one judge.
+func check(ctx context.Context, part merit.Reward, groups []agreement.Labelled, o Options, progress func(int)) (Result, error) {
+	r := Result{Name: part.Name, Model: part.Judge.Server.Model, Mode: part.Judge.Mode}
+	for _, g := range groups {
+		r.Trajectories += len(g.Trajectories)
+	}
+	forward, err := judging.Open(*part.Judge, judging.Options{Getenv: o.Getenv, Log: o.Log})
+	if err != nil {
+		return r, err
+	}
+	defer forward.Close()
+	orders := []*judging.Judge{forward}
+	var reversed reward.Scorer
+	if r.Mode == judge.Ruler {
+		other, err := judging.Open(*part.Judge, judging.Options{Getenv: o.Getenv, Log: o.Log, Reversed: true})
+		if err != nil {
+			return r, err
+		}
+		defer other.Close()
+		orders, reversed = append(orders, other), other
+	}
+	judged, all, err := agreement.Ask(ctx, forward, reversed, groups, progress)
+	if err != nil {
+		return r, err
+	}
+	r.Info, r.Outcomes, r.Report = forward.Info(), reward.Tally(all), agreement.Measure(judged)
+	if r.Name == "" {
+		r.Name = r.Info.Name
+	}
+	for _, j := range orders {
+		r.Totals.Add(j.Totals())
+	}
+	return r, silent(all)
+}
+
+// silent is the error of a judge that gave no score at all.
+func silent(all []reward.Evaluation) error {
+	if slices.ContainsFunc(all, func(e reward.Evaluation) bool { return e.Outcome == reward.Scored }) {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Model, Kind: fault.Unscored, What: fmt.Sprintf("the judge gave none of %d trajectories a score; the first: %s: %s", len(all), all[0].Outcome, all[0].Reason),
+		Hint: "see that the server runs, serves the model, and enforces a JSON Schema",
+	}
+}
+
+// labelled reads the data.
+func labelled(ctx context.Context, o Options) ([]agreement.Labelled, error) {
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	in, err := jsonl.Open(o.Data, o.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	in.Map(o.Columns)
+	if err := in.Fit(); err != nil {
+		return nil, err
+	}
+	d := data{options: o, index: map[string]int{}, bad: jsonl.Bad{Unit: in.Unit()}}
+	for {
+		line, err := in.Line()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		t, err := in.Trajectory(line)
+		if err == nil {
+			err = d.add(t)
+		}
+		if err != nil {
+			d.bad.AddLine(line, err)
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	if err := d.bad.Err(in.Name()); err != nil {
+		return nil, err
+	}
+	return d.groups, d.score(ctx)
+}

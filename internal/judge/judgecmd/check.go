@@ -1,0 +1,149 @@
+package judgecmd
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/judge/agreement"
+	"github.com/merit-rl/merit/internal/judge/judgecheck"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type checkOptions struct {
+	host    *console.Host
+	config  string
+	set     []string
+	data    string
+	label   string
+	truth   string
+	columns []string
+	sandbox sandbox.Config
+}
+
+func newCheckCmd(h *console.Host) *cobra.Command {
+	o := &checkOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Find out on labelled data whether a judge can be trusted",
+		Long: `Check asks every judge of a configuration about groups of trajectories whose
+order is known, in one order and in the reverse, and says how far it agrees:
+
+  Kendall's τ     the mean over groups of τ-b between scores and labels
+  best is best    how often the judge's best has the best label
+  kept reversed   pairs that keep their order when members are shown in reverse
+  first shown     pairs in which the one that is shown first wins; 50 % is fair
+
+each with a 95 % interval for which groups of one task count as one, and a
+sentence on what to do. The label is a number in a column of the data, or with
+--truth the score of a reward that can be verified. The environment and the
+policy of the configuration are not needed.`,
+		Example: "  merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl\n" +
+			"  merit judge check -c judge.yaml --data answers.jsonl --truth reward.py --map group=question_id",
+		Args: console.NoArgs,
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file with a judge among its rewards")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.data, "data", "", "trajectories with group and label; - is stdin")
+	f.StringVar(&o.label, "label", "label", "the column with the label, a number, higher for better")
+	f.StringVar(&o.truth, "truth", "", "a reward whose score is the label: a .wasm module, a .py file, or the folder of a reward")
+	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as group, from another column (repeatable)")
+	console.SandboxFlags(cmd, &o.sandbox)
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "config", "data")
+	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
+	if o.truth != "" && cmd.Flags().Changed("label") {
+		return console.Usage(cmd, "give one of the two", "--truth and --label both say what is true")
+	}
+	columns, err := jsonl.ParseColumns(o.columns)
+	if err != nil {
+		return console.Usage(cmd, "", "%v", err)
+	}
+	cfg, err := merit.LoadPartial(o.config, o.set...)
+	if err != nil {
+		return err
+	}
+	check := judgecheck.Options{
+		Data: o.data, Columns: columns, Label: o.label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin,
+	}
+	if o.truth != "" {
+		truth, err := rewardcmd.Name(o.truth, "")
+		if err != nil {
+			return err
+		}
+		if check.Truth, err = rewardcmd.Load(cmd.Context(), o.host, o.sandbox, truth); err != nil {
+			return err
+		}
+		defer check.Truth.Close()
+	}
+	progress := o.host.Progress("judge", "trajectories", -1)
+	defer progress.Close()
+	check.Progress = func(done int) { progress.Set(int64(done), "") }
+	results, err := judgecheck.Run(cmd.Context(), cfg, check)
+	progress.Close()
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(results)
+	}
+	for i, r := range results {
+		if i > 0 {
+			fmt.Fprintln(o.host.Stdout)
+		}
+		if err := o.print(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *checkOptions) print(r judgecheck.Result) error {
+	var t terminal.Table
+	t.Add("judge", fmt.Sprintf("%s: %s, %s", r.Name, r.Model, r.Mode))
+	t.Add("groups", fmt.Sprintf("%d of %d trajectories", r.Groups, r.Trajectories))
+	if r.Unscored > 0 {
+		t.Add("", fmt.Sprintf("%d without scores", r.Unscored))
+	}
+	if r.Alike > 0 {
+		t.Add("", fmt.Sprintf("%d with one label for all, which tell nothing", r.Alike))
+	}
+	if r.Tau != nil {
+		t.Add("Kendall's τ", figure(r.Tau, "%.2f", 1)+" groups")
+		t.Add("best is best", figure(r.Best, "%.0f %%", 100)+fmt.Sprintf(" groups, %.0f %% by chance", 100*r.Chance))
+	}
+	if r.Kept != nil {
+		t.Add("kept reversed", figure(r.Kept, "%.0f %%", 100)+" pairs")
+	}
+	if r.First != nil {
+		t.Add("first shown wins", figure(r.First, "%.0f %%", 100)+" pairs, 50 % is fair")
+	}
+	asked := r.Totals.Questions - r.Totals.Cached
+	t.Add("asked", fmt.Sprintf("%d questions, %d of them twice; %d answers were kept from before", asked, r.Totals.Retried, r.Totals.Cached))
+	t.Add("tokens", fmt.Sprintf("%d + %d", r.Totals.PromptTokens, r.Totals.CompletionTokens))
+	if r.Totals.Cost > 0 {
+		t.Add("cost", strconv.FormatFloat(r.Totals.Cost, 'g', 4, 64))
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "%s: %s\n", r.Verdict, r.Sentence)
+	return err
+}
+
+// figure shows an estimate with its interval and how many stand behind it.
+func figure(e *agreement.Estimate, format string, times float64) string {
+	number := func(x float64) string { return fmt.Sprintf(format, times*x) }
+	return fmt.Sprintf("%s  [%s, %s] of %d", number(e.Value), number(e.Interval[0]), number(e.Interval[1]), e.N)
+}

@@ -1,0 +1,187 @@
+// Package judging gives a judge its model: one behind an OpenAI-compatible
+// API.
+package judging
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/judge"
+	"github.com/merit-rl/merit/internal/models/chat"
+)
+
+// Config is a judge and the server that it asks.
+type Config struct {
+	judge.Config `yaml:",inline"`
+	// Server says which model judges, and how much it may be asked.
+	Server chat.Config `yaml:"server" json:"server"`
+}
+
+// DefaultConfig ranks whole groups by RULER's rubric. It lacks a server.
+func DefaultConfig() Config {
+	return Config{Config: judge.DefaultConfig(), Server: chat.DefaultConfig()}
+}
+
+// SetDefaults is called for a section that is there before it is read.
+func (c *Config) SetDefaults() { *c = DefaultConfig() }
+
+// Validate returns every problem of c, with key paths relative to the section.
+func (c Config) Validate() []error {
+	problems := c.Config.Validate()
+	for _, err := range c.Server.Validate() {
+		problems = append(problems, under(err))
+	}
+	return problems
+}
+
+func under(err error) error {
+	f := fault.As(err)
+	if f == nil {
+		return err
+	}
+	named := *f
+	named.Where = "server." + f.Where
+	return &named
+}
+
+// EachPath replaces every path in c.
+func (c *Config) EachPath(replace func(string) string) {
+	for _, path := range []*string{&c.RubricFile, &c.Cache, &c.Server.Cassettes.Dir} {
+		if *path != "" {
+			*path = replace(*path)
+		}
+	}
+}
+
+// Options are what a judge needs of the program.
+type Options struct {
+	Getenv   func(string) string // where the API key is looked up
+	Log      *slog.Logger
+	Reversed bool // shows members in the reverse order
+}
+
+// Judge is a judge with a connection, which Close ends.
+type Judge struct {
+	*judge.Judge
+	client *chat.Client
+	kept   bool // answers are kept in a folder
+	log    *slog.Logger
+}
+
+// Open returns the judge of c. It asks nobody yet.
+func Open(c Config, o Options) (*Judge, error) {
+	if c.Server.Lookup == nil && o.Getenv != nil {
+		c.Server.Lookup = func(name string) (string, bool) { value := o.Getenv(name); return value, value != "" }
+	}
+	client, err := chat.New(c.Server)
+	if err != nil {
+		var problems []error
+		for _, problem := range each(err) {
+			problems = append(problems, under(problem))
+		}
+		return nil, errors.Join(problems...)
+	}
+	anything, err := chat.NewSchema(json.RawMessage(`{"type":"object"}`))
+	if err != nil {
+		return nil, err
+	}
+	// As in cassettes the host decides nothing: a model is who it is wherever it
+	// is served.
+	identity, err := json.Marshal([]any{c.Server.Model, c.Server.Extra})
+	if err != nil {
+		return nil, err
+	}
+	j, err := judge.New(c.Config, &model{client, anything}, judge.Options{
+		Identity: string(identity), InFlight: c.Server.MaxConcurrent, Reversed: o.Reversed, Log: o.Log,
+	})
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Judge{j, client, c.Cache != "", o.Log}, err
+}
+
+// Ready asks the server for the model: whether it is there, accepts the key and
+// has the model. A judge that keeps its answers in a folder may do without its
+// server, so one that is only out of reach is then no error.
+func (j *Judge) Ready(ctx context.Context) error {
+	_, err := j.client.Served(ctx)
+	if j.kept && fault.Retryable(err) && ctx.Err() == nil {
+		j.log.Warn("the judge's server is out of reach; its kept answers are used", "err", err)
+		return nil
+	}
+	return err
+}
+
+// Totals returns what the judge was asked so far, and what that cost: tokens of
+// every request, with those of answers that were refused or asked for again.
+func (j *Judge) Totals() judge.Totals {
+	t, used := j.Judge.Totals(), j.client.Totals()
+	t.Usage = judge.Usage{PromptTokens: used.Tokens.Prompt, CompletionTokens: used.Tokens.Completion, Cost: used.Cost}
+	return t
+}
+
+// each lists the errors that err joins.
+func each(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// Close ends idle connections.
+func (j *Judge) Close() error {
+	j.client.Close()
+	return nil
+}
+
+// told marks the errors that are about a question, and those after which no
+// question is answered. Any other means that the judge is away. Who writes a
+// question must not get rid of a bad score by one that no judge takes.
+func told(err error) error {
+	var why error
+	switch {
+	case errors.Is(err, chat.ErrBudget), errors.Is(err, chat.ErrClient):
+		why = judge.ErrClosed
+	case errors.Is(err, chat.ErrContext):
+		why = judge.ErrTooLong
+	case errors.Is(err, chat.ErrFilter):
+		why = judge.ErrUnusable
+	}
+	f := fault.As(err)
+	if f == nil || why == nil {
+		return err
+	}
+	named := *f
+	named.Err = fmt.Errorf("%w: %w", why, f.Err)
+	return &named
+}
+
+// model is a chat client as a judge asks it.
+type model struct {
+	client *chat.Client
+	object *chat.Schema
+}
+
+// Ask implements judge.Model.
+func (m *model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error) {
+	r, err := m.client.Complete(ctx, chat.Request{
+		Messages: q.Messages, Schema: q.Schema, Temperature: &q.Temperature, MaxTokens: q.MaxTokens, Seed: &q.Seed,
+	})
+	if err != nil {
+		return judge.Answer{}, told(err)
+	}
+	a := judge.Answer{
+		Text: cmp.Or(r.Text, r.Refusal), Cut: r.Finish == chat.FinishLength, Model: r.Model,
+		Usage: judge.Usage{PromptTokens: int64(r.Usage.Prompt), CompletionTokens: int64(r.Usage.Completion), Cost: r.Cost},
+	}
+	// Only the object is looked for here: the judge says best what is wrong in it.
+	if found, _, err := m.object.Parse(r.Text); err == nil {
+		a.JSON = found
+	}
+	return a, nil
+}

@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Note is what a judge keeps with each trajectory that it was asked about.
+// Tokens are not in it: servers count the same text in different ways from one
+// request to the next (llama.cpp does), and a run's bytes must not follow them.
+type Note struct {
+	ID       string `json:"id"` // of the trajectory, in the answer
+	Of       int    `json:"of"` // how many different trajectories were judged together
+	Answer   string `json:"answer"`
+	Attempts int    `json:"attempts"`
+	Model    string `json:"model,omitempty"`
+}
+
+func (v verdict) note(g *group, place int) json.RawMessage {
+	text, err := json.Marshal(Note{ID: id(place), Of: len(g.shown), Answer: v.answer.Text, Attempts: v.attempts, Model: v.answer.Model})
+	if err != nil {
+		panic(err) // text and numbers always are JSON
+	}
+	return text
+}
+
+// ReadNote reads what a judge has kept with a trajectory.
+func ReadNote(text json.RawMessage) (Note, error) {
+	var n Note
+	if err := strictjson.Unmarshal(text, &n); err != nil {
+		return n, fmt.Errorf("not a judge's note: %w", err)
+	}
+	return n, nil
+}
+
+// Place is where the trajectory stood among those that were judged together,
+// from 0.
+func (n Note) Place() int {
+	i, _ := strconv.Atoi(n.ID) // ids are 1, 2, 3 …
+	return i - 1
+}

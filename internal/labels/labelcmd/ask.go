@@ -1,0 +1,199 @@
+package labelcmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/labels/labelling"
+)
+
+type askOptions struct {
+	*place
+	rater  string
+	rounds int
+}
+
+func (o *askOptions) run(cmd *cobra.Command, words []string) error {
+	rater := cmp.Or(o.rater, o.host.Env("USER"))
+	if rater == "" {
+		return console.Usage(cmd, "say who labels: --rater NAME", "nobody knows whose labels these are")
+	}
+	if o.rounds < 1 {
+		return console.Usage(cmd, "use 1 or more", "--rounds is %d", o.rounds)
+	}
+	return o.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
+		d.Rounds = o.rounds
+		s := &session{host: o.host, desk: d, rater: rater}
+		return s.run(cmd.Context())
+	})
+}
+
+// session is one rater at the keys.
+type session struct {
+	host  *console.Host
+	desk  *labelling.Desk
+	rater string
+	said  int
+}
+
+// ahead is how many questions are asked for at a time.
+const ahead = 50
+
+// run asks until there is nothing left, or the rater has enough.
+func (s *session) run(ctx context.Context) error {
+	var before *labelling.Item
+	for {
+		queue, err := s.desk.Queue(ctx, s.rater, ahead)
+		if err != nil {
+			return err
+		}
+		if len(queue.Items) == 0 {
+			return s.end(queue, 0)
+		}
+		for i := 0; i < len(queue.Items); {
+			item := &queue.Items[i]
+			key, err := s.ask(ctx, item, fmt.Sprintf("%d of %d", queue.Done+i+1, queue.Total))
+			if err != nil {
+				return err
+			}
+			switch key {
+			case gone:
+				i++
+			case 'q':
+				return s.end(queue, i)
+			case 'u':
+				err = s.again(ctx, before)
+			default:
+				err = s.say(ctx, item, key)
+				before = item
+				s.said++
+				i++
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// again asks once more about the one before, unless the rater thinks better of
+// it.
+func (s *session) again(ctx context.Context, before *labelling.Item) error {
+	if before == nil {
+		_, err := fmt.Fprintln(s.host.Stdout, "there is none before")
+		return err
+	}
+	key, err := s.ask(ctx, before, "again")
+	if err != nil || choices[s.desk.Mode][key] == "" {
+		return err
+	}
+	return s.say(ctx, before, key)
+}
+
+// end says what was done, of a queue the first few of which are answered.
+func (s *session) end(q labelling.Queue, answered int) error {
+	if q.Total == 0 {
+		fmt.Fprintln(s.host.Stderr, nothing[s.desk.Mode])
+	}
+	_, err := fmt.Fprintf(s.host.Stdout, "%d labelled by %s now, %d left\n", s.said, s.rater, q.Total-q.Done-answered)
+	return err
+}
+
+// nothing says why there is nothing to ask.
+var nothing = map[labelling.Mode]string{
+	labelling.Pairs:  "no two traces of one task are chosen: merit traces query --by task says what there is; --mode thumbs needs no tasks",
+	labelling.Thumbs: "no trace is chosen: merit traces query --by task says what there is",
+}
+
+// choices are what keys mean.
+var choices = map[labelling.Mode]map[byte]labelling.Choice{
+	labelling.Pairs:  {'1': labelling.Left, '2': labelling.Right, '=': labelling.Tie, 's': labelling.Skip},
+	labelling.Thumbs: {'1': labelling.Up, '2': labelling.Down, 's': labelling.Skip},
+}
+
+// say keeps an answer. A trace that is gone meanwhile is no reason to end.
+func (s *session) say(ctx context.Context, item *labelling.Item, key byte) error {
+	l := labelling.Label{Rater: s.rater, Left: item.Left.ID, Choice: choices[s.desk.Mode][key]}
+	if item.Right != nil {
+		l.Right = item.Right.ID
+	}
+	err := s.desk.Say(ctx, l)
+	if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
+		fmt.Fprintln(s.host.Stdout, err.Error())
+		return nil
+	}
+	return err
+}
+
+// gone is the key of a question about traces that were pruned meanwhile.
+const gone = 0
+
+// ask shows a question until a key answers it; q is also the end of input.
+func (s *session) ask(ctx context.Context, item *labelling.Item, place string) (byte, error) {
+	full := false
+	for {
+		err := s.show(ctx, item, place, full)
+		if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
+			return gone, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		for {
+			key, err := s.key()
+			if err != nil {
+				return 0, err
+			}
+			if _, answers := choices[s.desk.Mode][key]; answers || key == 'q' || key == 'u' {
+				return key, nil
+			}
+			if key == 'f' {
+				full = true
+				break
+			}
+			fmt.Fprintln(s.host.Stdout, "press "+strings.Join(s.keys(), ", "))
+		}
+	}
+}
+
+func (s *session) keys() []string {
+	if s.desk.Mode == labelling.Thumbs {
+		return []string{"1 good", "2 not good", "s skip", "u back", "f all of it", "q quit"}
+	}
+	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f all of it", "q quit"}
+}
+
+// key reads a key: from a terminal as it is pressed, else a character that is
+// no white space. The terminal is as it was whenever something is printed.
+func (s *session) key() (byte, error) {
+	if f, ok := s.host.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if before, err := term.MakeRaw(int(f.Fd())); err == nil {
+			defer term.Restore(int(f.Fd()), before)
+		}
+	}
+	const ctrlC, ctrlD = 3, 4
+	var b [1]byte
+	for {
+		n, err := s.host.Stdin.Read(b[:])
+		switch {
+		case n == 1 && (b[0] == ctrlC || b[0] == ctrlD):
+			return 'q', nil
+		case n == 1 && !strings.ContainsRune(" \t\r\n", rune(b[0])):
+			return b[0], nil
+		case errors.Is(err, io.EOF):
+			return 'q', nil
+		case err != nil:
+			return 0, console.CannotRead(err)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package labelcmd
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/labels/labelling"
+)
+
+// newAgreementCmd is the verb label agreement.
+func newAgreementCmd(p *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "agreement [QUERY...]",
+		Short: "Say how far raters agree",
+		Long: `Agreement compares every two raters by what both have labelled: how often they
+say the same, and Cohen's κ, which is 1 if always, 0 if no more often than
+chance would have it, with a 95 % interval. What was skipped does not count.`,
+		Example: "  merit label agreement --mode thumbs",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
+				all, err := d.Agreement(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if p.host.Global.JSON {
+					return p.host.PrintJSON(all)
+				}
+				if len(all) == 0 {
+					_, err := fmt.Fprintf(p.host.Stdout, "fewer than two raters have labelled %s\n", d.Mode)
+					return err
+				}
+				t := terminal.Table{Head: []string{"raters", "", "both", "same", "by chance", "κ", "95 %"}}
+				for _, a := range all {
+					kappa, interval := "-", "-"
+					if a.Kappa != nil {
+						kappa, interval = fmt.Sprintf("%.2f", *a.Kappa), fmt.Sprintf("[%.2f, %.2f]", *a.Low, *a.High)
+					}
+					t.Add(a.A, a.B, strconv.Itoa(a.Items), percent(a.Observed, a.Items), percent(a.Expected, a.Items), kappa, interval)
+				}
+				return t.Write(p.host.Stdout)
+			})
+		},
+	}
+}
+
+func percent(share float64, of int) string {
+	if of == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
+}
+
+// newScoresCmd is the verb label scores.
+func newScoresCmd(p *place) *cobra.Command {
+	var write bool
+	cmd := &cobra.Command{
+		Use:   "scores [QUERY...]",
+		Short: "Make scores of pairs, and rewards of scores",
+		Long: `Scores gives the traces of each task that were compared a score by the model of
+Bradley and Terry: the chance that a trace is found better than an average one of
+its task, with a 95 % interval. A tie counts half for each. Traces of one task
+that nothing compares, not even by way of others, are in different parts, and
+their scores cannot be compared.
+
+With --write the scores become rewards of their traces, named bradley-terry, in
+place of those that were written before.`,
+		Example: "  merit label scores task=sum --write",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
+				all, err := d.Scores(cmd.Context())
+				if err != nil {
+					return err
+				}
+				written := 0
+				if write {
+					if written, err = d.Write(cmd.Context(), all); err != nil {
+						return err
+					}
+				}
+				if p.host.Global.JSON {
+					return p.host.PrintJSON(all)
+				}
+				return printScores(p.host, all, write, written)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&write, "write", false, "keep the scores as rewards of their traces")
+	return cmd
+}
+
+func printScores(h *console.Host, all []labelling.Standing, write bool, written int) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(h.Stdout, "no pairs were compared")
+		return err
+	}
+	t := terminal.Table{Head: []string{"task", "part", "trace", "score", "95 %", "comparisons"}}
+	parts := map[string]int{}
+	for _, s := range all {
+		parts[s.Task] = max(parts[s.Task], s.Part+1)
+		t.Add(s.Task, strconv.Itoa(s.Part), s.Trace, fmt.Sprintf("%.3f", s.Score), fmt.Sprintf("[%.3f, %.3f]", s.Low, s.High), strconv.Itoa(s.Comparisons))
+	}
+	if err := t.Write(h.Stdout); err != nil {
+		return err
+	}
+	apart := 0
+	for _, n := range parts {
+		if n > 1 {
+			apart++
+		}
+	}
+	if apart > 0 {
+		fmt.Fprintf(h.Stdout, "%d of %d tasks fall into parts that nothing compares: label more pairs before you compare their scores\n", apart, len(parts))
+	}
+	if write {
+		fmt.Fprintf(h.Stdout, "%d rewards written\n", written)
+	}
+	return nil
+}
+
+// newListCmd is the verb label list.
+func newListCmd(p *place) *cobra.Command {
+	return &cobra.Command{
+		Use:     "list [QUERY...]",
+		Short:   "Print labels, one JSON object a line",
+		Example: "  merit label list > labels.jsonl",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
+				all, err := d.Labels(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, l := range all {
+					if err := console.WriteLine(p.host.Stdout, l); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

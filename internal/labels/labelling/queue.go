@@ -1,0 +1,138 @@
+package labelling
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Queue is what a rater is asked next.
+type Queue struct {
+	Items []Item `json:"items"`
+	Done  int    `json:"done"`  // what the rater has said already, of Total
+	Total int    `json:"total"` // all there is to ask
+}
+
+// Queue returns the next questions to a rater, at most limit of them. All
+// raters are asked the same in the same order, which does not depend on when
+// traces came, so that what they say can be compared; which of two traces is on
+// the left differs between raters, so that a liking for one side does not count.
+//
+// Pairs come in rounds: in the first each trace of a task is beside the next
+// one, around a circle, which joins all of them; later rounds put further ones
+// together.
+func (d *Desk) Queue(ctx context.Context, rater string, limit int) (Queue, error) {
+	tasks, err := d.tasks(ctx)
+	if err != nil {
+		return Queue{}, err
+	}
+	labels, err := d.Labels(ctx)
+	if err != nil {
+		return Queue{}, err
+	}
+	said := map[[2]string]bool{}
+	for _, l := range labels {
+		if l.Rater == rater {
+			said[ordered(l.Left, l.Right)] = true
+		}
+	}
+	out := Queue{Items: []Item{}}
+	for _, item := range d.items(tasks) {
+		out.Total++
+		key := [2]string{"", item.Left.ID}
+		if item.Right != nil {
+			key = ordered(item.Left.ID, item.Right.ID)
+		}
+		if said[key] {
+			out.Done++
+			continue
+		}
+		if len(out.Items) < limit {
+			out.Items = append(out.Items, item.shown(rater))
+		}
+	}
+	return out, nil
+}
+
+func ordered(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
+
+// shown puts one of the two on the left.
+func (i Item) shown(rater string) Item {
+	if i.Right == nil {
+		return i
+	}
+	key := ordered(i.Left.ID, i.Right.ID)
+	if (i.Left.ID == key[0]) != (digest(rater, key[0], key[1])[0] < '8') {
+		left := i.Left
+		i.Left, i.Right = *i.Right, &left
+	}
+	return i
+}
+
+// tasks are the heads that the desk is about, by task, in an order that says
+// nothing.
+func (d *Desk) tasks(ctx context.Context) ([][]trace.Head, error) {
+	by := map[string][]trace.Head{}
+	q := d.query()
+	for q.Limit = 1000; ; {
+		page, err := d.Store.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range page.Heads {
+			by[h.Task] = append(by[h.Task], h)
+		}
+		if q.After = page.Next; page.Next == "" {
+			break
+		}
+	}
+	var tasks [][]trace.Head
+	for _, heads := range by {
+		byDigest(heads, func(h trace.Head) string { return h.ID })
+		tasks = append(tasks, heads)
+	}
+	byDigest(tasks, func(heads []trace.Head) string { return heads[0].Task })
+	return tasks, nil
+}
+
+func byDigest[T any](all []T, name func(T) string) {
+	slices.SortFunc(all, func(a, b T) int {
+		return cmp.Or(cmp.Compare(digest(name(a)), digest(name(b))), cmp.Compare(name(a), name(b)))
+	})
+}
+
+// items are all questions, in their order.
+func (d *Desk) items(tasks [][]trace.Head) []Item {
+	var all []Item
+	if d.mode() == Thumbs {
+		longest := 0
+		for _, heads := range tasks {
+			longest = max(longest, len(heads))
+		}
+		for k := range longest {
+			for _, heads := range tasks {
+				if k < len(heads) {
+					all = append(all, Item{Task: heads[k].Task, Left: heads[k]})
+				}
+			}
+		}
+		return all
+	}
+	for round := 1; round <= cmp.Or(d.Rounds, 3); round++ {
+		for _, heads := range tasks {
+			n := len(heads)
+			if heads[0].Task == "" || 2*round > n {
+				continue // traces without a task are of no one task
+			}
+			for i := range heads {
+				if 2*round == n && i >= round {
+					break // the pair is there from its other side
+				}
+				all = append(all, Item{Task: heads[i].Task, Left: heads[i], Right: &heads[(i+round)%n]})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,201 @@
+package labelspage
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/labels/labelling"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/internal/traces/tracespage"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Room returns the page on which a store's traces are labelled. Who may write
+// is the frame's to say.
+func Room(s store.Store) ui.Room {
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the name of a folder that is compiled in
+	}
+	p := pages{s}
+	return ui.Room{
+		Name: "labels", Files: files, Nav: []ui.Link{{Title: "Labels", Path: "/labels", Key: "l"}},
+		Pages: []ui.Page{{Pattern: "GET /labels", File: "labels.html", Script: "labels.js", Load: p.page}},
+		Data: []ui.Data{
+			{Pattern: "GET /data/labels/queue", Load: p.queue},
+			{Pattern: "GET /data/labels/results", Load: p.results},
+		},
+		Actions: []ui.Action{
+			{Pattern: "POST /do/label", Do: p.say},
+			{Pattern: "POST /do/label/scores", Do: p.write},
+		},
+	}
+}
+
+type pages struct{ store store.Store }
+
+func (p pages) page(*http.Request) (ui.View, error) { return ui.View{Title: "Labels"}, nil }
+
+// desk is where the traces of a query are labelled.
+func (p pages) desk(query, mode string) (*labelling.Desk, error) {
+	q, err := trace.ParseQuery(query, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	m := labelling.Mode(mode)
+	if m == "" {
+		m = labelling.Pairs
+	}
+	if !slices.Contains([]labelling.Mode{labelling.Pairs, labelling.Thumbs}, m) {
+		return nil, wrong("mode", fmt.Sprintf("is %.40q", mode), "use pairs or thumbs")
+	}
+	return &labelling.Desk{Store: p.store, Query: q, Mode: m}, nil
+}
+
+// Item is one question.
+type Item struct {
+	Task  string          `json:"task"`
+	Left  tracespage.Row  `json:"left"`
+	Right *tracespage.Row `json:"right,omitempty"` // nil for thumbs
+}
+
+// Queue is what a rater is asked next.
+type Queue struct {
+	Items []Item `json:"items"`
+	Done  int    `json:"done"`
+	Total int    `json:"total"`
+}
+
+// ahead is how many questions a page holds.
+const ahead = 50
+
+func (p pages) queue(r *http.Request) (any, error) {
+	d, err := p.desk(r.FormValue("q"), r.FormValue("mode"))
+	if err != nil {
+		return nil, err
+	}
+	q, err := d.Queue(r.Context(), r.FormValue("rater"), ahead)
+	out := Queue{Items: []Item{}, Done: q.Done, Total: q.Total}
+	for _, i := range q.Items {
+		one := Item{Task: i.Task, Left: unrewarded(&i.Left)}
+		if i.Right != nil {
+			right := unrewarded(i.Right)
+			one.Right = &right
+		}
+		out.Items = append(out.Items, one)
+	}
+	return out, err
+}
+
+// unrewarded is a row that does not tell raters what others found.
+func unrewarded(h *trace.Head) tracespage.Row {
+	row := tracespage.RowOf(h)
+	row.Reward = nil
+	return row
+}
+
+// Results is what raters said together.
+type Results struct {
+	Labels    int                  `json:"labels"`
+	Raters    []Rater              `json:"raters"` // by name
+	Agreement []labelling.Between  `json:"agreement"`
+	Scores    []labelling.Standing `json:"scores"` // of pairs; empty for thumbs
+}
+
+// Rater is how much one has said.
+type Rater struct {
+	Name   string `json:"name"`
+	Labels int    `json:"labels"`
+}
+
+func (p pages) results(r *http.Request) (any, error) {
+	d, err := p.desk(r.FormValue("q"), r.FormValue("mode"))
+	if err != nil {
+		return nil, err
+	}
+	labels, err := d.Labels(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := Results{Labels: len(labels), Raters: raters(labels), Scores: []labelling.Standing{}}
+	if out.Agreement, err = d.Agreement(r.Context()); err != nil || d.Mode == labelling.Thumbs {
+		return out, err
+	}
+	out.Scores, err = d.Scores(r.Context())
+	return out, err
+}
+
+func raters(labels []labelling.Label) []Rater {
+	out, at := []Rater{}, map[string]int{}
+	for _, l := range labels {
+		n, there := at[l.Rater]
+		if !there {
+			n = len(out)
+			at[l.Rater], out = n, append(out, Rater{Name: l.Rater})
+		}
+		out[n].Labels++
+	}
+	slices.SortFunc(out, func(a, b Rater) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// said is the body of a label.
+type said struct {
+	Query  string           `json:"q"`
+	Mode   string           `json:"mode"`
+	Rater  string           `json:"rater"`
+	Left   string           `json:"left"`
+	Right  string           `json:"right"`
+	Choice labelling.Choice `json:"choice"`
+}
+
+func (p pages) say(r *http.Request) (any, error) {
+	s, d, err := p.read(r)
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, d.Say(r.Context(), labelling.Label{Rater: s.Rater, Left: s.Left, Right: s.Right, Choice: s.Choice})
+}
+
+// write makes rewards of the pairs.
+func (p pages) write(r *http.Request) (any, error) {
+	_, d, err := p.read(r)
+	if err != nil {
+		return nil, err
+	}
+	scores, err := d.Scores(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.Write(r.Context(), scores)
+	return map[string]int{"written": n}, err
+}
+
+func (p pages) read(r *http.Request) (said, *labelling.Desk, error) {
+	var s said
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = strictjson.UnmarshalKnown(body, &s)
+	}
+	if err != nil {
+		return s, nil, wrong("label", "cannot be read: "+err.Error(), "load the page again")
+	}
+	d, err := p.desk(s.Query, s.Mode)
+	return s, d, err
+}
+
+func wrong(where, what, hint string) error {
+	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
+}

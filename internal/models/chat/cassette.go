@@ -1,0 +1,176 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Cassettes says whether answers are kept in a folder, and whether they are
+// taken from there.
+type Cassettes struct {
+	// Dir is the folder; requests and answers stand in it as plain JSON.
+	Dir string `yaml:"dir,omitempty" json:"dir,omitempty"`
+	// Mode is off, record (ask, and keep the answers), replay (never ask) or
+	// auto (replay what is kept, ask and keep the rest).
+	Mode string `yaml:"mode" json:"mode"`
+}
+
+// Modes of cassettes.
+const (
+	Off    = "off"
+	Record = "record"
+	Replay = "replay"
+	Auto   = "auto"
+)
+
+func (c Cassettes) check(p *fault.Problems) {
+	p.OneOf("cassettes.mode", c.Mode, Off, Record, Replay, Auto)
+	if c.Mode != Off && c.Dir == "" {
+		p.Missing("cassettes.dir", "no folder is named", "give the folder in which answers are kept")
+	}
+}
+
+// cassette is the file of one request.
+type cassette struct {
+	Version int             `json:"version"`
+	Request json.RawMessage `json:"request"`
+	Status  int             `json:"status"`
+	Body    string          `json:"body"` // byte for byte
+}
+
+const (
+	cassetteVersion = 1
+	maxCassette     = 1 << 28
+)
+
+// shelf is a folder of cassettes.
+type shelf struct {
+	Cassettes
+	mu    sync.Mutex
+	busy  map[string]chan struct{} // names that are claimed; closed at release
+	fresh map[string]bool          // names that this shelf has recorded
+}
+
+func newShelf(c Cassettes) *shelf {
+	if c.Mode == Off {
+		return nil
+	}
+	return &shelf{Cassettes: c, busy: map[string]chan struct{}{}, fresh: map[string]bool{}}
+}
+
+// nameOf is the digest of a request.
+func nameOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+func (s *shelf) path(name string) string { return filepath.Join(s.Dir, name[:2], name[2:]+".json") }
+
+// claim waits until nobody else works on the same request, so that identical
+// ones get one answer, in this run as in a replay.
+func (s *shelf) claim(ctx context.Context, name string) (release func(), err error) {
+	for {
+		s.mu.Lock()
+		other, taken := s.busy[name]
+		if !taken {
+			done := make(chan struct{})
+			s.busy[name] = done
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.busy, name)
+				s.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// play returns the kept answer to a request, or nil if it is to be asked for.
+func (s *shelf) play(name string) (*answer, error) {
+	s.mu.Lock()
+	asks := s.Mode == Record && !s.fresh[name]
+	s.mu.Unlock()
+	if asks {
+		return nil, nil
+	}
+	file, err := os.Open(s.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		if s.Mode != Replay {
+			return nil, nil
+		}
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Missing, Where: s.path(name), What: "no answer to this request is kept",
+			Hint: "set cassettes.mode to auto to ask a server for it; model, messages, seed and all settings of a request are part of it, so a change of any asks anew",
+		}
+	} else if err != nil {
+		return nil, s.failed(name, fault.Invalid, "cannot be read", err)
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxCassette))
+	if err != nil {
+		return nil, s.failed(name, fault.Invalid, "cannot be read", err)
+	}
+	var k cassette
+	var request bytes.Buffer
+	if err = strictjson.Unmarshal(data, &k); err == nil {
+		err = json.Compact(&request, k.Request)
+	}
+	if err == nil && (k.Version != cassetteVersion || nameOf(request.Bytes()) != name) {
+		err = errors.New("it is of another version or another request")
+	}
+	if err != nil {
+		return nil, s.failed(name, fault.Corrupt, "is no cassette", err)
+	}
+	return &answer{status: k.Status, body: []byte(k.Body)}, nil
+}
+
+// record keeps an answer, in one step: a file is whole or not there.
+func (s *shelf) record(name string, body []byte, a *answer) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	err := enc.Encode(cassette{cassetteVersion, body, a.status, string(a.body)})
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(s.path(name)), 0o755)
+	}
+	if err == nil {
+		err = renameio.WriteFile(s.path(name), b.Bytes(), 0o644, renameio.WithTempDir(filepath.Dir(s.path(name))))
+	}
+	if err != nil {
+		return s.failed(name, fault.Invalid, "cannot be written", err)
+	}
+	s.mu.Lock()
+	s.fresh[name] = true
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *shelf) failed(name string, kind fault.Kind, what string, err error) error {
+	hint := "check the disk, and that cassettes.dir may be used"
+	if kind == fault.Corrupt {
+		hint = "remove the file and ask again, with cassettes.mode auto"
+	}
+	return &fault.Error{Boundary: fault.Storage, Kind: kind, Where: s.path(name), What: what, Hint: hint, Err: err}
+}

@@ -1,0 +1,165 @@
+package envserver
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/openenv/shape"
+)
+
+// routes are those of the package's server in its mode for simulation, but for
+// tasks and for MCP over HTTP.
+func (s *Server) routes() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /ws", s.guarded(s.socket))
+	m.HandleFunc("GET /health", s.health)
+	m.HandleFunc("GET /metadata", s.guarded(s.metadata))
+	m.HandleFunc("GET /schema", s.guarded(func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, s.schema) }))
+	m.HandleFunc("GET /state", s.guarded(s.once(func(p *player, _ *http.Request, _ json.RawMessage) (any, error) { return p.state(), nil })))
+	m.HandleFunc("POST /reset", s.guarded(s.once(func(p *player, r *http.Request, body json.RawMessage) (any, error) {
+		return p.reset(r.Context(), body)
+	})))
+	m.HandleFunc("POST /step", s.guarded(s.once(stepOnce)))
+	return s.local(http.NewCrossOriginProtection().Handler(m))
+}
+
+// local keeps the pages of a browser on this machine out of a server that takes
+// no key and listens here only: a page whose name was made to mean 127.0.0.1 says
+// its own name.
+func (s *Server) local(next http.Handler) http.Handler {
+	if s.key != "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !httpd.Loopback(r.Host) {
+			reply(w, http.StatusForbidden, detail{"a server without a key is asked by the name localhost, or by its address"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// guarded lets only those in who have the key.
+func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
+	if s.key == "" {
+		return next
+	}
+	want := sha256.Sum256([]byte(s.key))
+	return func(w http.ResponseWriter, r *http.Request) {
+		said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		got := sha256.Sum256([]byte(said))
+		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			if !s.guesses.Wrong(r) {
+				w.Header().Set("Retry-After", "1")
+				reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
+				return
+			}
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			reply(w, http.StatusUnauthorized, detail{"send the server's key: Authorization: Bearer KEY"})
+			return
+		}
+		next(w, r)
+	}
+}
+
+// detail is how the package's server says over HTTP what is wrong.
+type detail struct {
+	Detail any `json:"detail"`
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(body) // the client is gone if it fails
+}
+
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	down, all := s.pool.Down()
+	switch {
+	case s.stopping.Err() != nil || down == all:
+		reply(w, http.StatusServiceUnavailable, shape.Health{Status: "unhealthy"})
+	case down > 0:
+		reply(w, http.StatusOK, shape.Health{Status: "degraded"})
+	default:
+		reply(w, http.StatusOK, shape.Health{Status: "healthy"})
+	}
+}
+
+func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
+	description := s.spec.System
+	if description == "" {
+		description = s.about.Summary
+	}
+	reply(w, http.StatusOK, shape.Metadata{Name: s.spec.Name, Version: &s.spec.Version, Description: description})
+}
+
+// once answers a request over HTTP, which has an environment of its own for as
+// long as it takes, as with the package's server.
+func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// A body that trickles in would keep its connection for ever.
+		c := http.NewResponseController(w)
+		_ = c.SetReadDeadline(time.Now().Add(patience))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxMessage))
+		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+			reply(w, http.StatusRequestEntityTooLarge, detail{"the body is too large"})
+			return
+		}
+		if err != nil {
+			reply(w, http.StatusRequestTimeout, detail{"the body did not come within " + patience.String()})
+			return
+		}
+		_ = c.SetReadDeadline(time.Time{}) // what plays may take its time
+		var object map[string]json.RawMessage
+		if len(body) > 0 && shape.DecodeBody(body, &object) != nil {
+			reply(w, http.StatusUnprocessableEntity, detail{"the body is no object of JSON"})
+			return
+		}
+		seat, err := s.pool.Open()
+		if err != nil {
+			f := s.failure(err)
+			reply(w, http.StatusServiceUnavailable, detail{f.Message})
+			return
+		}
+		defer seat.Close()
+		result, err := do(&player{server: s, seat: seat}, r, body)
+		if err == nil {
+			reply(w, http.StatusOK, result)
+			return
+		}
+		f := s.failure(err)
+		switch {
+		case f.Code == shape.ValidationError && len(f.Errors) > 0:
+			reply(w, http.StatusUnprocessableEntity, detail{f.Errors})
+		case f.Code == shape.ValidationError:
+			reply(w, http.StatusUnprocessableEntity, detail{f.Message})
+		default:
+			reply(w, http.StatusInternalServerError, detail{f.Message})
+		}
+	}
+}
+
+// stepOnce plays the first step of the episode that the body's seed begins: an
+// environment of Merit knows no step before a reset.
+func stepOnce(p *player, r *http.Request, body json.RawMessage) (any, error) {
+	var said struct {
+		Action json.RawMessage `json:"action"`
+	}
+	if err := strictjson.Unmarshal(body, &said); err != nil || said.Action == nil {
+		return nil, invalid("action", "the body has no action")
+	}
+	if _, err := p.reset(r.Context(), body); err != nil {
+		return nil, err
+	}
+	return p.step(r.Context(), said.Action)
+}

@@ -1,0 +1,159 @@
+// Package envserver serves any environment of Merit by the protocol of OpenEnv:
+// a session is a WebSocket and has a slot of a plug-in process to itself. What
+// crosses is in internal/openenv/shape, who plays in which slot in internal/openenv/share;
+// this package joins them with a listener.
+package envserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/merit-rl/merit/core/action"
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/host"
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/openenv/shape"
+	"github.com/merit-rl/merit/internal/openenv/share"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// spare is how many connections there may be besides one for each session:
+// those that are told that the server is full, and requests over HTTP.
+const spare = 256
+
+// Server serves one environment.
+type Server struct {
+	config   Config
+	log      *slog.Logger
+	key      string
+	pool     *share.Pool
+	spec     env.Spec
+	about    host.Found
+	schema   shape.Schema
+	parser   *action.Parser // of texts
+	caller   *action.Parser // of calls of tools
+	parsed   bool           // a text is searched for the action
+	seed     rl.Seed
+	unseeded atomic.Uint64 // episodes that came without a seed
+	listener net.Listener
+	http     *http.Server
+	guesses  httpd.Guesses
+
+	stopping context.Context // ends when no new request is taken
+	stop     context.CancelFunc
+	sessions sync.WaitGroup
+}
+
+// Options are what neither configuration says.
+type Options struct {
+	Logger *slog.Logger            // nil is nobody
+	Getenv func(key string) string // nil is os.Getenv
+	Merit  []merit.Option          // how the environment is found
+}
+
+// Open starts the processes of cfg's environment and listens: sessions wait
+// until Serve is called. The error lists every problem.
+func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Server, err error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	s = &Server{config: c, log: o.Logger, seed: rl.Seed(cfg.Seed)}
+	var key error
+	s.key, key = httpd.EnvKey("key-env", c.KeyEnv, o.Getenv)
+	if err := errors.Join(append(c.Validate(), key)...); err != nil {
+		return nil, err
+	}
+	open, found, err := merit.FindEnvironment(ctx, cfg, c.Split, append([]merit.Option{merit.WithLogger(o.Logger), merit.WithVariables(o.Getenv)}, o.Merit...)...)
+	if err != nil {
+		return nil, err
+	}
+	s.about = found
+	l, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, notListening(c.Listen, err)
+	}
+	s.pool, err = share.New(ctx, c.Processes, func(ctx context.Context, i int) (env.Env, error) { return open(ctx, c.Split, i) }, o.Logger)
+	if err != nil {
+		return nil, errors.Join(cfg.Places.Explain("environment", err), l.Close())
+	}
+	s.spec, s.listener = s.pool.Spec(), l
+	var texts, calls error
+	s.parser, texts = action.New(cfg.Rollout.Action, s.spec.Actions, s.spec.Tools)
+	s.caller, calls = action.New(action.Config{Parse: action.ToolCalls, Take: action.Only}, nil, s.spec.Tools)
+	if err := errors.Join(texts, calls); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	s.parsed = cfg.Rollout.Action.Parse != action.None
+	s.schema = s.schemas()
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, IdleTimeout: time.Minute,
+		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
+	}
+	s.listener = httpd.Protect(s.http, s.listener, s.pool.Capacity()+spare)
+	return s, nil
+}
+
+// URL is where the server listens.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+
+// Capacity is how many sessions there may be at one time.
+func (s *Server) Capacity() int { return s.pool.Capacity() }
+
+// About says what is served.
+func (s *Server) About() host.Found { return s.about }
+
+// Serve takes sessions until ctx ends. Then each is answered what it has asked
+// for and ended; if that takes longer than Config.Drain, the error says so.
+func (s *Server) Serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Serve(s.listener) }()
+	select {
+	case err := <-ended:
+		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can listen no more", Err: err, Hint: "start it again"}
+	case <-ctx.Done():
+	}
+	s.log.Info("draining", "sessions", s.pool.Sessions(), "at_most", s.config.Drain)
+	s.stop()
+	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
+	defer cancel()
+	err := s.http.Shutdown(drain)
+	done := make(chan struct{})
+	go func() { s.sessions.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-drain.Done():
+		err = drain.Err()
+	}
+	if err != nil {
+		return &fault.Error{
+			Boundary: fault.Server, Kind: fault.Timeout, Where: s.URL(), What: "not every session was answered in " + s.config.Drain.String(),
+			Err: errors.Join(err, s.http.Close()), Hint: "give --drain more time; the episodes are lost",
+		}
+	}
+	return nil
+}
+
+// Close ends the processes. Serve has returned, or was never called.
+func (s *Server) Close() error {
+	var err error
+	if s.listener != nil {
+		_ = s.listener.Close() // Serve has closed it if it was called
+	}
+	if s.pool != nil {
+		err = s.pool.Close()
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"github.com/merit-rl/merit/internal/openenv/shape"
+)
+
+// Get reads the body of an endpoint such as /schema. A server that answers with
+// another status than 200 is a *Refused.
+func (s *Server) Get(ctx context.Context, endpoint string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Connect)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+endpoint, nil)
+	if err != nil {
+		return err
+	}
+	request.Header = s.Header.Clone()
+	response, err := client.Do(request)
+	if err != nil {
+		return plain(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return &Refused{Status: response.StatusCode}
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, s.MaxMessage+1))
+	switch {
+	case err != nil:
+		return plain(err)
+	case int64(len(text)) > s.MaxMessage:
+		return fmt.Errorf("%s has more than max_message, %d bytes", endpoint, s.MaxMessage)
+	}
+	if err := shape.DecodeBody(text, into); err != nil {
+		return fmt.Errorf("%s cannot be read: %w", endpoint, err)
+	}
+	return nil
+}
+
+// plain takes URLs and addresses, which the caller names itself, off an error.
+func plain(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		err = op.Err
+	}
+	var system *os.SyscallError
+	if errors.As(err, &system) {
+		err = system.Err
+	}
+	return err
+}
+
+// Full reports whether err says that the server has no room now, or is not there
+// yet: the same may succeed later.
+func Full(err error) bool {
+	var f *shape.Failure
+	if errors.As(err, &f) {
+		return f.Code == shape.CapacityReached
+	}
+	var r *Refused
+	if errors.As(err, &r) {
+		return r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable || r.Status == http.StatusBadGateway
+	}
+	return unreachable(err)
+}

@@ -1,0 +1,110 @@
+package promote
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/runs/measure"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Gathering says how evidence is gathered.
+type Gathering struct {
+	// Checkpoint is as in Candidate.
+	Checkpoint string
+	// Baseline is the path of a configuration whose policy plays now, for a folder
+	// that does not exist yet; empty is the run's policy without training.
+	Baseline string
+	// Open opens a session; nil is merit.Open without options.
+	Open func(context.Context, *merit.Config) (*merit.Session, error)
+}
+
+// Gather returns evidence for a candidate: evaluations of its checkpoint and of
+// what plays now in dir, on the same starts of the test split. For a new folder
+// without a Baseline they are those that the run has kept; else both play
+// train.test_episodes in the environment of the run.
+func Gather(ctx context.Context, dir string, g Gathering) (candidate, against Measured, err error) {
+	runDir, name, err := merit.SplitCheckpoint(g.Checkpoint)
+	if err != nil {
+		return candidate, against, err
+	}
+	if !Is(dir) && g.Baseline == "" && name == run.Best {
+		before, after, err := measure.OfRun(runDir)
+		source := filepath.Join(runDir, run.Trajectories)
+		return Measured{after, source, runDir}, Measured{before, source, runDir}, err
+	}
+	cfg, err := merit.LoadConfig(filepath.Join(runDir, run.ConfigFile))
+	if err != nil {
+		return candidate, against, err
+	}
+	open := g.Open
+	if open == nil {
+		open = func(ctx context.Context, cfg *merit.Config) (*merit.Session, error) { return merit.Open(ctx, cfg) }
+	}
+	s, err := open(ctx, cfg)
+	if err != nil {
+		return candidate, against, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if candidate, err = played(ctx, s, cfg, measure.Options{Checkpoint: g.Checkpoint}); err != nil {
+		return candidate, against, err
+	}
+	p, who, cfg, err := g.incumbent(ctx, dir, s)
+	if err != nil {
+		return candidate, against, err
+	}
+	against, err = played(ctx, s, cfg, measure.Options{Policy: p, Player: who})
+	return candidate, against, errors.Join(err, p.Close())
+}
+
+// closing is a policy that must be closed.
+type closing interface {
+	policy.Policy
+	Close() error
+}
+
+// incumbent opens who plays now, in full, and says whose configuration that is.
+func (g Gathering) incumbent(ctx context.Context, dir string, s *merit.Session) (closing, run.Player, *merit.Config, error) {
+	if Is(dir) {
+		state, err := Read(dir)
+		if err != nil {
+			return nil, run.Player{}, nil, err
+		}
+		if state.Current > 0 {
+			state.Share = 1
+		}
+		p, err := Open(ctx, s, state)
+		if err != nil {
+			return nil, run.Player{}, nil, err
+		}
+		return p, p.Who(), s.Config, nil
+	}
+	cfg := s.Config
+	if g.Baseline != "" {
+		var err error
+		if cfg, err = merit.LoadConfig(g.Baseline); err != nil {
+			return nil, run.Player{}, nil, err
+		}
+	}
+	p, err := s.OpenPlayer(ctx, cfg, nil)
+	if err != nil {
+		return nil, run.Player{}, nil, err
+	}
+	return p, run.Player{Policy: cfg.WhoActs(p)}, cfg, nil
+}
+
+// played measures on the test split.
+func played(ctx context.Context, s *merit.Session, cfg *merit.Config, o measure.Options) (Measured, error) {
+	o.Split, o.Episodes = train.SplitTest, s.Config.Train.TestEpisodes
+	e, err := measure.Run(ctx, s, o)
+	if err != nil {
+		return Measured{}, err
+	}
+	text, err := cfg.Marshal(".")
+	e.Config = string(text)
+	return Measured{e, e.Player.String(), "."}, err
+}

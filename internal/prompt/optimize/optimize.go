@@ -1,0 +1,225 @@
+package optimize
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/prompt"
+	"github.com/merit-rl/merit/internal/prompt/prompting"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Names of the files in the folder of a search.
+const (
+	ConfigFile  = "config.yaml"   // the resolved configuration
+	JournalFile = "journal.jsonl" // every answer of a model, in order: what a stopped search goes on from
+	ResultFile  = "result.json"   // a prompt.Result
+	PromptFile  = "prompt.txt"    // the chosen prompt
+	LockFile    = "lock"          // held by the process that writes
+)
+
+// Options say where a search writes and whom it tells.
+type Options struct {
+	Dir      string                // of the search; made if it is not there
+	Progress func(prompt.Progress) // nil is nobody
+	Getenv   func(string) string   // where API keys are looked up; nil is the process's environment
+	Session  []merit.Option        // for the rewards
+}
+
+// Run searches, or goes on with the search that was stopped in o.Dir, and writes
+// what it found. The same configuration in the same folder gives the same files,
+// however often it was stopped.
+func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error) {
+	start, err1 := c.start()
+	train, heldOut, err2 := c.Tasks.read(c.Seed)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	rewards, err := merit.LoadRewards(ctx, c.Sandbox, c.Rewards, o.Session...)
+	if err != nil {
+		return nil, c.Places.Explain("", err)
+	}
+	defer func() { err = errors.Join(err, rewards.Close()) }()
+	if rewards.Group() {
+		return nil, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "rewards", What: "one of them compares the members of a group, and prompts are played at different times",
+			Hint: "use a reward that scores an answer alone; for a judge, mode: independent",
+		}
+	}
+	model, editor, closing, err := c.open(o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, closing()) }()
+	s := c.settings(start, train, heldOut, reward.NewPool(rewards.Parts, 0))
+	s.Model, s.Editor, s.Progress = model, editor, o.Progress
+	if err := s.Check(); err != nil {
+		return nil, c.Places.Explain("", err)
+	}
+	parts, err := c.parts(s, rewards.Parts)
+	if err != nil {
+		return nil, err
+	}
+	s.Identity = parts["models"] + parts["rewards"]
+	return c.within(ctx, o.Dir, s, header{format, parts})
+}
+
+// settings are the search without its models.
+func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.Pool) prompt.Settings {
+	s := prompt.Settings{
+		Config: c.Search, Seed: rl.Seed(c.Seed), Start: start, Tasks: train, HeldOut: heldOut, Sampling: c.Model.Sampling, Editing: c.editor().Sampling,
+		Budget: c.Budget, Parallel: max(c.Model.Server.MaxConcurrent, c.editor().Server.MaxConcurrent),
+		Score: func(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
+			return pool.EvaluateUnit(ctx, []*rl.Trajectory{t})[0]
+		},
+	}
+	return s
+}
+
+// editor is the model that criticises and rewrites.
+func (c *Config) editor() prompting.Config {
+	if c.Editor != nil {
+		return *c.Editor
+	}
+	var e prompting.Config
+	e.SetDefaults()
+	e.Server = c.Model.Server
+	return e
+}
+
+// open connects to the models. One server without an editor of its own is one
+// client, so that its bounds hold for both.
+func (c *Config) open(getenv func(string) string) (model, editor prompt.Model, closing func() error, err error) {
+	m, err := prompting.Open(c.Model, getenv)
+	if err != nil {
+		return nil, nil, nil, c.Places.Explain("model", err)
+	}
+	if c.Editor == nil {
+		asked := &checked{Model: m}
+		return asked, asked, m.Close, nil
+	}
+	e, err := prompting.Open(*c.Editor, getenv)
+	if err != nil {
+		return nil, nil, nil, errors.Join(c.Places.Explain("editor", err), m.Close())
+	}
+	return &checked{Model: m}, &checked{Model: e}, func() error { return errors.Join(m.Close(), e.Close()) }, nil
+}
+
+// checked asks the server whether it has the model before the first question. A
+// search that is finished asks nobody.
+type checked struct {
+	*prompting.Model
+	once sync.Once
+	err  error
+}
+
+// Ask implements prompt.Model.
+func (c *checked) Ask(ctx context.Context, q prompt.Question) (prompt.Answer, error) {
+	c.once.Do(func() { c.err = c.Check(ctx) })
+	if c.err != nil {
+		return prompt.Answer{}, c.err
+	}
+	return c.Model.Ask(ctx, q)
+}
+
+// parts are digests of all that decides the search.
+func (c *Config) parts(s prompt.Settings, rewards []reward.Weighted) (map[string]string, error) {
+	model, err1 := c.Model.Identity()
+	editor, err2 := c.editor().Identity()
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	var scorers []any
+	for _, r := range rewards {
+		scorers = append(scorers, r.Scorer.Info(), r.Weight)
+	}
+	parts := map[string]string{}
+	for name, v := range map[string]any{
+		"prompt": s.Start, "tasks.train": s.Tasks, "tasks.held_out": s.HeldOut, "models": []any{model, s.Sampling, editor, s.Editing},
+		"rewards": scorers, "search": s.Config, "budget": s.Budget, "seed": s.Seed,
+	} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		sum := sha256.Sum256(text)
+		parts[name] = hex.EncodeToString(sum[:])
+	}
+	return parts, nil
+}
+
+// within searches in a folder.
+func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h header) (_ *prompt.Result, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, storage(dir, "cannot be made", err)
+	}
+	release, err := run.Lock(filepath.Join(dir, LockFile), "another process searches in this folder", "wait for it or stop it, or choose another folder with --out")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	j, err := openJournal(filepath.Join(dir, JournalFile), h)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	text, err := c.Marshal(dir)
+	if err == nil {
+		err = WriteFile(dir, ConfigFile, text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Journal = j
+	result, err := prompt.Run(ctx, s)
+	if err != nil {
+		return nil, c.Places.Explain("", err)
+	}
+	found, err := json.MarshalIndent(result, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return result, errors.Join(WriteFile(dir, ResultFile, append(found, '\n')), WriteFile(dir, PromptFile, []byte(result.Prompt+"\n")))
+}
+
+// Marshal returns the resolved file: every key with its value, paths relative to
+// dir, where the file will lie.
+func (c *Config) Marshal(dir string) ([]byte, error) {
+	g := *c
+	g.Rewards = append([]merit.Reward(nil), c.Rewards...)
+	for i, r := range g.Rewards {
+		if r.Judge != nil {
+			judge := *r.Judge
+			g.Rewards[i].Judge = &judge
+		}
+	}
+	if c.Editor != nil {
+		editor := *c.Editor
+		g.Editor = &editor
+	}
+	g.EachPath(config.From(dir))
+	return config.Marshal(g)
+}
+
+// WriteFile writes a file into the folder of a search, whole or not at all.
+func WriteFile(dir, name string, data []byte) error {
+	path := filepath.Join(dir, name)
+	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(dir)); err != nil {
+		return storage(path, "cannot be written", err)
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package promptcmd
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/prompt"
+	"github.com/merit-rl/merit/internal/prompt/optimize"
+	"github.com/merit-rl/merit/internal/prompt/promptpage"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+)
+
+type promptOptions struct {
+	host   *console.Host
+	config string
+	set    []string
+	out    string
+}
+
+// newPromptCmd is the verb optimize prompt.
+func newPromptCmd(h *console.Host) *cobra.Command {
+	o := &promptOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "prompt",
+		Short: "Search for a better prompt by textual gradients",
+		Long: `Prompt has a model answer tasks under a prompt and a reward score the answers. An
+editor, a model too, says what is wrong with the prompt and rewrites it; the best
+of a beam of candidates goes on to the next round (ProTeGi, arXiv 2305.03495).
+
+When the search has ended, the chosen prompt and the one that it began with play
+tasks that no decision has seen. The verdict is their paired difference with its
+95 % interval: raised, lowered, or no difference shown.
+
+Every answer is kept in the folder --out, so the same command goes on with a
+search that was stopped, and ends with the same files. It writes prompt.txt,
+result.json and report.html.`,
+		Example: "  merit optimize prompt -c examples/apo/apo.yaml --out runs/apo",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.out, "out", "", "the folder of the search (default runs/<name of the file>)")
+	console.OutputFolder(cmd, "out", "prompt.txt", "result.json", "report.html")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "config")
+	return cmd
+}
+
+func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
+	name := strings.TrimSuffix(filepath.Base(o.config), filepath.Ext(o.config))
+	if o.out == "" {
+		o.out = filepath.Join("runs", name)
+	}
+	cfg, err := optimize.Load(o.config, o.set...)
+	if err != nil {
+		return err
+	}
+	progress := o.host.Progress("optimize", "calls", -1)
+	defer progress.Close()
+	r, err := optimize.Run(cmd.Context(), cfg, optimize.Options{
+		Dir: o.out, Getenv: o.host.Env, Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
+		Progress: func(p prompt.Progress) { progress.Set(int64(p.Spent.Calls), note(p)) },
+	})
+	progress.Close()
+	if err != nil {
+		return o.advise(err)
+	}
+	html, err := promptpage.HTML(name, r)
+	if err != nil {
+		return err
+	}
+	if err := optimize.WriteFile(o.out, promptpage.HTMLFile, html); err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(r)
+	}
+	return o.print(r)
+}
+
+// note says what a search is doing.
+func note(p prompt.Progress) string {
+	text := fmt.Sprintf("%s %d/%d, %d tokens", p.Phase, p.Done, p.Of, p.Spent.Tokens())
+	if p.Round > 0 {
+		text = fmt.Sprintf("round %d/%d, %s", p.Round, p.Rounds, text)
+	}
+	if p.Best != nil {
+		text += fmt.Sprintf(", best %.3f", *p.Best)
+	}
+	return text
+}
+
+// advise gives the command that goes on with a search that was stopped.
+func (o *promptOptions) advise(err error) error {
+	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
+		f.Hint = fmt.Sprintf("go on with: merit optimize prompt -c %s --out %s", console.Quote(o.config), console.Quote(o.out))
+		for _, s := range o.set {
+			f.Hint += " --set " + console.Quote(s)
+		}
+	}
+	return err
+}
+
+func (o *promptOptions) print(r *prompt.Result) error {
+	t := terminal.Table{Head: []string{"round", "candidate", "made by", "held-out score", "95 %", "tasks"}}
+	for _, p := range r.HeldOut {
+		row := []string{fmt.Sprint(p.Round), fmt.Sprint(p.Candidate), string(r.Candidates[p.Candidate].How)}
+		t.Add(append(row, cells(p.HeldOut)...)...)
+	}
+	last := []string{"chosen", fmt.Sprint(r.Chosen), string(r.Candidates[r.Chosen].How)}
+	t.Add(append(last, cells(r.Validated.HeldOut)...)...)
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	rejected := 0
+	for _, round := range r.Rounds {
+		rejected += round.Rejected
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were no new prompt\nprompt: %s\npage: %s\n",
+		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.out, optimize.PromptFile), filepath.Join(o.out, promptpage.HTMLFile))
+	return err
+}
+
+// cells show an estimate.
+func cells(e prompt.Estimate) []string {
+	if e.N == 0 {
+		return []string{"no score", "", fmt.Sprint(e.N)}
+	}
+	return []string{fmt.Sprintf("%.3f", e.Mean), fmt.Sprintf("[%.3f, %.3f]", e.Low, e.High), fmt.Sprint(e.N)}
+}

@@ -1,0 +1,257 @@
+package explain_test
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/recheck/explain"
+)
+
+// walk is a trajectory of one group that sees states and is paid at its end.
+func walk(id string, score float64, states ...string) *rl.Trajectory {
+	t := &rl.Trajectory{
+		ID: "train-7-g0-" + id, Group: "train-7-g0", Outcome: "scored", StopReason: rl.StopTerminated,
+		Evaluation: &rl.EvaluateResult{Score: score, IsScoreValid: true},
+		Messages:   []rl.Message{{Role: rl.RoleUser, Content: rl.Text(states[0])}},
+	}
+	for i, s := range states {
+		value := 0.25 * float64(i)
+		t.Steps = append(t.Steps, rl.Step{Index: i, MessageCount: 1 + 2*i, Anchor: s, Action: rl.Action{Text: fmt.Sprint("to ", i)}, ActionValid: true, Value: &value})
+		t.Messages = append(t.Messages, rl.Message{Role: rl.RoleAssistant, Content: rl.Text("go")}, rl.Message{Role: rl.RoleUser, Content: rl.Text("after " + s)})
+	}
+	return t
+}
+
+// group has three scored members, one without a score, an invalid action, a
+// state that an episode comes back to and one that a single step saw.
+func group() []*rl.Trajectory {
+	cut := walk("cut", 0, "hall", "door", "hall")
+	cut.StopReason, cut.Steps[2].Truncated = rl.StopTruncated, true
+	final := 0.5
+	cut.Bootstrap = &final
+	cut.Steps[1].ActionValid = false
+	lost := walk("lost", 0, "hall")
+	lost.Outcome, lost.Evaluation, lost.Error = "trap", nil, "unreachable"
+	return []*rl.Trajectory{walk("won", 1, "hall", "door"), cut, lost, walk("late", 0.5, "hall", "yard", "door")}
+}
+
+func settings(change func(*advantage.Config)) explain.Settings {
+	s := explain.DefaultSettings()
+	s.Advantage.Gamma, s.Advantage.InvalidActionPenalty = 0.5, 0.1
+	change(&s.Advantage)
+	return s
+}
+
+// variants are every estimator with every rule that changes a mean or a divisor.
+func variants() map[string]func(*advantage.Config) {
+	all := map[string]func(*advantage.Config){
+		"convex":     func(c *advantage.Config) { c.Combine, c.Omega = advantage.CombineConvex, 0.25 },
+		"deviation":  func(c *advantage.Config) { c.Normalization = advantage.MeanStdNorm },
+		"over steps": func(c *advantage.Config) { c.BaselineOver = advantage.OverSteps },
+		"similar":    func(c *advantage.Config) { c.Similarity = 0.4 },
+		"raw": func(c *advantage.Config) {
+			c.Singleton, c.Normalization = advantage.SingletonRaw, advantage.MeanStdNorm
+		},
+		"long": func(c *advantage.Config) { c.Estimator, c.History = "hgpo", 4 },
+	}
+	for _, name := range advantage.Names() {
+		all[name] = func(c *advantage.Config) { c.Estimator = name }
+	}
+	return all
+}
+
+// parts adds up what an explanation says, by the formula of its estimator.
+func parts(e *explain.Explanation) float64 {
+	switch e.Config.Estimator {
+	case "gigpo":
+		if e.Config.Combine == advantage.CombineConvex {
+			return e.Config.Omega*e.Episode.Value + (1-e.Config.Omega)*e.StepTerm.Value
+		}
+		return e.Episode.Value + e.Config.Omega*e.StepTerm.Value
+	case "reinforce_pp":
+		return e.StepTerm.Value
+	case "gae":
+		sum := 0.0
+		for _, d := range e.Deltas {
+			sum += d.Weight * (d.Reward + e.Config.Gamma*d.Next - d.Value)
+		}
+		return sum - e.Return.Penalty
+	case "hgpo":
+		sum, weights := 0.0, 0.0
+		for _, l := range e.Levels {
+			sum, weights = sum+l.Weight*l.Value, weights+l.Weight
+		}
+		if weights == 0 {
+			return 0
+		}
+		return sum / weights
+	}
+	return e.Episode.Value
+}
+
+// Promise: under every estimator and rule the parts that are shown add up to the
+// advantage that package advantage computes, for every step; the return is made
+// of what is said to make it; and peers are the steps of the same state.
+func TestPartsAddUp(t *testing.T) {
+	for name, change := range variants() {
+		for _, members := range [][]*rl.Trajectory{group(), {walk("alone", 0.5, "hall", "hall")}} {
+			b, err := explain.FromTrajectories(settings(change), "test", members)
+			require.NoError(t, err, name)
+			for row := range b.Rows.Len() {
+				e := b.Explain(row)
+				where := fmt.Sprintf("%s: %s step %d", name, e.Trajectory, e.Step)
+				require.Equal(t, b.Result.Advantage[row], e.Advantage, where)
+				if !e.Scored {
+					require.Zero(t, e.Advantage)
+					continue
+				}
+				require.InDelta(t, e.Advantage, parts(e), 1e-12, where)
+				require.InDelta(t, e.Return.Value, e.Return.Reward+e.Config.Gamma*e.Return.Next-e.Return.Penalty, 1e-12, where)
+				requireTerm(t, e.Episode, where)
+				requireTerm(t, e.StepTerm, where)
+				self := 0
+				for _, p := range e.Anchor.Steps {
+					require.NotContains(t, p.Trajectory, "lost")
+					if p.Self {
+						self++
+						require.Equal(t, e.Advantage, p.Advantage)
+					}
+				}
+				require.Equal(t, 1, self, where)
+			}
+		}
+	}
+}
+
+func requireTerm(t *testing.T, term *explain.Term, where string) {
+	if term != nil && term.N > 1 {
+		require.InDelta(t, term.Value, (term.Of-term.Mean)/term.Divisor, 1e-12, where)
+	}
+}
+
+// Promise: a hand-worked case. Scores 1, 0, 0.5; γ 0.5; the last step of "won"
+// is at the door with G = 1, "late" too with 0.5, and "cut" came there with
+// G = 0 + 0.5·(0 + 0.5·0.5) − 0.1 = 0.025 for an invalid action.
+func TestByHand(t *testing.T) {
+	b, err := explain.FromTrajectories(settings(func(*advantage.Config) {}), "test", group())
+	require.NoError(t, err)
+	e := b.Explain(1)
+	require.Equal(t, "train-7-g0-won", e.Trajectory)
+	require.Equal(t, 7, e.Iteration)
+	require.InDelta(t, 0.5, e.Episode.Mean, 1e-15)
+	require.InDelta(t, 0.5, e.Episode.Value, 1e-15)
+	require.Equal(t, "door", e.Anchor.Key)
+	var returns []float64
+	for _, p := range e.Anchor.Steps {
+		returns = append(returns, p.Return)
+	}
+	require.InDeltaSlice(t, []float64{1, 0.025, 0.5}, returns, 1e-15)
+	mean := (1 + 0.025 + 0.5) / 3
+	require.InDelta(t, mean, e.StepTerm.Mean, 1e-15)
+	require.InDelta(t, 0.5+1-mean, e.Advantage, 1e-15)
+	require.Nil(t, e.Members[2].Score)
+	require.Equal(t, "unreachable", e.Members[2].Reason)
+	require.Contains(t, fmt.Sprint(e.Notes), "1 of 4 members have no score")
+
+	var names []string
+	for _, o := range e.Others {
+		names = append(names, o.Name)
+		if o.Name == "grpo: over the deviation of scores" {
+			require.InDelta(t, 0.5/(0.5+1e-6), o.Advantage, 1e-15)
+		}
+	}
+	require.Len(t, names, 5)
+	require.Contains(t, fmt.Sprint(b.Explain(3).Notes), "the action was invalid: 0.1")
+	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "cut off here")
+	require.Contains(t, fmt.Sprint(b.Explain(7).Notes), "no other step of the group saw this state")
+	require.Contains(t, fmt.Sprint(b.Explain(2).Notes), "1 of the 3 other steps are of the same episode")
+	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "nothing is learned from it")
+}
+
+// Promise: numbers that a file holds are compared to the last bit, and each that
+// differs is named with both values; what is saved is not changed.
+func TestDifferences(t *testing.T) {
+	members, s := group(), settings(func(*advantage.Config) {})
+	b, err := explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	row := 0
+	for _, m := range members {
+		for i := range m.Steps {
+			if m.Outcome == "scored" {
+				r := &b.Result
+				m.Steps[i].Credit = &rl.Credit{BaseReward: b.Rows.Reward[row], Return: r.Return[row], EpisodeAdvantage: r.Episode[row], StepAdvantage: r.Step[row], Advantage: r.Advantage[row]}
+			}
+			row++
+		}
+	}
+	b, err = explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	e := b.Explain(0)
+	require.Equal(t, []int{8, 8}, []int{e.Checked, e.Agree})
+	require.Empty(t, e.Differences)
+
+	saved := members[0].Steps[0].Credit
+	before := saved.Advantage
+	saved.Advantage = math.Nextafter(before, 9)
+	b, err = explain.FromTrajectories(s, "test", members)
+	require.NoError(t, err)
+	e = b.Explain(0)
+	require.Equal(t, []explain.Difference{{Field: "advantage", Saved: saved.Advantage, Computed: before}}, e.Differences)
+	require.Equal(t, []int{8, 7}, []int{e.Checked, e.Agree})
+}
+
+// Promise: a step is explained within its group as within its whole batch, also
+// where the batch whitens.
+func TestNarrow(t *testing.T) {
+	all := group()
+	for _, m := range group() {
+		m.ID, m.Group = m.ID+"-again", "train-7-g1"
+		all = append(all, m)
+	}
+	for name, change := range variants() {
+		b, err := explain.FromTrajectories(settings(change), "test", all)
+		require.NoError(t, err, name)
+		for row := range b.Rows.Len() {
+			e := b.Explain(row)
+			require.Equal(t, b.Result.Advantage[row], e.Advantage, "%s row %d", name, row)
+			require.Len(t, e.Members, 4)
+		}
+	}
+}
+
+// Promise: what the estimator cannot work with is an error, as everywhere.
+func TestUnfit(t *testing.T) {
+	all := group()
+	all[0].Steps[0].Value = nil
+	_, err := explain.FromTrajectories(settings(func(c *advantage.Config) { c.Estimator = "gae" }), "test", all)
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
+	require.ErrorContains(t, err, "value")
+}
+
+// Promise: the settings of a run are those of its configuration, and defaults
+// where it is from before a key was known; no other section is looked at.
+func TestReadSettings(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o600))
+	}
+	write("seed: 1\nadvantage:\n  estimator: hgpo\n  gamma: 0.5\nalign: {env_reward_weight: 2}\nrollout:\n  members: 3\n  groups: 7\n")
+	s, err := explain.ReadSettings(dir)
+	require.NoError(t, err)
+	want := explain.DefaultSettings()
+	want.Advantage.Estimator, want.Advantage.Gamma, want.Align.EnvRewardWeight, want.Members = "hgpo", 0.5, 2, 3
+	require.Equal(t, want, s)
+	write("advantage: [")
+	_, err = explain.ReadSettings(dir)
+	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Corrupt))
+	_, err = explain.ReadSettings(t.TempDir())
+	require.Error(t, err)
+}

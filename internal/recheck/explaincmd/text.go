@@ -1,0 +1,221 @@
+package explaincmd
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/recheck/explain"
+)
+
+// How much is shown without --full.
+const (
+	shortLines = 16 // of a text
+	shortPeers = 24 // of a table
+)
+
+type printer struct {
+	style terminal.Style
+	full  bool
+	b     strings.Builder
+}
+
+func (p *printer) text(e *explain.Explanation) string {
+	p.head(e)
+	p.messages(e)
+	p.members(e)
+	p.state(e)
+	p.parts(e)
+	p.others(e)
+	for _, note := range e.Notes {
+		p.line("· %s", note)
+	}
+	return p.b.String()
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
+
+func (p *printer) title(format string, args ...any) {
+	p.line("\n%s", p.style.Bold(fmt.Sprintf(format, args...)))
+}
+
+// head is the answer in three lines.
+func (p *printer) head(e *explain.Explanation) {
+	facts := []string{p.style.Bold(terminal.Clean(e.Trajectory)), fmt.Sprintf("step %d of 0 … %d", e.Step, e.Steps-1)}
+	if e.Action != "" {
+		facts = append(facts, "action "+p.style.Bold(p.short(e.Action, 1)))
+	}
+	if e.Iteration > 0 {
+		facts = append(facts, fmt.Sprintf("iteration %d", e.Iteration))
+	}
+	p.line("%s", strings.Join(facts, "  "))
+	p.line("advantage %s = %s", p.signed(e.Advantage), e.Sum())
+	switch {
+	case e.Checked == 0:
+		p.line("%s", p.style.Dim("the file holds no advantages to compare with"))
+	case e.Agree == e.Checked:
+		p.line("%s", p.style.Green(fmt.Sprintf("the file holds the same numbers, to the last bit, for all %d steps of the group", e.Checked)))
+	default:
+		p.line("%s", p.style.Red(fmt.Sprintf("the file holds other numbers for %d of the %d steps of the group", e.Checked-e.Agree, e.Checked)))
+		for _, d := range e.Differences {
+			p.line("  %s: the file holds %s, computed %s", d.Field, exact(d.Saved), exact(d.Computed))
+		}
+	}
+}
+
+// messages shows what the policy saw, said and met.
+func (p *printer) messages(e *explain.Explanation) {
+	for _, m := range e.Messages {
+		if m.Role == rl.RoleSystem && !p.full {
+			continue
+		}
+		p.line("  %s", p.style.Cyan(terminal.Clean(m.Role)))
+		if text := m.Content.Text(); text != "" {
+			p.line("    %s", strings.ReplaceAll(p.short(text, shortLines), "\n", "\n  "))
+		}
+		for _, c := range m.ToolCalls {
+			p.line("    %s", p.style.Yellow(p.short(c.Function.Name+"("+c.Function.Arguments+")", 1)))
+		}
+	}
+}
+
+// members is the group, and A_E.
+func (p *printer) members(e *explain.Explanation) {
+	p.title("group %s: who scored what", terminal.Clean(e.Group))
+	t := terminal.Table{Head: []string{"member", "score", "A_E", "steps", ""}}
+	for _, m := range e.Members {
+		score, a := "none", ""
+		if m.Score != nil {
+			score = explain.Number(*m.Score)
+		}
+		if m.Advantage != nil {
+			a = explain.Signed(*m.Advantage)
+		}
+		remark := ""
+		if m.Trajectory == e.Trajectory {
+			remark = "← this one"
+		}
+		if m.Score == nil {
+			remark = strings.TrimSpace(m.Outcome + " " + p.short(m.Reason, 1) + " " + remark)
+		}
+		t.Add(terminal.Clean(m.Trajectory), score, a, strconv.Itoa(m.Steps), remark)
+	}
+	p.table(t)
+	p.term("A_E", "R", e.Episode)
+}
+
+// state is the return, the anchor group, and A_S.
+func (p *printer) state(e *explain.Explanation) {
+	if !e.Scored {
+		return
+	}
+	p.title("from this step on")
+	p.line("%s   %s", e.Return.Formula(e.Config.Gamma), p.style.Dim(e.NextIs()))
+	if a := e.Anchor; a != nil {
+		p.anchor(a)
+	}
+	p.term("A_S", "G", e.StepTerm)
+}
+
+func (p *printer) anchor(a *explain.Anchor) {
+	like := ""
+	if a.Similarity > 0 {
+		like = fmt.Sprintf(" (similar by %g or more)", a.Similarity)
+	}
+	p.title("state %d: the %d steps of the group that saw it%s", a.Number, len(a.Steps), like)
+	p.line("    %s", strings.ReplaceAll(p.short(a.Key, shortLines), "\n", "\n  "))
+	t := terminal.Table{Head: []string{"member", "step", "action", "G", "A_S", "A", ""}}
+	for i, peer := range a.Steps {
+		if i >= shortPeers && !p.full && !peer.Self {
+			continue
+		}
+		remark := ""
+		if peer.Self {
+			remark = "← this one"
+		}
+		if peer.Key != "" {
+			remark = "saw " + p.short(strings.ReplaceAll(peer.Key, "\n", "⏎"), 1)
+		}
+		t.Add(terminal.Clean(peer.Trajectory), strconv.Itoa(peer.Step), p.short(peer.Action, 1), explain.Number(peer.Return), explain.Signed(peer.Value), explain.Signed(peer.Advantage), remark)
+	}
+	p.table(t)
+	if hidden := len(a.Steps) - len(t.Rows); hidden > 0 {
+		p.line("%s", p.style.Dim(fmt.Sprintf("… %d more (--full)", hidden)))
+	}
+}
+
+// parts are the terms of the estimators that have more than two.
+func (p *printer) parts(e *explain.Explanation) {
+	if len(e.Levels) > 0 {
+		p.title("levels: steps that agree in ever more states")
+		t := terminal.Table{Head: []string{"states", "steps", "mean", "A_j", "weight", ""}}
+		for _, l := range e.Levels {
+			t.Add(strconv.Itoa(l.Observations), strconv.Itoa(l.N), explain.Number(l.Mean), explain.Signed(l.Value), explain.Number(l.Weight), l.Rule)
+		}
+		p.table(t)
+	}
+	if len(e.Deltas) > 0 {
+		p.title("deltas: r + γ V' − V of every step from here, by (γλ)^k")
+		t := terminal.Table{Head: []string{"step", "r", "V", "V'", "delta", "weight"}}
+		for _, d := range e.Deltas {
+			t.Add(strconv.Itoa(d.Step), explain.Number(d.Reward), explain.Number(d.Value), explain.Number(d.Next), explain.Signed(d.Delta), explain.Number(d.Weight))
+		}
+		p.table(t)
+	}
+}
+
+// others is what other settings would give.
+func (p *printer) others(e *explain.Explanation) {
+	if len(e.Others) > 0 {
+		p.title("under other settings")
+		t := terminal.Table{Head: []string{"", "A_E", "A_S", "A"}}
+		for _, o := range e.Others {
+			t.Add(o.Name, explain.Signed(o.EpisodeAdvantage), explain.Signed(o.StepAdvantage), explain.Signed(o.Advantage))
+		}
+		p.table(t)
+	}
+	if len(e.Notes) > 0 {
+		p.line("")
+	}
+}
+
+// term is a comparison, as one can check it.
+func (p *printer) term(name, of string, t *explain.Term) {
+	if t == nil {
+		return
+	}
+	p.line("%s   %s", t.Formula(name, of), p.style.Dim(t.Rule))
+}
+
+func (p *printer) table(t terminal.Table) { _ = t.Write(&p.b) } // a strings.Builder does not fail
+
+// short is at most so many lines of a text, fit for a terminal.
+func (p *printer) short(text string, lines int) string {
+	all := strings.Split(terminal.Clean(strings.Trim(text, "\n")), "\n")
+	if len(all) > lines && !p.full {
+		all = append(all[:lines:lines], "…")
+	}
+	if lines == 1 {
+		const most = 60
+		if r := []rune(all[0]); len(r) > most && !p.full {
+			return string(r[:most]) + "…"
+		}
+		return strings.Join(all, "")
+	}
+	return strings.Join(all, "\n")
+}
+
+func (p *printer) signed(x float64) string {
+	switch {
+	case x > 0:
+		return p.style.Green(explain.Signed(x))
+	case x < 0:
+		return p.style.Red(explain.Signed(x))
+	}
+	return "0"
+}
+
+// exact shows every bit.
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }

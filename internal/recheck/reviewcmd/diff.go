@@ -1,0 +1,199 @@
+package reviewcmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/recheck/review"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type diffOptions struct {
+	host      *console.Host
+	rewards   []string
+	with      []string
+	data      string
+	config    string
+	estimator string
+	indexing  string
+	limit     int
+	sandbox   sandbox.Config
+}
+
+// NewDiffCmd returns merit diff.
+func NewDiffCmd(h *console.Host) *cobra.Command {
+	o := &diffOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "diff RESULTS RESULTS",
+		Short: "Show what a change of a reward changes",
+		Long: `Diff compares two files of results (merit eval --out), or scores one file of
+trajectories with two rewards: outcomes, scores and rewards of steps that changed,
+the largest first. With --data, where trajectories stand in groups, it estimates
+the advantages of either side and shows those that changed, first those that
+changed sign: what was encouraged is then discouraged. Trajectories without steps
+have one for each message of the assistant.
+
+The exit code is 12 if any number or outcome differs, and 0 otherwise. What a
+reward says in words (reason) and what it costs (fuel) are no difference.`,
+		Example: "  merit diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
+			"  merit diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
+		Args: o.args,
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&o.rewards, "reward", nil, "two rewards in the place of two files, as merit eval takes them")
+	f.StringArrayVar(&o.with, "with", nil, `parameters of a script as a JSON object, for each --reward in its order`)
+	f.StringVar(&o.data, "data", "", "trajectories: what rewards score, and what advantages are of")
+	f.StringVarP(&o.config, "config", "c", "", "a configuration whose align and advantage sections hold; the defaults if omitted")
+	f.StringVar(&o.estimator, "estimator", "", "what computes the advantages, in the place of the configuration's")
+	f.StringVar(&o.indexing, "step-index", string(reward.ByAssistant), "what the step_index of files counts: assistant or message")
+	f.IntVar(&o.limit, "limit", 10, "rows of each table; 0 shows all")
+	console.Values(cmd, "estimator", advantage.Names()...)
+	console.Values(cmd, "step-index", string(reward.ByAssistant), string(reward.ByMessage))
+	console.SandboxFlags(cmd, &o.sandbox)
+	return cmd
+}
+
+// args wants two files, or two rewards and the data that they score.
+func (o *diffOptions) args(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(o.rewards) == 0 && len(args) == 2:
+	case len(o.rewards) == 2 && len(args) == 0 && o.data != "":
+	default:
+		return console.Usage(cmd, "", "%s takes two files of results, or --reward twice and --data", cmd.CommandPath())
+	}
+	if len(o.with) > len(o.rewards) {
+		return console.Usage(cmd, "", "--with is given %d times for %d rewards", len(o.with), len(o.rewards))
+	}
+	if o.data == "-" {
+		return console.Usage(cmd, "write it into a file first", "--data is read more than once, so it cannot be stdin")
+	}
+	if o.indexing != string(reward.ByAssistant) && o.indexing != string(reward.ByMessage) {
+		return console.Usage(cmd, "", "--step-index is assistant or message, not %q", o.indexing)
+	}
+	return nil
+}
+
+func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
+	credit, err := o.credit()
+	if err != nil {
+		return err
+	}
+	names := args
+	if len(o.rewards) == 2 {
+		names = o.rewards
+	}
+	var sides [2][]scoring.Result
+	for k := range sides {
+		if len(o.rewards) == 2 {
+			sides[k], credit.Indexing[k], err = o.score(cmd.Context(), k)
+		} else {
+			sides[k], err = o.results(args[k])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r := review.Compare(sides[0], sides[1])
+	r.A.Name, r.B.Name = names[0], names[1]
+	if o.data != "" {
+		if r.Advantages, err = o.advantages(credit, sides); err != nil {
+			return err
+		}
+	}
+	if o.host.Global.JSON {
+		err = o.host.PrintJSON(r)
+	} else {
+		err = o.print(r)
+	}
+	if err != nil || !r.Differs() {
+		return err
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Differs, Where: names[1], What: "differs from " + names[0],
+		Hint: "read the largest changes above; if they are meant, keep the new one",
+	}
+}
+
+// credit is how advantages are estimated.
+func (o *diffOptions) credit() (review.Credit, error) {
+	c := review.Credit{Align: align.DefaultConfig(), Advantage: advantage.Default()}
+	c.Indexing = [2]reward.StepIndexing{reward.StepIndexing(o.indexing), reward.StepIndexing(o.indexing)}
+	if o.config != "" {
+		cfg, err := merit.LoadPartial(o.config)
+		if err != nil {
+			return c, err
+		}
+		c.Align, c.Advantage = cfg.Align, cfg.Advantage
+	}
+	if o.estimator != "" {
+		c.Advantage.Estimator = o.estimator
+	}
+	var problems []error
+	for _, err := range c.Advantage.Validate() {
+		f := *fault.As(err)
+		f.Boundary, f.Where = fault.CLI, "--"+f.Where
+		problems = append(problems, &f)
+	}
+	return c, errors.Join(problems...)
+}
+
+func (o *diffOptions) results(path string) ([]scoring.Result, error) {
+	in, err := jsonl.Open(path, o.host.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return scoring.ReadResults(in)
+}
+
+// score evaluates the data with reward k, as merit eval does.
+func (o *diffOptions) score(ctx context.Context, k int) ([]scoring.Result, reward.StepIndexing, error) {
+	with := ""
+	if k < len(o.with) {
+		with = o.with[k]
+	}
+	named, err := rewardcmd.Name(o.rewards[k], with)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := rewardcmd.Load(ctx, o.host, o.sandbox, named)
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.Close()
+	var text bytes.Buffer
+	if _, err := r.Evaluate(ctx, merit.EvaluateOptions{Data: o.data, Out: "-", Stdout: &text}); err != nil {
+		return nil, "", err
+	}
+	in, err := jsonl.NewReader(o.rewards[k], &text)
+	if err != nil {
+		return nil, "", err
+	}
+	results, err := scoring.ReadResults(in)
+	return results, reward.NewPool(r.Parts, 1).StepIndexing(), err
+}
+
+func (o *diffOptions) advantages(credit review.Credit, sides [2][]scoring.Result) (*review.Advantages, error) {
+	var all []*rl.Trajectory
+	for t, err := range jsonl.Trajectories(o.data) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return review.CompareAdvantages(credit, all, sides[0], sides[1])
+}

@@ -1,0 +1,233 @@
+package verify
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/recheck/proof"
+)
+
+const ending = ".jsonl.zst"
+
+// files goes through everything that the run holds. Trajectories come first:
+// they say more of a damage than a checksum.
+func (v *verification) files(ctx context.Context) error {
+	digests := map[string]string{}
+	switch s, err := run.ReadSummary(v.dir); {
+	case err == nil:
+		digests, v.finished = s.Digests, true
+	case !errors.Is(err, fault.Of(fault.Storage, fault.Missing)): // of a run that goes on
+		v.find(run.SummaryFile, proof.Difference{Field: "file", Stored: err.Error(), Computed: "a summary"})
+	}
+	train := v.recipe
+	train.Advantage = &v.cfg.Advantage
+	if err := v.trajectories(ctx, train, run.TrainTrajectories, v.frames); err != nil {
+		return err
+	}
+	inside, err := os.ReadDir(filepath.Join(v.dir, run.Trajectories))
+	if err != nil {
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "name a run directory"}
+	}
+	alone := v.recipe
+	alone.Members = 1
+	for _, f := range inside {
+		name, ok := strings.CutSuffix(f.Name(), ending)
+		if !ok || f.Name() == run.TrainTrajectories {
+			continue
+		}
+		sum := func(file string) (string, error) { return v.whole(file, digests[name]) }
+		if err := v.trajectories(ctx, alone, f.Name(), sum); err != nil {
+			return err
+		}
+	}
+	return v.checkpoints()
+}
+
+// trajectories computes those of a file again, group by group, and checks its
+// sums.
+func (v *verification) trajectories(ctx context.Context, recipe proof.Recipe, name string, sums func(file string) (string, error)) (err error) {
+	f := File{Name: slashed(run.Trajectories, name)}
+	path := filepath.Join(v.dir, run.Trajectories, name)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		if err := v.groups(ctx, recipe, path, &f); err != nil {
+			return err
+		}
+	}
+	f.Checked, err = sums(f.Name)
+	v.report.Files = append(v.report.Files, f)
+	return err
+}
+
+// atOnce is how many groups are read before they are computed.
+const atOnce = 64
+
+func (v *verification) groups(ctx context.Context, recipe proof.Recipe, path string, f *File) error {
+	var chunk [][]*rl.Trajectory
+	var damage error
+	for t, err := range jsonl.Trajectories(path) {
+		if err != nil {
+			if fail := fault.As(err); fail == nil || fail.Boundary != fault.Data {
+				return err
+			}
+			damage = err
+			break
+		}
+		if n := len(chunk); n > 0 && chunk[n-1][0].Group == t.Group {
+			chunk[n-1] = append(chunk[n-1], t)
+			continue
+		}
+		if len(chunk) == atOnce {
+			if err := v.compute(ctx, recipe, chunk, f); err != nil {
+				return err
+			}
+			chunk = chunk[:0]
+		}
+		chunk = append(chunk, []*rl.Trajectory{t})
+	}
+	if err := v.compute(ctx, recipe, chunk, f); err != nil || damage == nil {
+		return err
+	}
+	v.find(f.Name, proof.Difference{Field: "file", Stored: damage.Error(), Computed: "trajectories"})
+	return nil
+}
+
+// compute takes groups side by side and reports them in order.
+func (v *verification) compute(ctx context.Context, recipe proof.Recipe, chunk [][]*rl.Trajectory, f *File) error {
+	tallies := make([]proof.Tally, len(chunk))
+	found := make([][]proof.Difference, len(chunk))
+	var all errgroup.Group
+	all.SetLimit(v.parallel())
+	for i, members := range chunk {
+		all.Go(func() (err error) {
+			tallies[i], found[i], err = recipe.Group(ctx, members, v.moments(members[0].ID))
+			return err
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	for i := range chunk {
+		f.Add(tallies[i])
+		for _, d := range found[i] {
+			v.find(f.Name, d)
+		}
+	}
+	return nil
+}
+
+func (v *verification) parallel() int {
+	if v.o.Parallel > 0 {
+		return v.o.Parallel
+	}
+	return processors.Count()
+}
+
+// frames checks each iteration's part of the training episodes, and that a
+// finished run has no others.
+func (v *verification) frames(file string) (checked string, err error) {
+	f, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(file)))
+	if err != nil {
+		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+	}
+	defer f.Close()
+	for _, it := range v.metrics {
+		if it.Saved == nil {
+			continue
+		}
+		checked = "sha256"
+		h := sha256.New()
+		_, err := io.CopyN(h, f, int64(it.Saved.Bytes))
+		computed := fmt.Sprintf("sha256:%x", h.Sum(nil))
+		if err != nil {
+			computed = "the end of the file"
+		}
+		if computed != it.Saved.Digest {
+			v.find(file, proof.Difference{Field: fmt.Sprintf("episodes of iteration %d", it.Iteration), Stored: it.Saved.Digest + " in " + run.MetricsFile, Computed: computed})
+			return checked, nil // what follows may only have moved
+		}
+	}
+	if v.finished && checked != "" { // one that was stopped may have more, which a resume cuts
+		if more, _ := io.Copy(io.Discard, f); more > 0 {
+			v.find(file, proof.Difference{Field: "bytes behind the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
+		}
+	}
+	return checked, nil
+}
+
+// whole checks a file against the digest that the run keeps of it, if any.
+func (v *verification) whole(file, digest string) (checked string, err error) {
+	if digest == "" {
+		return "", nil
+	}
+	f, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(file)))
+	if err != nil {
+		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: file, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+	}
+	if computed := fmt.Sprintf("sha256:%x", h.Sum(nil)); computed != digest {
+		v.find(file, proof.Difference{Field: "file", Stored: digest + " in " + run.SummaryFile, Computed: computed})
+	}
+	return "sha256", nil
+}
+
+// checkpoints checks the sums in the checkpoints, and that the run has what the
+// last one counts.
+func (v *verification) checkpoints() error {
+	for _, name := range []string{run.Best, run.Last} {
+		file := slashed(run.Checkpoints, name)
+		c, err := run.ReadCheckpoint(v.dir, name)
+		switch {
+		case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):
+			continue // of a run that was stopped before its first
+		case errors.Is(err, fault.Of(fault.Storage, fault.Corrupt)):
+			v.find(file, proof.Difference{Field: "file", Stored: err.Error(), Computed: "a checkpoint"})
+		case err != nil:
+			return err
+		default:
+			v.counts(file, c.Cursor)
+		}
+		v.report.Files = append(v.report.Files, File{Name: file, Checked: "sha256"})
+	}
+	return nil
+}
+
+// counts holds the metrics to what a checkpoint says of the run up to there.
+func (v *verification) counts(file string, c run.Cursor) {
+	differs := func(field string, stored, computed any) {
+		if stored != computed {
+			v.find(file, proof.Difference{Field: field, Stored: fmt.Sprint(stored), Computed: fmt.Sprint(computed) + " in " + run.MetricsFile})
+		}
+	}
+	if c.MetricLines < 0 || len(v.metrics) < c.MetricLines {
+		differs("metric_lines", c.MetricLines, len(v.metrics))
+		return
+	}
+	behind := v.metrics[:c.MetricLines]
+	if n := len(behind); n > 0 {
+		differs("env_steps", c.EnvSteps, behind[n-1].EnvSteps)
+		differs("episodes", c.Episodes, behind[n-1].Episodes)
+	}
+	for _, it := range behind {
+		if it.Validation != nil && it.Iteration == c.Best.Iteration {
+			differs("best.success", c.Best.Success, it.Validation.Success)
+			differs("best.return", c.Best.Return, it.Validation.Return)
+		}
+	}
+}

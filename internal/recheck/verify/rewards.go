@@ -1,0 +1,162 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
+	"github.com/merit-rl/merit/internal/traces/samples"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Reward is a part of the run's reward.
+type Reward struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`          // that the run recorded
+	Found  string `json:"found,omitempty"` // where it was found; empty for those that are no file
+	// Why says why it was not asked again; empty if it was.
+	Why string `json:"why,omitempty"`
+}
+
+// rewards finds what the run was scored by and prepares the recipe. It returns
+// nothing to close where the rewards cannot all be asked again: the parts of a
+// weighted sum cannot be told from it.
+func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []merit.Option) (*merit.Rewards, error) {
+	v.recipe = proof.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members}
+	if len(m.Rewards) == 1 {
+		v.recipe.Indexing = reward.StepIndexing(m.Rewards[0].StepIndexing)
+	}
+	var problems []error
+	list := make([]merit.Reward, 0, len(v.cfg.Rewards))
+	for i, recorded := range m.Rewards {
+		found := Reward{Name: recorded.Name, Digest: recorded.Digest}
+		if i < len(v.cfg.Rewards) {
+			part := v.cfg.Rewards[i]
+			problems = append(problems, v.part(ctx, &part, &found, recorded))
+			list = append(list, part)
+		}
+		v.report.Rewards = append(v.report.Rewards, found)
+	}
+	if err := errors.Join(problems...); err != nil || !v.report.Rescored() {
+		return nil, err
+	}
+	rewards, err := merit.LoadRewards(ctx, v.cfg.Sandbox, list, append(slices.Clip(opts), merit.WithOutdated())...)
+	if err != nil {
+		return nil, err
+	}
+	if v.sameParts(rewards.Parts, m.Rewards) {
+		v.recipe.Rewards, v.recipe.Compares = reward.NewPool(rewards.Parts, 1), rewards.Group()
+	}
+	return rewards, nil
+}
+
+// part finds one part of the configuration's rewards, by its digest.
+func (v *verification) part(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
+	switch {
+	case part.Judge != nil, part.Rubric != nil && part.Rubric.Judge != nil && part.Rubric.Judge.Server != nil:
+		found.Why = "a language model does not repeat its answers"
+	case part.Module != "":
+		return v.module(ctx, part, found)
+	}
+	if part.Weight != recorded.Weight {
+		v.find(run.ConfigFile, proof.Difference{
+			Field: "weight of reward " + recorded.Name, Stored: fmt.Sprint(part.Weight), Computed: fmt.Sprintf("%v by %s", recorded.Weight, run.ManifestFile),
+		})
+	}
+	return nil
+}
+
+// module looks for a module or script with the recorded digest where the
+// configuration says, and then where the options say.
+// Of a dual evaluation the digest covers what applies the rules too.
+func (v *verification) module(ctx context.Context, part *merit.Reward, found *Reward) error {
+	named, err := part.Reference()
+	if err != nil {
+		return err
+	}
+	candidates := []sandbox.Reference{named}
+	for _, text := range v.o.Rewards {
+		ref, err := sandbox.ParseReference(text)
+		if err != nil {
+			return err
+		}
+		if ref.Function == "" {
+			ref.Function = named.Function
+		}
+		ref.With = named.With
+		candidates = append(candidates, ref)
+	}
+	digest, release, err := v.digests(ctx, part)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var other []string // digests
+	for _, ref := range candidates {
+		bundle, err := sandbox.ReadBundle(ref, v.cfg.Sandbox.Limits)
+		if err != nil {
+			if len(candidates) == 1 {
+				if f := fault.As(err); f != nil {
+					f.Hint = "say with --reward where the reward " + found.Name + " (" + found.Digest + ") lies now"
+				}
+				return err
+			}
+			continue
+		}
+		if digest(bundle.Digest) == found.Digest {
+			part.Module, found.Found = ref.String(), ref.Path
+			return nil
+		}
+		other = append(other, ref.Path+" "+digest(bundle.Digest))
+	}
+	found.Why = "no file has its digest"
+	seen := "no file"
+	if len(other) > 0 {
+		seen = other[0]
+	}
+	v.find(run.ManifestFile, proof.Difference{Field: "digest of reward " + found.Name, Stored: found.Digest, Computed: seen})
+	return nil
+}
+
+// digests returns what makes of the digest of a module that of the part that it
+// scores for.
+func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest func(string) string, release func(), err error) {
+	if part.Rubric == nil {
+		return func(module string) string { return module }, func() {}, nil
+	}
+	k, err := rubrics.Open(ctx, *part.Rubric, rubrics.Options{Sandbox: v.cfg.Sandbox})
+	if err != nil {
+		return nil, nil, err
+	}
+	e := k.Engine(0)
+	return func(module string) string { return rubric.ScorerDigest(e, module) }, func() { _ = k.Close() }, nil // it was not started
+}
+
+// sameParts holds the rewards that were loaded to those of the manifest, among
+// them the scorers of a program.
+func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module) bool {
+	same := len(parts) == len(recorded)
+	for i := range recorded {
+		r := &v.report.Rewards[i]
+		if i >= len(parts) {
+			r.Why, same = "it is a scorer of the program that trained", false
+			if r.Digest == (samples.Recorded{}).Info().Digest {
+				r.Why = "the traces hold what was said; merit traces score says it again"
+			}
+			continue
+		}
+		if info := parts[i].Scorer.Info(); info.Digest != r.Digest {
+			r.Why, same = "what is there has the digest "+info.Digest, false
+			v.find(run.ManifestFile, proof.Difference{Field: "digest of reward " + r.Name, Stored: r.Digest, Computed: info.Digest})
+		}
+	}
+	return same
+}

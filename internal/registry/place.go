@@ -1,0 +1,217 @@
+package registry
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// place writes the files beside where they are to lie, holds them to their
+// digest as an evaluation would read them, and moves them there in one step.
+func (c *client) place(config Config, files map[string][]byte, at string, to Target) (digest string, err error) {
+	beside, err := os.MkdirTemp(filepath.Dir(at), ".merit-pull-")
+	if err != nil {
+		return "", unwritten(at, err)
+	}
+	defer os.RemoveAll(beside)
+	fresh := filepath.Join(beside, filepath.Base(at))
+	if err := write(fresh, config, files); err != nil {
+		return "", unwritten(at, err)
+	}
+	if digest, err = c.verify(fresh, config, files); err != nil {
+		return "", err
+	}
+	if err := to.move(fresh, at, filepath.Join(beside, "old")); err != nil {
+		return "", err
+	}
+	return digest, nil
+}
+
+// move puts fresh at its place, and what is there into old if it may.
+func (t Target) move(fresh, at, old string) error {
+	if !t.Replace {
+		err := os.Link(fresh, at) // a file, but not over another
+		if errors.Is(err, fs.ErrExist) {
+			return taken(at)
+		} else if err != nil {
+			err = os.Rename(fresh, at) // a folder, but not over one with files
+		}
+		if err != nil {
+			return unwritten(at, err)
+		}
+		return nil
+	}
+	if info, err := os.Lstat(fresh); err == nil && !info.IsDir() && os.Rename(fresh, at) == nil {
+		return nil // in one step, but not over a folder
+	}
+	if err := os.Rename(at, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unwritten(at, err)
+	}
+	if err := os.Rename(fresh, at); err != nil {
+		_ = os.Rename(old, at) // the error that counts is the first
+		return unwritten(at, err)
+	}
+	return nil
+}
+
+// destination says where the reward is to lie.
+func (c *client) destination(config Config, to Target) (string, error) {
+	name := path.Base(c.ref.Repository)
+	switch {
+	case config.folder():
+	case config.module():
+		name += ".wasm"
+	default:
+		name = config.Entry
+	}
+	at := filepath.Clean(cmp.Or(to.Path, name))
+	if base := filepath.Base(at); base == "." || base == ".." {
+		var err error
+		if at, err = filepath.Abs(at); err != nil {
+			return "", unwritten(at, err)
+		}
+	}
+	if !config.module() && !config.folder() && filepath.Base(at) != config.Entry {
+		return "", &fault.Error{
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: to.Path, What: fmt.Sprintf("the file of this script is called %s, and its digest covers the name", config.Entry),
+			Hint: "name " + filepath.Join(filepath.Dir(to.Path), config.Entry),
+		}
+	}
+	return at, nil
+}
+
+// free makes sure that nothing is lost at path.
+func (t Target) free(at string, limits sandbox.Limits) error {
+	info, err := os.Lstat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return unwritten(at, err)
+	}
+	if !t.Replace {
+		return taken(at)
+	}
+	if !info.IsDir() {
+		return nil
+	}
+	kept := &fault.Error{
+		Boundary: fault.Storage, Kind: fault.Refused, Where: at, What: "holds what is no part of a reward",
+		Hint: "move it elsewhere, or choose another path; nothing was written",
+	}
+	b, err := sandbox.ReadBundle(sandbox.Reference{Path: at}, limits)
+	if err != nil || !b.Script() {
+		return kept
+	}
+	err = filepath.WalkDir(at, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(at, path)
+		if _, part := b.Files[filepath.ToSlash(name)]; err == nil && !part {
+			kept.What += ": " + unpack.Quote(name)
+			return kept
+		}
+		return err
+	})
+	if err != nil && fault.As(err) == nil {
+		err = unwritten(at, err)
+	}
+	return err
+}
+
+func taken(at string) error {
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: at, Err: ErrExists, Hint: "nothing was written; choose another path, or ask for it to be replaced"}
+}
+
+// write makes the module, the file or the folder at path.
+func write(at string, config Config, files map[string][]byte) error {
+	if !config.folder() {
+		beside, err := os.OpenRoot(filepath.Dir(at))
+		if err != nil {
+			return err
+		}
+		defer beside.Close()
+		return writeNew(beside, filepath.Base(at), files[config.Entry])
+	}
+	if err := os.Mkdir(at, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(at)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, data := range files {
+		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := writeNew(root, name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeNew writes a file to the disk: it is moved to its place after that.
+func writeNew(in *os.Root, name string, data []byte) error {
+	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// verify reads the reward as an evaluation does: its digest must be that of its
+// author, and it must cover every file.
+func (c *client) verify(at string, config Config, files map[string][]byte) (string, error) {
+	b, err := sandbox.ReadBundle(sandbox.Reference{Path: at, Function: config.Function, With: config.With}, c.Sandbox.Limits)
+	if err != nil {
+		return "", c.foreign(fault.Refused, "what it holds is no reward", notAReward, err)
+	}
+	wrong := ""
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, covered := b.Files[name]; !covered && b.Script() && wrong == "" {
+			wrong = "it has a file that is no part of the reward: " + unpack.Quote(name)
+		}
+	}
+	switch {
+	case b.Script() == config.module():
+		wrong = "it is not in the language that it says"
+	case wrong == "" && b.DigestUnder(config.Runner) != config.Digest:
+		wrong = fmt.Sprintf("the reward is %s, and was pushed as %s", b.DigestUnder(config.Runner), config.Digest)
+	}
+	if wrong != "" {
+		return "", c.foreign(fault.Corrupt, wrong, "do not use it: it was changed, or not pushed by Merit; nothing was written", nil)
+	}
+	return b.Digest, nil
+}
+
+// full are the ways in which a disk says that it is.
+var full = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+
+func unwritten(at string, err error) error {
+	if p := new(fs.PathError); errors.As(err, &p) {
+		err = p.Err
+	}
+	kind, hint := fault.Refused, "check that the folder exists and may be written to"
+	if slices.ContainsFunc(full, func(f error) bool { return errors.Is(err, f) }) {
+		kind, hint = fault.Exhausted, "free space or write elsewhere; nothing was left half-written"
+	}
+	return &fault.Error{Boundary: fault.Storage, Kind: kind, Where: at, What: "cannot write", Err: err, Hint: hint}
+}

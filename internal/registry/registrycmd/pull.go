@@ -1,0 +1,65 @@
+package registrycmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	oci "github.com/merit-rl/merit/internal/registry"
+)
+
+type pullOptions struct {
+	flags
+	to oci.Target
+}
+
+// NewPullCmd is the verb reward pull.
+func NewPullCmd(h *console.Host) *cobra.Command {
+	o := &pullOptions{flags: flags{host: h}}
+	cmd := &cobra.Command{
+		Use:   "pull REFERENCE",
+		Short: "Fetch a reward from an OCI registry",
+		Long: `Pull fetches a reward, holds every part of it to its digest and the reward to the
+one that its author saw, and puts it in its place in one step: NAME.wasm, the
+script's own file, or a folder NAME, where NAME is the end of the repository.
+Nothing is overwritten without --force.
+
+REFERENCE is registry/repository:tag, which its owner can move, or
+registry/repository@sha256:…, which always means the same bytes.`,
+		Example: "  merit reward pull localhost:5000/rewards/gsm8k:1.0 --out gsm8k.wasm",
+		Args:    console.Exactly("REFERENCE"),
+		RunE:    o.run,
+	}
+	o.add(cmd)
+	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to make (default: named after the repository)")
+	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace what is there")
+	console.Output(cmd, "out")
+	return cmd
+}
+
+func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
+	if o.to.Path == "-" {
+		return console.Usage(cmd, "name the file or folder to make with --out", "a reward cannot be written to the standard output")
+	}
+	options, err := o.options(cmd)
+	if err != nil {
+		return err
+	}
+	end := o.progress(&options, "pull")
+	p, err := oci.Pull(cmd.Context(), args[0], o.to, options)
+	end()
+	if err != nil {
+		return o.hint(err)
+	}
+	if p.Here != p.Reward.Digest {
+		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), &fault.Error{
+			Boundary: fault.Registry, Kind: fault.Protocol, Where: p.Reference, What: "it was pushed by another version of Merit; here its digest is " + p.Here,
+			Hint: "its files are the same, but another interpreter runs them: results may differ",
+		})
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(p)
+	}
+	return o.report(p.Artifact, [2]string{"path", p.Path})
+}

@@ -1,0 +1,116 @@
+// Package report makes report.html from a run directory: one file that opens
+// offline, light or dark, on a screen or a phone. Everything in it that comes
+// from a run is escaped by html/template.
+package report
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"html/template"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/rubric/view"
+)
+
+//go:embed page.html style.css script.js
+var assets embed.FS
+
+// Make returns the report of the run in dir. A run that is not finished has a
+// report without a final table.
+func Make(dir string) ([]byte, error) {
+	p, err := load(dir)
+	if err != nil {
+		return nil, err
+	}
+	page, err := template.New("page.html").Funcs(functions).ParseFS(assets, "page.html")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := page.Execute(&out, p); err != nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: dir, What: "the report cannot be made", Err: err, Hint: "please report it"}
+	}
+	return out.Bytes(), nil
+}
+
+// page is what the template shows.
+type page struct {
+	Style    template.CSS
+	Script   template.JS
+	Manifest *run.Manifest
+	Summary  *run.Summary // nil if the run is not finished
+	Config   string
+	Last     run.Iteration
+	Alarms   []*flagged
+	Adapted  []run.Iteration // at which the learner was slowed down
+
+	Wide, Narrow chart // the learning curve for a screen and for a phone
+	Figures      []section
+	Outcomes     []share
+	Stages       []share
+	Pairs        []pair
+	Rubrics      *rubrics // nil if none were written
+	Episodes     []episode
+	Group        *group // that of Episodes; nil if they are of several
+}
+
+// section is a heading with small charts below it.
+type section struct {
+	Title  string
+	Note   string
+	Charts []chart
+}
+
+// share is a part of a whole.
+type share struct {
+	Name  string
+	Value float64
+	Share float64
+}
+
+func load(dir string) (*page, error) {
+	p := &page{}
+	for file, to := range map[string]func(string){
+		"style.css": func(s string) { p.Style = template.CSS(s + view.Style) },
+		"script.js": func(s string) { p.Script = template.JS(s) },
+	} {
+		text, err := assets.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		to(string(text))
+	}
+	var err error
+	if p.Manifest, err = run.ReadManifest(dir); err != nil {
+		return nil, err
+	}
+	config, err := run.ReadConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	p.Config = string(config)
+	metrics, err := run.ReadMetrics(dir)
+	if err != nil {
+		return nil, err
+	}
+	if p.Summary, err = run.ReadSummary(dir); err != nil && !errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
+		return nil, err
+	}
+	if len(metrics) > 0 {
+		p.Last = metrics[len(metrics)-1]
+	}
+	p.Alarms, p.Adapted = alarms(metrics), adaptations(metrics)
+	p.Wide, p.Narrow = learningCurve(metrics, 860, 320), learningCurve(metrics, 400, 280)
+	p.Figures = append(measured(metrics), figures(metrics)...)
+	p.Outcomes, p.Stages = outcomes(metrics), stages(metrics)
+	if p.Pairs, err = pairs(dir); err != nil {
+		return nil, err
+	}
+	if p.Rubrics, err = beside(dir); err != nil {
+		return nil, err
+	}
+	p.Episodes, p.Group, err = credited(dir, metrics)
+	return p, err
+}

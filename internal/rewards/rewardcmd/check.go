@@ -1,0 +1,355 @@
+package rewardcmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/conformance"
+)
+
+type checkOptions struct {
+	host        *console.Host
+	data        string
+	with        string
+	batch       string
+	conformance bool
+	strict      bool
+	sandbox     sandbox.Config
+}
+
+func newCheckCmd(h *console.Host) *cobra.Command {
+	o := &checkOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "check [FOLDER|MODULE]",
+		Short: "Check everything that the sandbox asks of a reward",
+		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
+twice, in reverse order and without the compiler, and demands the same results
+and the same fuel each time. A script that takes lists is also given all fixtures
+in one call, and must say the same scores, unless it says that it compares
+(batch). A parameter that no column of the fixtures fills is an error; without
+fixtures, a reward that requires columns needs --data. It reports every problem
+at once. With --isolation
+shared, it shows whether a reward remembers what it should not. It ends with the
+digest of what was checked: a reward with another one was not. It warns of what
+the reward asked for while it was loaded and did not get, such as a package that
+is not there; with --strict that is an error.
+
+With --conformance it checks an SDK instead of a reward: the module must be the
+conformance guest, which reports every field that it can read.`,
+		Example: "  merit reward check exactness\n  merit reward check reward.wasm --data trajectories.jsonl",
+		Args:    folderOrModule,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
+	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
+	WithFlag(cmd, &o.with)
+	BatchFlag(cmd, &o.batch)
+	StrictFlag(cmd, &o.strict)
+	console.SandboxFlags(cmd, &o.sandbox)
+	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	n, err := Name(target(args), o.with)
+	if err != nil {
+		return err
+	}
+	n.Batch = o.batch
+	folder := n.Path
+	if n.Path, err = findModule(folder); err != nil {
+		return err
+	}
+	script := sandbox.IsScript(n.Path)
+	if !script {
+		if err := staticProblems(n.Path, folder, o.sandbox.Limits); err != nil {
+			return err
+		}
+	}
+	if o.conformance {
+		return o.conform(ctx, n)
+	}
+	files, err := readFixtures(folderOf(folder), o.data, true)
+	if err != nil {
+		return err
+	}
+	runs, err := o.runs(ctx, n, files, script)
+	if err != nil {
+		return err
+	}
+	if err := lacking(files, runs[0].reward, target(args)); err != nil {
+		return errors.Join(Missed(o.host, o.strict, runs[0].reward), err)
+	}
+	if err := o.report(files, runs); err != nil {
+		return err
+	}
+	alone, err := o.alone(ctx, n, files, runs[0])
+	if err != nil {
+		return err
+	}
+	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
+}
+
+// lacking says that a reward needs columns which Merit's own conversations do not
+// have, so that every evaluation of them would fail; nil of fixtures.
+func lacking(files []fixtureFile, info reward.Info, path string) error {
+	if files[0].path != builtin || info.Entry == nil {
+		return nil
+	}
+	var needs []string
+	for _, p := range info.Entry.Asks {
+		if p.Need == reward.Required && !p.OrTruth {
+			needs = append(needs, p.Name)
+		}
+	}
+	if len(needs) == 0 {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Data, Kind: fault.Missing, Where: path,
+		What: fmt.Sprintf("nothing was checked: %s needs a column for each of %s, which Merit's own conversations do not have", info.Entry.Function, strings.Join(needs, ", ")),
+		Hint: "check it with rows of yours: merit reward check " + console.Quote(path) + " --data rows.jsonl",
+	}
+}
+
+// unfilled says which parameters of a reward no column of its fixtures fills.
+func unfilled(files []fixtureFile, info reward.Info) error {
+	doubts := scoring.NewDoubts(reward.NewPool([]reward.Weighted{{Scorer: described{info: info}}}, 1))
+	n := 0
+	for _, f := range files {
+		if f.path == builtin { // these have nobody's columns
+			return nil
+		}
+		for _, t := range f.trajectories {
+			doubts.Note(n, t, new(scoring.Result))
+			n++
+		}
+	}
+	var problems []error
+	for _, w := range doubts.Warnings() {
+		if w.Kind == scoring.UnfilledParameter {
+			problems = append(problems, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: files[0].path, What: w.What, Hint: w.Hint + "; or give it a value by --with"})
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// described is a scorer that only says what it is.
+type described struct {
+	reward.Scorer
+	info reward.Info
+}
+
+// Info implements reward.Scorer.
+func (d described) Info() reward.Info { return d.info }
+
+// alone scores the fixtures of each file in one call, where the function takes
+// lists and is called with one trajectory, and demands the same scores: a reward
+// that compares says a constant of each alone.
+func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, first checkRun) (differs, err error) {
+	e := first.reward.Entry
+	if e == nil || !e.Lists || first.reward.Group {
+		return nil, nil
+	}
+	n.Batch = fmt.Sprint(reward.MaxBatch)
+	together, err := o.passes(ctx, o.sandbox, n, files, pass{"together", false})
+	if err != nil {
+		return nil, err
+	}
+	for k, f := range files {
+		for i, t := range f.trajectories {
+			one, all := first.evaluations[k][i], together[0].evaluations[k][i]
+			if one.Outcome != reward.Scored || all.Outcome != reward.Scored || one.Result.Score == all.Result.Score {
+				continue
+			}
+			return &fault.Error{
+				Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
+				What: fmt.Sprintf("%s compares: the score is %g alone, and %g in one call with the others", e.Function, one.Result.Score, all.Result.Score),
+				Hint: `say in the reward what it gets in one call: __merit__ = {"batch": "group"}, or a number of trajectories in the place of "group"; or give --batch`,
+			}, nil
+		}
+	}
+	return nil, nil
+}
+
+// conform runs every case of sdk/conformance.
+func (o *checkOptions) conform(ctx context.Context, n Named) error {
+	j, err := Load(ctx, o.host, o.sandbox, n)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	var problems []error
+	for _, f := range conformance.Run(ctx, j.Parts[0].Scorer) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: f.String(),
+			Hint: "sdk/conformance/README.md says what the guest reports for each part",
+		})
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.host.Stdout, "conforms: every field is read and every kind of result is written")
+	return err
+}
+
+// checkRun is one way to score the fixtures.
+type checkRun struct {
+	name        string
+	reward      reward.Info
+	evaluations [][]reward.Evaluation // by file and trajectory
+}
+
+// runs scores the fixtures in every way that must make no difference. A
+// script is not run without the compiler: its interpreter would take minutes.
+func (o *checkOptions) runs(ctx context.Context, n Named, files []fixtureFile, script bool) ([]checkRun, error) {
+	all, err := o.passes(ctx, o.sandbox, n, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
+	if err != nil || script {
+		return all, err
+	}
+	cfg := o.sandbox
+	cfg.Interpreter = true
+	more, err := o.passes(ctx, cfg, n, files, pass{"without the compiler", false})
+	if err == nil && more[0].reward.Digest != all[0].reward.Digest {
+		return nil, &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: n.Path, What: "it was replaced while it was checked: " + all[0].reward.Digest + " became " + more[0].reward.Digest,
+			Hint: "check it again when nothing writes to it",
+		}
+	}
+	return append(all, more...), err
+}
+
+type pass struct {
+	name    string
+	reverse bool
+}
+
+// passes scores the fixtures several times with one loaded reward.
+func (o *checkOptions) passes(ctx context.Context, cfg sandbox.Config, n Named, files []fixtureFile, passes ...pass) ([]checkRun, error) {
+	j, err := Load(ctx, o.host, cfg, n)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	var runs []checkRun
+	for _, p := range passes {
+		run := checkRun{name: p.name, reward: j.Modules[0].Info()}
+		for _, f := range files {
+			evaluations, err := f.evaluate(ctx, j, p.reverse)
+			if err != nil {
+				return nil, err
+			}
+			run.evaluations = append(run.evaluations, evaluations)
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
+}
+
+// inFull returns the command that shows one trajectory of those that cmd tried.
+func inFull(cmd *cobra.Command, reward string) func(id string) string {
+	given := console.Given(cmd, "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
+	return func(id string) string {
+		words := []string{"merit reward run", console.Quote(reward), given, "--id", console.Quote(id)}
+		return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+	}
+}
+
+// compare demands scores and equal results in all runs.
+func (o *checkOptions) compare(inFull func(id string) string, files []fixtureFile, runs []checkRun) error {
+	var problems []error
+	for k, f := range files {
+		for i, t := range f.trajectories {
+			first := runs[0].evaluations[k][i]
+			if first.Outcome != reward.Scored && first.Outcome != reward.Invalid {
+				problems = append(problems, &fault.Error{
+					Boundary: fault.Sandbox, Kind: fault.Unscored, Where: f.path + ": " + t.ID, What: fmt.Sprintf("%s: %s", first.Outcome, first.Reason),
+					Hint: inFull(t.ID) + " shows it in full" + f.others(),
+				})
+			}
+			problems = append(problems, o.differs(f, t, k, i, runs))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// others says that a reward may need other rows than Merit's own conversations.
+func (f fixtureFile) others() string {
+	if f.path != builtin {
+		return ""
+	}
+	return "; if the reward needs other rows than Merit's own conversations, give yours by --data"
+}
+
+// differs names the first run in which a fixture has another result than in
+// the first one. What an instance that is used again needs in fuel may vary.
+func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, runs []checkRun) error {
+	hint := "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls"
+	result := func(r checkRun) string {
+		e := r.evaluations[file][i]
+		if o.sandbox.Isolation == sandbox.Shared {
+			e.Fuel, hint = 0, "the reward remembers earlier calls: use isolation snapshot, which is the default, or forget them"
+		}
+		return comparison(scoring.NewResult(t, e))
+	}
+	want := result(runs[0])
+	for _, r := range runs[1:] {
+		if got := result(r); got != want {
+			return &fault.Error{
+				Boundary: fault.Sandbox, Kind: fault.Invalid, Where: f.path + ": " + t.ID,
+				What: fmt.Sprintf("differs when scored %s\n%s\n%s", r.name, want, got), Hint: hint,
+			}
+		}
+	}
+	return nil
+}
+
+// comparison is a result with its fuel as text.
+func comparison(r scoring.Result) string {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err.Error()
+	}
+	return string(line)
+}
+
+func (o *checkOptions) report(files []fixtureFile, runs []checkRun) error {
+	t := terminal.Table{Head: []string{"fixture", "outcome", "score", "fuel", "of the limit"}}
+	for k, f := range files {
+		for i, trajectory := range f.trajectories {
+			e := runs[0].evaluations[k][i]
+			score := ""
+			if e.Outcome == reward.Scored {
+				score = fmt.Sprintf("%g", e.Result.Score)
+			}
+			t.Add(terminal.Clean(trajectory.ID), string(e.Outcome), score, fmt.Sprint(e.Fuel), fmt.Sprintf("%.3f %%", 100*float64(e.Fuel)/float64(o.sandbox.Fuel)))
+		}
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	info := runs[0].reward
+	entry := ""
+	if info.Entry != nil {
+		entry = terminal.Clean(info.Entry.String()) + "  "
+	}
+	_, err := fmt.Fprintln(o.host.Stdout, "\nchecked", terminal.Clean(info.Name), entry+info.Digest)
+	return err
+}

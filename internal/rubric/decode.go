@@ -1,0 +1,223 @@
+package rubric
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/rubric/internal/tree"
+)
+
+// maxProblems is how many problems of one text are told.
+const maxProblems = 50
+
+// decoder makes a rubric of a tree and notes all that is wrong with it.
+type decoder struct {
+	file   string          // of the text; "" if it is in none
+	others map[string]bool // keys that are somebody else's, as "criteria.aspect"
+	lines  map[string]int  // path → where it is
+	bad    map[string]bool // paths that have a problem
+	found  []problem
+}
+
+type problem struct {
+	line int
+	err  error
+}
+
+// fail notes a problem with what is at path.
+func (d *decoder) fail(line int, kind fault.Kind, path, what, hint string) *fault.Error {
+	d.bad[path] = true
+	var where []string
+	if d.file != "" {
+		where = append(where, fmt.Sprintf("%s:%d", d.file, line))
+	}
+	if path != "" {
+		where = append(where, path)
+	}
+	f := &fault.Error{Boundary: fault.Data, Kind: kind, Where: strings.Join(where, ": "), What: what, Hint: hint}
+	d.found = append(d.found, problem{line, f})
+	return f
+}
+
+// validate adds what Validate says of r, but for what has a problem already,
+// itself or in a part of it.
+func (d *decoder) validate(r *Rubric) {
+	known := map[string]bool{}
+	for path := range d.bad {
+		known[path] = true
+		if i := strings.LastIndex(path, ".rule."); i >= 0 {
+			known[path[:i+len(".rule")]] = true
+		}
+	}
+	for _, err := range r.Validate() {
+		f := fault.As(err)
+		if !under(f.Where, func(path string) bool { return known[path] }) {
+			line := 1
+			under(f.Where, func(path string) bool { line = d.lines[path]; return line > 0 })
+			d.fail(max(line, 1), f.Kind, f.Where, f.What, f.Hint).Allowed = f.Allowed
+		}
+	}
+}
+
+// under reports whether is holds of path or of what it lies in, from the inside
+// out; not of the whole.
+func under(path string, is func(string) bool) bool {
+	for ; path != ""; path = path[:max(0, strings.LastIndexAny(path, ".["))] {
+		if is(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// err joins the problems in the order of the text.
+func (d *decoder) err() error {
+	slices.SortStableFunc(d.found, func(a, b problem) int { return cmp.Compare(a.line, b.line) })
+	var all []error
+	for _, p := range d.found[:min(len(d.found), maxProblems)] {
+		all = append(all, p.err)
+	}
+	if more := len(d.found) - maxProblems; more > 0 {
+		all = append(all, &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf("and %d more problems", more), Hint: "correct the first ones"})
+	}
+	return errors.Join(all...)
+}
+
+// rubric makes one of the root of a tree.
+func (d *decoder) rubric(n *tree.Node) *Rubric {
+	r := &Rubric{}
+	d.object(n, "", "", map[string]func(*tree.Node, string){
+		"name":        d.text(&r.Name),
+		"description": d.text(&r.Description),
+		"criteria": func(n *tree.Node, path string) {
+			if n.Kind != tree.List {
+				d.mismatch(n, path, "a list of criteria")
+				return
+			}
+			r.Criteria = make([]Criterion, len(n.Items))
+			for i, item := range n.Items[:min(len(n.Items), MaxCriteria)] {
+				d.criterion(item, fmt.Sprintf("%s[%d]", path, i), &r.Criteria[i])
+			}
+		},
+	})
+	return r
+}
+
+func (d *decoder) criterion(n *tree.Node, path string, c *Criterion) {
+	d.object(n, path, "criteria.", map[string]func(*tree.Node, string){
+		"name":        d.text(&c.Name),
+		"description": d.text(&c.Description),
+		"weight": func(n *tree.Node, path string) {
+			c.Weight = n.Number
+			if n.Kind != tree.Number {
+				d.mismatch(n, path, "a number")
+			} else if math.IsNaN(n.Number) || math.IsInf(n.Number, 0) {
+				d.fail(n.Line, fault.Numeric, path, "is not finite", "use a number above 0, at most 1")
+			}
+		},
+		"rule": func(n *tree.Node, path string) {
+			d.object(n, path, "criteria.rule.", map[string]func(*tree.Node, string){
+				"language": func(n *tree.Node, path string) { d.text((*string)(&c.Rule.Language))(n, path) },
+				"code":     d.solid(&c.Rule.Code),
+				"question": d.solid(&c.Rule.Question),
+			})
+		},
+	})
+	if n.Kind == tree.Object && !n.Has("weight") {
+		d.fail(n.Line, fault.Missing, path+".weight", "is missing", "give a number above 0, at most 1")
+	}
+}
+
+// object has every key of n read by what knows it. Within is the path of n
+// without indices, with a dot behind it.
+func (d *decoder) object(n *tree.Node, path, within string, known map[string]func(*tree.Node, string)) {
+	if d.lines[path] == 0 { // no key stands before it
+		d.lines[path] = n.Line
+	}
+	if n.Kind != tree.Object {
+		d.mismatch(n, path, "an object")
+		return
+	}
+	seen := map[string]bool{}
+	for _, m := range n.Members {
+		at := strings.TrimPrefix(path+"."+plain(m.Key), ".")
+		read := known[m.Key]
+		switch {
+		case seen[m.Key]:
+			d.fail(m.Line, fault.Invalid, at, "stands there twice", "remove one of the two")
+		case read == nil && d.others[within+m.Key]:
+		case read == nil:
+			d.fail(m.Line, fault.Invalid, at, "is a key that a rubric does not have", d.suggest(m.Key, within, known))
+		default:
+			d.lines[at] = m.Line
+			read(m.Value, at)
+		}
+		seen[m.Key] = true
+	}
+}
+
+// suggest says what may stand in the place of a key: what means something to
+// somebody else is offered too, if it is near.
+func (d *decoder) suggest(key, within string, known map[string]func(*tree.Node, string)) string {
+	var words, theirs []string
+	for word := range known {
+		words = append(words, word)
+	}
+	for path := range d.others {
+		if word, ok := strings.CutPrefix(path, within); ok && !strings.Contains(word, ".") {
+			theirs = append(theirs, word)
+		}
+	}
+	slices.Sort(words)
+	slices.Sort(theirs)
+	if near := fault.Nearest(key, append(theirs, words...)); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "remove it; there are " + strings.Join(words, ", ")
+}
+
+// text reads a text.
+func (d *decoder) text(into *string) func(*tree.Node, string) {
+	return func(n *tree.Node, path string) {
+		if *into = n.Text; n.Kind != tree.Text {
+			d.mismatch(n, path, "text in quotes")
+		}
+	}
+}
+
+// solid is text of a key that should not be there if it has none.
+func (d *decoder) solid(into *string) func(*tree.Node, string) {
+	return func(n *tree.Node, path string) {
+		if d.text(into)(n, path); n.Kind == tree.Text && n.Text == "" {
+			d.fail(n.Line, fault.Invalid, path, "is empty", "write something there, or remove the key")
+		}
+	}
+}
+
+func (d *decoder) mismatch(n *tree.Node, path, want string) {
+	what := fmt.Sprintf("must be %s, not %s", want, n.Kind)
+	if path == "" {
+		what = fmt.Sprintf("a rubric must be %s, not %s", want, n.Kind)
+	}
+	d.fail(n.Line, fault.Invalid, path, what, "write "+want+" there")
+}
+
+var word = regexp.MustCompile(`^[\pL_][\pL\d_-]{0,39}$`)
+
+// plain is a key of a stranger as a part of a path.
+func plain(key string) string {
+	if word.MatchString(key) {
+		return key
+	}
+	if runes := []rune(key); len(runes) > 40 {
+		key = string(runes[:40]) + "…"
+	}
+	return strconv.QuoteToGraphic(key)
+}

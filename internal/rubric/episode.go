@@ -1,0 +1,142 @@
+package rubric
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Keys under which an environment gives the scorer what it needs. The truth is
+// part of the task and reaches no policy.
+const (
+	// InfoWritten is the key of a Written in the Info of an episode's last step.
+	InfoWritten = "rubric"
+	// InfoWorkflow is that of the Workflow, with outputs.
+	InfoWorkflow = "workflow"
+	// TaskTruth is the key of the stakeholder's Rubric in the task's ground truth,
+	// a JSON object.
+	TaskTruth = "rubric"
+	// TaskOutputs is the key, beside it, of how many outputs there will be: it is
+	// what an episode is charged for that ends before any work was done.
+	TaskOutputs = "outputs"
+)
+
+// Written is what an agent came to before the work was done.
+type Written struct {
+	// Rubric is what it wrote; nil if it wrote none that can be read.
+	Rubric *Rubric `json:"rubric"`
+	// Problem says why there is none.
+	Problem string `json:"problem,omitempty"`
+	// Repairs are what was changed in what it wrote so that it could be read, in
+	// order.
+	Repairs []string `json:"repairs,omitempty"`
+	// Attempts is how many rubrics it sent, read or not.
+	Attempts int `json:"attempts"`
+	// Questions are those that it asked, answered or not.
+	Questions []string `json:"questions"`
+	// Answers are what the stakeholder said to them, in their order; "" where
+	// nothing was said.
+	Answers []string `json:"answers,omitempty"`
+}
+
+// maxReason bounds a reason, in bytes.
+const maxReason = 2000
+
+// Episode is what an environment has given with a trajectory.
+type Episode struct {
+	Truth *Rubric
+	// Written has no Rubric if none was written that can be read; Problem then says
+	// why.
+	Written  Written
+	Workflow *Workflow // nil if the episode ended before any work was done
+	// Outputs is how many there are, or would have been: what the task says of it,
+	// 0 if it says nothing.
+	Outputs int
+
+	steps []rl.Step // those of the trajectory without rubric and workflow, which the Dual has
+}
+
+// ReadEpisode takes truth, written rubric and workflow out of t. The error is the
+// environment's fault. An episode that ended before its rubric was written, or
+// read, is none: it has no written rubric.
+func ReadEpisode(t *rl.Trajectory) (*Episode, error) {
+	e := &Episode{steps: t.Steps}
+	var task struct {
+		Truth   *Rubric `json:"rubric"`
+		Outputs int     `json:"outputs"`
+	}
+	if len(t.GroundTruth) == 0 {
+		return nil, errGiven(TaskTruth, "is missing: the task has no ground truth")
+	}
+	if err := strictjson.Unmarshal(t.GroundTruth, &task); err != nil {
+		return nil, errGiven(TaskTruth, "in the task's ground truth cannot be read: %v", err)
+	}
+	if e.Truth, e.Outputs = task.Truth, min(max(0, task.Outputs), maxOutputs); e.Truth == nil {
+		return nil, errGiven(TaskTruth, "is missing in the task's ground truth")
+	}
+	if err := errors.Join(e.Truth.Validate()...); err != nil {
+		return nil, errGiven(TaskTruth, "in the task's ground truth is no rubric: %v", err)
+	}
+	last := len(t.Steps) - 1
+	if last < 0 {
+		e.Written.Problem = "the episode has no steps"
+		return e, nil
+	}
+	if err := e.readLast(t.Steps[last].Info); err != nil {
+		return nil, err
+	}
+	e.steps = without(t.Steps)
+	return e, nil
+}
+
+// readLast reads what the environment says with the last step.
+func (e *Episode) readLast(info map[string]json.RawMessage) error {
+	if text, ok := info[InfoWritten]; !ok {
+		e.Written.Problem = "the episode ended before a rubric was written"
+	} else if err := strictjson.Unmarshal(text, &e.Written); err != nil {
+		return errGiven(InfoWritten, "cannot be read: %v", err)
+	}
+	if r := e.Written.Rubric; r != nil {
+		if err := errors.Join(r.Validate()...); err != nil {
+			e.Written.Rubric, e.Written.Problem = nil, Clip(err.Error(), maxReason)
+		}
+	}
+	text, ok := info[InfoWorkflow]
+	if !ok {
+		if e.Written.Rubric != nil {
+			return errGiven(InfoWorkflow, "is missing: a rubric was written, and there are no outputs to judge by it")
+		}
+		return nil
+	}
+	if err := strictjson.Unmarshal(text, &e.Workflow); err != nil {
+		return errGiven(InfoWorkflow, "cannot be read: %v", err)
+	}
+	if e.Workflow == nil {
+		return errGiven(InfoWorkflow, "is null")
+	}
+	if err := e.Workflow.check(); err != nil {
+		return errGiven(InfoWorkflow, "%v", err)
+	}
+	e.Outputs = len(e.Workflow.Outputs)
+	return nil
+}
+
+// without returns steps in which the last has no rubric and no workflow: they
+// may be large, and the other reward gets what counts of them.
+func without(steps []rl.Step) []rl.Step {
+	out := append([]rl.Step(nil), steps...)
+	last := &out[len(out)-1]
+	last.Info = maps.Clone(last.Info)
+	delete(last.Info, InfoWritten)
+	delete(last.Info, InfoWorkflow)
+	return out
+}
+
+func (e *Episode) dual() *Dual {
+	d := &Dual{Outputs: e.Outputs}
+	d.Written.Written, d.Truth.Rubric = e.Written, e.Truth
+	return d
+}

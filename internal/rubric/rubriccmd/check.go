@@ -1,0 +1,176 @@
+package rubriccmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
+	"github.com/merit-rl/merit/internal/rubric/study"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// played are the flags of verbs that play a configuration for its stakeholders.
+type played struct {
+	host     *console.Host
+	config   string
+	set      []string
+	split    string
+	episodes int
+}
+
+func (o *played) flags(cmd *cobra.Command, split string, episodes int) {
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file with a reward that has a rubric section")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.split, "split", split, "whose stakeholders: train, validation or test")
+	f.IntVar(&o.episodes, "episodes", episodes, "how many episodes are played for them")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Values(cmd, "split", train.Splits()...)
+	console.Needs(cmd, "config")
+}
+
+// open checks the flags and opens the session.
+func (o *played) open(cmd *cobra.Command) (*merit.Session, error) {
+	switch {
+	case !slices.Contains(train.Splits(), o.split):
+		return nil, console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.split)
+	case o.episodes < 1:
+		return nil, console.Usage(cmd, "use 1 or more", "--episodes %d is less than 1", o.episodes)
+	}
+	cfg, err := merit.LoadConfig(o.config, o.set...)
+	if err != nil {
+		return nil, err
+	}
+	return merit.Open(cmd.Context(), cfg, rewardcmd.Options(o.host, cfg.Sandbox.Limits)...)
+}
+
+// progress shows how far a study is; end takes it away.
+func (o *played) progress() (tell func(what string, done, of int), end func()) {
+	bar := o.host.Progress("rubric", rubricstudy.Paying, -1)
+	return func(what string, done, of int) {
+		bar.SetTotal(int64(of))
+		bar.Set(int64(done), what)
+	}, bar.Close
+}
+
+type checkOptions struct {
+	played
+	above float64
+}
+
+// newCheckCmd is the verb rubric check.
+func newCheckCmd(h *console.Host) *cobra.Command {
+	o := &checkOptions{played: played{host: h}}
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Find out whether a reward goes with the quality of rubrics, before training",
+		Long: `Check plays a few episodes, makes rubrics of all qualities from the stakeholders'
+own (some criteria left out, weights off, criteria of others, rules that say the
+opposite, always hold or crash), and has the configuration's reward pay for each.
+How good a rubric is, is measured on other work for the same stakeholder than that
+which the reward sees: how far it puts outputs in the truth's order, and how near
+its totals are. It says how the reward correlates with that (Pearson and Spearman
+over all rubrics, and Spearman within each case, which is what a learner sees that
+compares episodes of one start), with 95 % intervals for which all cases of a
+stakeholder count as one.
+
+A reward whose correlation with the order is not above --above, by the lower ends
+of both of Spearman's intervals, should not be trained on, and neither should one
+that gives some rubrics no score, for writing those costs nothing: exit code 5. What the
+policy of the configuration would write does not matter.`,
+		Example: "  merit rubric check -c examples/rubric/train.yaml\n" +
+			"  merit rubric check -c train.yaml --split test --episodes 64 --above 0.5 --json",
+		Args: console.NoArgs,
+		RunE: o.run,
+	}
+	o.flags(cmd, train.SplitValidation, rubricstudy.DefaultEpisodes)
+	cmd.Flags().Float64Var(&o.above, "above", rubricstudy.DefaultAbove, "what the lower ends of the intervals must pass")
+	return cmd
+}
+
+func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
+	if !(o.above >= -1 && o.above < 1) {
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is no correlation that can be passed", o.above)
+	}
+	s, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	tell, end := o.progress()
+	defer end()
+	r, err := rubricstudy.Check(cmd.Context(), s, rubricstudy.Options{Split: o.split, Episodes: o.episodes, Above: o.above, Progress: tell})
+	end()
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		if err := o.host.PrintJSON(r); err != nil {
+			return err
+		}
+		return r.Err()
+	}
+	if err := o.print(r); err != nil {
+		return err
+	}
+	return r.Err()
+}
+
+func (o *checkOptions) print(r *study.Report) error {
+	t := terminal.Table{Head: []string{"rubric", "paid", "95 %", "order", "near"}}
+	for _, l := range r.Rungs {
+		value, interval := estimate(l.Paid, "%.3f")
+		t.Add(l.Name, value, interval, fmt.Sprintf("%.2f", l.Rank), fmt.Sprintf("%.2f", l.Close))
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	c := terminal.Table{Head: []string{"the reward with", "Pearson", "95 %", "Spearman", "95 %", "within a case", "95 %"}}
+	for _, row := range []struct {
+		name string
+		of   study.Relation
+	}{{"the order of outputs", r.Rank}, {"nearness of totals", r.Close}} {
+		cells := []string{row.name}
+		for _, e := range []*study.Estimate{row.of.Pearson, row.of.Spearman, row.of.Within} {
+			value, interval := estimate(e, "%.2f")
+			cells = append(cells, value, interval)
+		}
+		c.Add(cells...)
+	}
+	fmt.Fprintln(o.host.Stdout)
+	if err := c.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d rubrics in %d cases of %d stakeholders (%s)%s\n", r.Rubrics, r.Cases, r.Truths, r.Split, unscored(r))
+	if err == nil && r.Follows { // else it is the error
+		_, err = fmt.Fprintln(o.host.Stdout, r.Sentence)
+	}
+	return err
+}
+
+// unscored says how many rubrics got no score.
+func unscored(r *study.Report) string {
+	n := 0
+	for _, l := range r.Rungs {
+		n += l.Unscored
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them without a score", n)
+}
+
+// estimate shows a figure and its interval.
+func estimate(e *study.Estimate, format string) (value, interval string) {
+	if e == nil {
+		return "–", ""
+	}
+	return fmt.Sprintf(format, e.Value), fmt.Sprintf("["+format+", "+format+"]", e.Interval[0], e.Interval[1])
+}

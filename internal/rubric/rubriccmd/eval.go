@@ -1,0 +1,202 @@
+package rubriccmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/rubric"
+	dual "github.com/merit-rl/merit/internal/rubric/rubrics"
+	"github.com/merit-rl/merit/sandbox"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type evalOptions struct {
+	host     *console.Host
+	workflow string
+	against  string
+	config   string
+	set      []string
+	judge    string
+	fuel     uint64
+	total    uint64
+}
+
+// judged is what a rubric says of the outputs.
+type judged struct {
+	File       string             `json:"file"`
+	Rubric     *rubric.Rubric     `json:"rubric"`
+	Evaluation *rubric.Evaluation `json:"evaluation"`
+}
+
+// result is what merit rubric eval --json prints.
+type result struct {
+	judged
+	Workers   []string          `json:"workers"` // by output
+	Against   *judged           `json:"against,omitempty"`
+	Agreement *rubric.Agreement `json:"agreement,omitempty"`
+}
+
+// newEvalCmd is the verb rubric eval.
+func newEvalCmd(h *console.Host) *cobra.Command {
+	o := &evalOptions{host: h}
+	cmd := &cobra.Command{
+		Use:        "eval RUBRIC",
+		SuggestFor: []string{"evaluate", "judge", "score"},
+		Short:      "Judge the outputs of a workflow by a rubric",
+		Long: `Eval applies every rule of a rubric to every output of a workflow and prints the
+scores with the weighted totals. Code runs in the sandbox, fresh for each output;
+a rule that fails shows its outcome, such as out_of_fuel, and leaves the output
+without a total. With --against another rubric judges the same outputs, and the
+agreement of both is shown.
+
+Questions are answered by the judge of a configuration's dual reward (-c), or by a
+script (--judge); without one they have no score. The workflow is a file of JSON:
+{"task": …, "inputs": […], "outputs": [{"worker": …, "resources": [{"name", "kind",
+"text"}]}]}. If a rule has no score for some output, the exit code is 9.`,
+		Example: "  merit rubric eval rubric.json --workflow workflow.json\n" +
+			"  merit rubric eval rubric.json --workflow workflow.json --against truth.yaml --judge examples/rubric/judge.py",
+		Args: console.Exactly("RUBRIC"),
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.workflow, "workflow", "", "a file with the task and its outputs, JSON")
+	f.StringVar(&o.against, "against", "", "another rubric for the same outputs, such as the stakeholder's")
+	f.StringVarP(&o.config, "config", "c", "", "configuration file with a dual reward, for its limits and its judge")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.judge, "judge", "", "a script that answers questions, in the place of the configuration's judge")
+	f.Uint64Var(&o.total, "total-fuel", dual.DefaultConfig().TotalFuel, "what all rules of a rubric may use on all outputs, in the place of the configuration's")
+	f.Uint64Var(&o.fuel, "fuel", dual.DefaultConfig().Fuel, "what a rule may use on one output, in the place of the configuration's")
+	console.Files(cmd, "workflow", "json")
+	console.Files(cmd, "against", "json", "yaml", "yml")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Needs(cmd, "workflow")
+	return cmd
+}
+
+func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
+	w, err := rubric.ReadWorkflow(o.workflow)
+	if err != nil {
+		return err
+	}
+	out := result{judged: judged{File: args[0]}}
+	all := []*judged{&out.judged}
+	if o.against != "" {
+		out.Against = &judged{File: o.against}
+		all = append(all, out.Against)
+	}
+	for _, j := range all {
+		if j.Rubric, err = rubric.ReadFile(j.File, rubric.StakeholderKeys...); err != nil {
+			return err
+		}
+	}
+	checker, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer checker.Close()
+	engine := checker.Engine(0)
+	for _, j := range all {
+		if j.Evaluation, err = engine.Evaluate(cmd.Context(), j.Rubric, w); err != nil {
+			return err
+		}
+	}
+	for _, made := range w.Outputs {
+		out.Workers = append(out.Workers, made.Worker)
+	}
+	if out.Against != nil {
+		agreement := rubric.Agree(out.Evaluation, out.Against.Evaluation)
+		out.Agreement = &agreement
+	}
+	if o.host.Global.JSON {
+		err = o.host.PrintJSON(out)
+	} else {
+		err = o.print(&out)
+	}
+	if err != nil {
+		return err
+	}
+	return failures(all)
+}
+
+// open returns what applies the rules.
+func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
+	c, limits := dual.DefaultConfig(), sandbox.DefaultConfig()
+	if o.config != "" {
+		cfg, err := merit.LoadPartial(o.config, o.set...)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, r := range cfg.Rewards {
+			if r.Rubric != nil && !found {
+				c, limits, found = *r.Rubric, cfg.Sandbox, true
+			}
+		}
+		if !found {
+			return nil, cfg.Places.Explain("", &fault.Error{
+				Boundary: fault.Config, Kind: fault.Missing, Where: "rewards", What: "there is no dual reward",
+				Hint: "name a configuration with rewards: [{module: …, rubric: {}}], or leave out --config",
+			})
+		}
+	}
+	if o.judge != "" {
+		c.Judge = &dual.Judge{}
+		c.Judge.SetDefaults()
+		c.Judge.Script = o.judge
+	}
+	if o.config == "" || cmd.Flags().Changed("fuel") {
+		c.Fuel = o.fuel
+	}
+	if o.config == "" || cmd.Flags().Changed("total-fuel") {
+		c.TotalFuel = o.total
+	}
+	for _, problem := range c.Validate() {
+		f := *fault.As(problem)
+		f.Where = "--" + strings.ReplaceAll(strings.TrimSuffix(f.Where, ".script"), "_", "-")
+		return nil, &f
+	}
+	if limits.CacheDir == "" {
+		limits.CacheDir = merit.CacheFolder(o.host.Env)
+	}
+	limits.Logger = o.host.Logger()
+	return dual.Open(cmd.Context(), c, dual.Options{Sandbox: limits, Getenv: o.host.Env, Log: o.host.Logger()})
+}
+
+// failures says how many verdicts are missing.
+func failures(all []*judged) error {
+	for _, j := range all {
+		failed := j.Evaluation.Failures()
+		if len(failed) == 0 {
+			continue
+		}
+		n := 0
+		for _, c := range j.Evaluation.Criteria {
+			n += len(c.Verdicts)
+		}
+		return &fault.Error{
+			Boundary: fault.Data, Kind: fault.Unscored, Where: j.File,
+			What: fmt.Sprintf("%d of %d verdicts have no score: %s", len(failed), n, failed[0]),
+			Hint: hintOf(failed[0], j.Rubric),
+		}
+	}
+	return nil
+}
+
+// hintOf says who can do something about a missing verdict: whoever wrote the
+// code, or the judge.
+func hintOf(f rubric.Failure, of *rubric.Rubric) string {
+	for _, c := range of.Criteria {
+		if c.Name == f.Criterion && c.Rule.Question != "" {
+			return "a question needs a judge that knows it (--judge or --config); examples/rubric/judge.py in Merit's source is one"
+		}
+	}
+	if f.Outcome == reward.OutOfFuel && f.Fuel == 0 { // not even begun
+		return "raise --total-fuel, or correct the rules that come before it"
+	}
+	return "correct the rule"
+}

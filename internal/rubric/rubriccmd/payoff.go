@@ -1,0 +1,114 @@
+package rubriccmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
+	"github.com/merit-rl/merit/internal/rubric/study"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type payoffOptions struct {
+	played
+	policies []string
+}
+
+// newPayoffCmd is the verb rubric payoff.
+func newPayoffCmd(h *console.Host) *cobra.Command {
+	o := &payoffOptions{played: played{host: h}}
+	cmd := &cobra.Command{
+		Use:   "payoff [CHEAT…]",
+		Short: "Table what a reward pays to honest rubrics, to policies and to cheats",
+		Long: `Payoff has the configuration's reward pay in the same episodes for the
+stakeholders' own rubrics, for what is left of them after edits, for what policies
+write, and for cheats: files, or folders of .json files, with what somebody would
+like to be paid for, {"rubric": …, "attempts": 1, "questions": […]}. In their questions {brief} stands for
+what the stakeholder says at first, and {task} for the task.
+
+The mark is an honest, mediocre rubric: the heavier half of what counts, with equal
+weights. Each is held against it case by case, with 95 % intervals for which all
+cases of a stakeholder count as one. A cheat that is paid more than the mark shows
+a reward that can be cheated: exit code 5.`,
+		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
+			"  merit rubric payoff -c examples/rubric/train.yaml --policy runs/rubric --split test --json",
+		RunE: o.run,
+	}
+	o.flags(cmd, train.SplitTest, rubricstudy.DefaultEpisodes)
+	cmd.Flags().StringArrayVar(&o.policies, "policy", nil, "a run directory, whose best policy writes too, or a file in its checkpoints folder (repeatable)")
+	return cmd
+}
+
+func (o *payoffOptions) run(cmd *cobra.Command, cheats []string) (err error) {
+	s, err := o.open(cmd)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	options := rubricstudy.PayoffOptions{Split: o.split, Episodes: o.episodes, Cheats: cheats}
+	for _, path := range o.policies {
+		player, release, err := o.player(cmd, s, path)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = release() }()
+		options.Players = append(options.Players, player)
+	}
+	tell, end := o.progress()
+	defer end()
+	options.Progress = tell
+	p, err := rubricstudy.Payoff(cmd.Context(), s, options)
+	end()
+	if err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return errors.Join(o.host.PrintJSON(p), p.Err())
+	}
+	return errors.Join(o.print(p), p.Err())
+}
+
+// player opens the policy of a run.
+func (o *payoffOptions) player(cmd *cobra.Command, s *merit.Session, path string) (p rubricstudy.Player, release func() error, err error) {
+	policy, err := rubricstudy.OpenRun(cmd.Context(), s, path)
+	if err != nil {
+		return p, nil, err
+	}
+	return rubricstudy.Player{Name: path, About: "a trained policy", Policy: policy}, policy.Close, nil
+}
+
+func (o *payoffOptions) print(p *rubricstudy.Payoffs) error {
+	t := terminal.Table{Head: []string{"who", "", "paid", "95 %", "less the mark", "95 %", "order", "near", "outcomes"}}
+	for _, c := range p.Contenders {
+		paid, interval := estimate(c.Paid, "%.3f")
+		less, around := estimate(c.Less, "%+.3f")
+		kind := string(c.Kind)
+		if c.Name == p.Mark {
+			kind = "mark"
+		}
+		t.Add(c.Name, kind, paid, interval, less, around, fmt.Sprintf("%.2f", c.Rank), fmt.Sprintf("%.2f", c.Close), outcomes(c))
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes for %d stakeholders (%s)\n", p.Episodes, p.Truths, p.Split)
+	return err
+}
+
+// outcomes says how many cases came to what.
+func outcomes(c study.Payoff) string {
+	var parts []string
+	for _, n := range c.Outcomes {
+		if n.Outcome != reward.Scored || len(c.Outcomes) > 1 {
+			parts = append(parts, fmt.Sprintf("%s %d", n.Outcome, n.N))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,106 @@
+package rubriccmd
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/rubric"
+)
+
+type validateOptions struct {
+	host    *console.Host
+	written bool
+}
+
+// valid is a file that holds a rubric.
+type valid struct {
+	File    string         `json:"file"`
+	Rubric  *rubric.Rubric `json:"rubric"`
+	Repairs []string       `json:"repairs,omitempty"`
+}
+
+// newValidateCmd is the verb rubric validate.
+func newValidateCmd(h *console.Host) *cobra.Command {
+	o := &validateOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "validate FILE…",
+		Short: "Check files of rubrics, all problems at once",
+		Long: `Validate reads rubrics, JSON or YAML by the name of the file, and lists everything
+that is wrong with them, each with its line and path. The keys that stakeholders'
+files have beside those of a rubric, such as brief and answer, are passed over. No
+rule is run: that is merit rubric eval.
+
+With --written a file is read as a language model's answer is: the one JSON object
+with criteria is taken out of the text around it, commas before closing brackets
+are dropped, weights are scaled to sum to 1, and every such repair is told.`,
+		Example: "  merit rubric validate examples/rubric/rubrics/train/*.yaml\n" +
+			"  merit rubric validate --written answer.txt --json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return console.Usage(cmd, "", "%s needs a FILE", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
+	}
+	cmd.Flags().BoolVar(&o.written, "written", false, "read what a language model wrote, and repair it as its rubric is in training")
+	return cmd
+}
+
+func (o *validateOptions) run(files []string) error {
+	var all []valid
+	var problems []error
+	for _, file := range files {
+		v, err := o.read(file)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, v)
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(all)
+	}
+	var t terminal.Table
+	for _, v := range all {
+		questions := 0
+		for _, c := range v.Rubric.Criteria {
+			if c.Rule.Asks() {
+				questions++
+			}
+		}
+		t.Add(v.File, "ok", v.Rubric.Name, fmt.Sprintf("%d criteria: %d of code, %d questions", len(v.Rubric.Criteria), len(v.Rubric.Criteria)-questions, questions))
+		for _, repair := range v.Repairs {
+			t.Add("", "", "", "repaired: "+repair)
+		}
+	}
+	return t.Write(o.host.Stdout)
+}
+
+func (o *validateOptions) read(file string) (valid, error) {
+	if !o.written {
+		r, err := rubric.ReadFile(file, rubric.StakeholderKeys...)
+		return valid{File: file, Rubric: r}, err
+	}
+	r, repairs, err := rubric.ReadWritten(file)
+	if err == nil {
+		return valid{file, r, repairs}, nil
+	}
+	var told []error
+	for _, e := range terminal.Flatten(err) {
+		f := *fault.As(e)
+		if f.Where = file; fault.As(e).Where != "" && fault.As(e).Where != file {
+			f.Where += ": " + fault.As(e).Where
+		}
+		told = append(told, &f)
+	}
+	return valid{}, errors.Join(told...)
+}

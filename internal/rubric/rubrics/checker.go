@@ -1,0 +1,185 @@
+package rubrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/judge"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// Options are what a checker needs of the program.
+type Options struct {
+	// Sandbox is what the rewards run under. Rules have a runtime of their own with
+	// its isolation, workers and caches, and the limits of Config.
+	Sandbox sandbox.Config
+	Getenv  func(string) string // where a judge's API key is looked up
+	Log     *slog.Logger
+}
+
+// Checker applies rules: code in the sandbox, questions by a judge. It
+// implements rubric.Checker.
+type Checker struct {
+	config  Config
+	runtime *sandbox.Runtime
+	rules   map[rubric.Language]*script
+	judge   *script        // a script that answers, or
+	asked   *judging.Judge // a server; both nil without a judge
+	digest  string
+}
+
+var _ rubric.Checker = (*Checker)(nil)
+
+// Open prepares what c says and starts nothing: Ready does, or the first rule.
+// Close frees what it holds. The error is a *fault.Error, with key paths
+// relative to the section.
+func Open(ctx context.Context, c Config, o Options) (*Checker, error) {
+	k := &Checker{config: c, rules: map[rubric.Language]*script{}}
+	limits := k.limits(o.Sandbox)
+	var err error
+	for _, l := range c.Languages {
+		if k.rules[l], err = ruleScript(l); err != nil {
+			return nil, err
+		}
+	}
+	if j := c.Judge; j != nil && j.Server != nil {
+		k.asked, err = judging.Open(j.judging(), judging.Options{Getenv: o.Getenv, Log: o.Log})
+		if err != nil {
+			return nil, named(err, "judge")
+		}
+	} else if j != nil {
+		bundle, err := sandbox.ReadBundle(reference(j.Script), limits.Limits)
+		if err != nil {
+			return nil, err
+		}
+		k.judge = &script{bundle: bundle}
+	}
+	k.digest = k.identity()
+	if k.runtime, err = sandbox.New(ctx, limits); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// ruleWall ends a rule that fuel does not: far away, so that a machine under
+// load does not decide about outcomes.
+const ruleWall = time.Minute
+
+// limits are those of rules: what they print is thrown away, and what they
+// return is a number and a line, but for a rule that comes back compiled. No rule
+// may see what another has left, or open programs: where the interpreter of one is
+// missing, that would be no failure of the rule's, and leave an episode without a
+// score that its author would rather not have.
+func (k *Checker) limits(base sandbox.Config) sandbox.Config {
+	base.Fuel, base.MemoryMiB, base.WallClock = k.config.Fuel, k.config.MemoryMiB, max(ruleWall, base.WallClock)
+	base.OutputKiB, base.LogKiB, base.Steps, base.Alone = 256, 64, 16, true
+	if base.Isolation == sandbox.Shared {
+		base.Isolation = sandbox.Snapshot
+	}
+	return base
+}
+
+// Scorer puts the dual evaluation by k before a reward.
+func (k *Checker) Scorer(inner reward.Scorer) *rubric.Scorer {
+	return rubric.NewScorer(k.Engine(0), inner, k.InFlight())
+}
+
+// Engine returns an engine that applies rules by k, several criteria of a
+// rubric at one time: parallel, or as many as a judge's server takes.
+func (k *Checker) Engine(parallel int) *rubric.Engine {
+	kept := k.config.Kept
+	if kept == 0 {
+		kept = -1
+	}
+	return rubric.NewEngine(k, rubric.EngineOptions{Fuel: k.config.TotalFuel, Kept: kept, Parallel: max(parallel, k.InFlight())})
+}
+
+// InFlight is how many questions a judge's server takes at one time; 0 without
+// one.
+func (k *Checker) InFlight() int {
+	if k.asked == nil {
+		return 0
+	}
+	return k.asked.Info().InFlight
+}
+
+// JudgeTotals is what a judge's server was asked and what that cost; ok is
+// false without one.
+func (k *Checker) JudgeTotals() (t judge.Totals, ok bool) {
+	if k.asked == nil {
+		return t, false
+	}
+	return k.asked.Totals(), true
+}
+
+// Digest implements rubric.Checker.
+func (k *Checker) Digest() string { return k.digest }
+
+func (k *Checker) identity() string {
+	parts := []string{"rubrics/1", fmt.Sprint(k.config.Fuel, k.config.MemoryMiB)}
+	for _, l := range []rubric.Language{rubric.Python, rubric.JavaScript} {
+		if slices.Contains(k.config.Languages, l) {
+			parts = append(parts, k.rules[l].bundle.Digest)
+		}
+	}
+	switch {
+	case k.judge != nil:
+		parts = append(parts, "script", k.judge.bundle.Digest)
+	case k.asked != nil:
+		parts = append(parts, "server", k.asked.Info().Digest)
+	}
+	return rubric.Digest(parts...)
+}
+
+// Ready loads what rules and questions need, so that what is missing is said
+// before any work is done.
+func (k *Checker) Ready(ctx context.Context) error {
+	var problems []error
+	for _, l := range []rubric.Language{rubric.Python, rubric.JavaScript} {
+		if s := k.rules[l]; s != nil {
+			_, err := s.load(ctx, k.runtime)
+			problems = append(problems, err)
+		}
+	}
+	if k.judge != nil {
+		_, err := k.judge.load(ctx, k.runtime)
+		problems = append(problems, err)
+	}
+	if k.asked != nil {
+		problems = append(problems, k.asked.Ready(ctx))
+	}
+	return errors.Join(problems...)
+}
+
+// Check implements rubric.Checker.
+func (k *Checker) Check(ctx context.Context, r rubric.Rule, w *rubric.Workflow, i int) rubric.Verdict {
+	switch {
+	case !r.Asks():
+		s := k.rules[r.Language]
+		if s == nil {
+			return unscored(reward.Invalid, fmt.Sprintf("rules are not run in the language %q here (rubric.languages)", r.Language))
+		}
+		return s.rule(ctx, k.runtime, r, w, i)
+	case k.judge != nil:
+		return k.judge.question(ctx, k.runtime, r, w, i)
+	case k.asked != nil:
+		return k.ask(ctx, r.Question, w, i)
+	}
+	return unscored(reward.Invalid, "the rule is a question, and there is no judge (rubric.judge)")
+}
+
+// Close frees the sandbox and ends the judge's connections.
+func (k *Checker) Close() error {
+	err := k.runtime.Close(context.Background())
+	if k.asked != nil {
+		err = errors.Join(err, k.asked.Close())
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/merit-rl/merit/internal/rubric"
+)
+
+// Rules that are worth nothing.
+var (
+	always   = rubric.Rule{Language: rubric.Python, Code: "def rule(output, task):\n    return True\n"}
+	crashing = rubric.Rule{Language: rubric.Python, Code: "def rule(output, task):\n    return 1 / 0\n"}
+)
+
+// opposite returns a rule that says 1 − x where code says x.
+func opposite(code rubric.Rule) rubric.Rule {
+	if code.Language == rubric.JavaScript {
+		// A second function of the name would take the place of the first before
+		// either is called, so the first stands in a scope of its own.
+		code.Code = "const said = (() => {\n" + code.Code + "\nreturn rule;\n})();\nfunction rule(output, task) { return 1 - Number(said(output, task)); }\n"
+		return code
+	}
+	code.Code += "\n\n_said = rule\n\n\ndef rule(output, task):\n    return 1 - float(_said(output, task))\n"
+	return code
+}
+
+// sorted returns criteria by falling weight; those of one weight keep their
+// order.
+func sorted(criteria []rubric.Criterion) []rubric.Criterion {
+	out := slices.Clone(criteria)
+	slices.SortStableFunc(out, func(a, b rubric.Criterion) int { return cmp.Compare(b.Weight, a.Weight) })
+	return out
+}
+
+// equal returns criteria with one weight for all.
+func equal(criteria []rubric.Criterion) []rubric.Criterion {
+	out := slices.Clone(criteria)
+	for i := range out {
+		out[i].Weight = 1
+	}
+	return out
+}
+
+// reweighed returns criteria whose weights are each off by a drawn factor, from
+// 1/most to most.
+func (l *ladder) reweighed(criteria []rubric.Criterion, most float64) []rubric.Criterion {
+	out := slices.Clone(criteria)
+	for i := range out {
+		out[i].Weight *= math.Pow(most, 2*l.uniform()-1)
+	}
+	return out
+}
+
+// normalised returns criteria whose weights sum to 1.
+func normalised(criteria []rubric.Criterion) []rubric.Criterion {
+	sum := 0.0
+	for _, c := range criteria {
+		sum += c.Weight
+	}
+	out := slices.Clone(criteria)
+	for i := range out {
+		out[i].Weight /= sum
+	}
+	return out
+}
+
+// named returns criteria of which none have the same name.
+func named(criteria []rubric.Criterion) []rubric.Criterion {
+	out := slices.Clone(criteria)
+	seen := map[string]bool{}
+	for i := range out {
+		name := out[i].Name
+		for n := 2; seen[out[i].Name]; n++ {
+			out[i].Name = fmt.Sprintf("%s %d", name, n)
+		}
+		seen[out[i].Name] = true
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+// Package study finds out whether a reward for rubrics can be trusted before
+// anybody trains on it: whether it goes up and down with the quality of rubrics
+// whose quality is known, and what it pays to those who try to cheat it.
+//
+// Rubrics of known quality are made from the truths themselves by edits: some
+// do little harm, some much. How good each is, is measured and not assumed: as
+// its agreement with the truth on other pieces of work than the one that the
+// reward sees. Nothing here knows which reward it is.
+package study
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/rubric"
+)
+
+// Case is a piece of work that can be judged by any rubric: what a stakeholder
+// has in mind, and what workers made.
+type Case struct {
+	Truth    *rubric.Rubric
+	Workflow *rubric.Workflow
+
+	episode *rl.Trajectory // that ended with them
+}
+
+// Evaluator judges outputs by a rubric. It is safe for concurrent use.
+type Evaluator interface {
+	Evaluate(ctx context.Context, r *rubric.Rubric, w *rubric.Workflow) (*rubric.Evaluation, error)
+}
+
+// Read finds the case in an episode that has been played.
+func Read(t *rl.Trajectory) (*Case, error) {
+	c := Case{episode: t}
+	var truth map[string]json.RawMessage
+	if err := strictjson.Unmarshal(t.GroundTruth, &truth); err != nil || truth[rubric.TaskTruth] == nil {
+		return nil, lacks(t, "no rubric of a stakeholder in its task's ground truth", err)
+	}
+	if err := strictjson.Unmarshal(truth[rubric.TaskTruth], &c.Truth); err != nil || c.Truth == nil || len(c.Truth.Criteria) == 0 {
+		return nil, lacks(t, "a stakeholder's rubric that cannot be read", err)
+	}
+	if len(t.Steps) == 0 {
+		return nil, lacks(t, "no step", nil)
+	}
+	workflow := t.Steps[len(t.Steps)-1].Info[rubric.InfoWorkflow]
+	if err := strictjson.Unmarshal(workflow, &c.Workflow); err != nil || c.Workflow == nil || len(c.Workflow.Outputs) == 0 {
+		return nil, lacks(t, "no outputs of workers with its last step", err)
+	}
+	return &c, nil
+}
+
+// ID is the episode's.
+func (c *Case) ID() string { return c.episode.ID }
+
+// Brief is what the stakeholder says at first; empty if the environment does not
+// tell.
+func (c *Case) Brief() string {
+	var truth struct {
+		Brief string `json:"brief"`
+	}
+	_ = strictjson.Unmarshal(c.episode.GroundTruth, &truth) // it has been read before
+	return truth.Brief
+}
+
+// lacks is the error of an episode that is no case.
+func lacks(t *rl.Trajectory, what string, err error) error {
+	return &fault.Error{
+		Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID, What: "has " + what, Err: err,
+		Hint: fmt.Sprintf("the environment gives the truth as %q of the task's ground truth, and the outputs as %q of the last step's info", rubric.TaskTruth, rubric.InfoWorkflow),
+	}
+}
+
+// With returns the case's episode as it would have ended with w in the place of
+// what was written. It shares all else with the case.
+func (c *Case) With(w rubric.Written) (*rl.Trajectory, error) {
+	text, err := json.Marshal(w)
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Data, Kind: fault.Numeric, What: "a rubric cannot be written as JSON", Err: err, Hint: "its weights must be finite"}
+	}
+	t := *c.episode
+	t.Steps = append([]rl.Step(nil), t.Steps...)
+	last := &t.Steps[len(t.Steps)-1]
+	last.Info = maps.Clone(last.Info)
+	last.Info[rubric.InfoWritten] = text
+	return &t, nil
+}

@@ -1,0 +1,47 @@
+package live
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+)
+
+// monitors shows the red flags of the last iterations, the newest first, or
+// that there are none.
+func monitors(history []run.Iteration) line {
+	if len(history) == 0 {
+		return nil
+	}
+	var l line
+	seen := map[string]bool{}
+	for i := len(history) - 1; i >= 0 && history[i].Iteration > history[len(history)-1].Iteration-recent; i-- {
+		for _, a := range history[i].Alarms {
+			if seen[a.Name] {
+				continue
+			}
+			seen[a.Name] = true
+			paint := terminal.Style.Yellow
+			if a.Level == run.Alert {
+				paint = terminal.Style.Red
+			}
+			l = append(l, part{text: fmt.Sprintf("%s at %d  ", a.Name, a.Iteration), paint: paint})
+		}
+	}
+	if len(l) == 0 {
+		l = line{{text: "quiet", paint: terminal.Style.Green}}
+	}
+	return append(line{{text: pad("monitors", nameColumns), paint: terminal.Style.Dim}}, l...)
+}
+
+// Alarm is a red flag as lines to read: what, the evidence, what to do, and
+// what to read.
+func Alarm(a run.Alarm) string {
+	indent := strings.Repeat(" ", 20) // and two by Clean
+	text := fmt.Sprintf("%-20s  %s %s: %s\n%s%s", fmt.Sprintf("iteration %d", a.Iteration), a.Level, a.Name, a.Evidence, indent, a.Advice)
+	if len(a.Trajectories) > 0 {
+		text += "\n" + indent + "read first: " + strings.Join(a.Trajectories, ", ")
+	}
+	return terminal.Clean(text)
+}

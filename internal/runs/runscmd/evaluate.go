@@ -1,0 +1,240 @@
+package runscmd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/internal/runs/measure"
+	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/learning"
+	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// A policy that nearly always or nearly never succeeds gives groups whose
+// members all score the same, from which nothing is learnt.
+const fewest, most = 0.5, 0.95
+
+type evaluateOptions struct {
+	host   *console.Host
+	source source
+	player player
+	fleet  crew.Options
+	play   measure.Options
+	out    string
+	traces string // query
+	store  string // its address
+}
+
+// NewEvaluateCmd is the verb evaluate, which was called baseline before.
+func NewEvaluateCmd(h *console.Host) *cobra.Command {
+	o := &evaluateOptions{host: h, player: player{host: h}}
+	cmd := &cobra.Command{
+		Use:     "evaluate",
+		Aliases: []string{"baseline"},
+		Short:   "Measure a policy before or after training: success, return, and what environment and reward measure",
+		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
+configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
+a promoted one, and prints success, return, length and every metric of the environment
+and of the reward with 95 % intervals, beside the range that train.expect of the
+configuration wants. It warns where the success of a policy that is yet to be trained leaves little to learn
+from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
+the same starts can be compared in pairs (merit compare) and be evidence for a
+promotion. To score episodes that lie in a file, see merit eval.
+
+With --fleet workers play and score, on this machine or others (merit worker), and
+the measurement is the same.
+
+With --traces nothing is played: it measures what agents did already, by the rewards
+that are recorded (merit traces score).`,
+		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	o.source.flags(cmd)
+	o.player.flags(cmd)
+	o.fleet.Flags(cmd, "play")
+	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
+	f.StringVar(&o.play.Split, "split", train.SplitTest, "which tasks: train, validation or test")
+	f.IntVar(&o.play.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
+	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
+	f.StringVar(&o.traces, "traces", "", "measure the traces that this query chooses; all is every trace")
+	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
+	console.Output(cmd, "out")
+	console.Values(cmd, "split", train.Splits()...)
+	return cmd
+}
+
+func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
+	if !slices.Contains(train.Splits(), o.play.Split) {
+		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
+	}
+	if o.out == "-" {
+		return console.Usage(cmd, "use --json, which prints the measurement", "--out names a file")
+	}
+	if o.out != "" {
+		if _, err := os.Stat(filepath.Dir(o.out)); err != nil {
+			return console.CannotWrite(err) // now, and not after the episodes
+		}
+	}
+	if o.traces != "" {
+		return o.recorded(cmd)
+	}
+	if o.play.Episodes < 0 {
+		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.play.Episodes)
+	}
+	if err := o.fleet.Check(cmd); err != nil {
+		return err
+	}
+	dir, err := o.player.choose(cmd)
+	if err == nil {
+		err = o.player.suits(o.fleet)
+	}
+	if err != nil {
+		return err
+	}
+	cfg, err := o.source.load(cmd.Flags(), dir)
+	if err != nil {
+		return err
+	}
+	if o.play.Episodes == 0 {
+		o.play.Episodes = cfg.Train.TestEpisodes
+	}
+	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Episodes)
+	defer progress.close()
+	s, err := merit.Open(cmd.Context(), cfg, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	o.play.Checkpoint = o.player.checkpoint()
+	promoted, err := o.player.open(cmd.Context(), s)
+	if err != nil {
+		return err
+	}
+	if promoted != nil {
+		defer promoted.Close()
+		o.play.Policy, o.play.Player = promoted, promoted.Who()
+	}
+	workers, err := o.fleet.Player(cmd.Context(), o.host, s)
+	if err != nil {
+		return err
+	}
+	o.play.OpenPlayer = workers.OpenPlayer()
+	e, err := measure.Run(cmd.Context(), s, o.play)
+	progress.close()
+	if err := errors.Join(err, workers.Close(o.host)); err != nil {
+		return err
+	}
+	if o.out != "" {
+		if err := measure.Write(o.out, s, e); err != nil {
+			return err
+		}
+	}
+	return o.report(cfg, e)
+}
+
+// recorded measures traces.
+func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
+	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes", "fleet", "workers"} {
+		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
+			return console.Usage(cmd, "omit it; --set train.success_score= says what a success is", "--%s is about episodes that are played, and --traces plays none", flag)
+		}
+	}
+	cfg, err := merit.PlayConfig(o.source.overrides(cmd.Flags())...)
+	if err != nil {
+		return err
+	}
+	s, err := traces.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
+	if err == nil && o.out != "" {
+		err = learning.Write(o.out, cfg, e)
+	}
+	if err != nil {
+		return err
+	}
+	return o.report(cfg, e)
+}
+
+func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(e)
+	}
+	s := e.Score
+	t := terminal.Table{Head: []string{e.Player.String(), e.Split, "95 %", "expected", ""}}
+	measured := map[string]bool{}
+	add := func(name string, value float64, interval run.Interval, show func(float64) string) {
+		measured[name] = true
+		wanted, met := expected(cfg.Train, name, value, show)
+		t.Add(name, show(value), fmt.Sprintf("[%s, %s]", show(interval[0]), show(interval[1])), wanted, met)
+	}
+	plain := func(x float64) string { return fmt.Sprintf("%.4g", x) }
+	add("success", s.Success, s.SuccessInterval, terminal.Percent)
+	add("return", s.Return, s.ReturnInterval, plain)
+	add("length", s.Length, s.LengthInterval, plain)
+	for _, m := range s.Metrics {
+		add(m.Name, m.Mean, m.Interval, plain)
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Train.Expect)) {
+		if !measured[name] {
+			wanted, _ := expected(cfg.Train, name, 0, plain)
+			t.Add(name, "–", "", wanted, "not measured")
+		}
+	}
+	if err := t.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	of := ""
+	if s.Clusters > 0 {
+		of = fmt.Sprintf(" of %d tasks, by which intervals are clustered", s.Clusters)
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%d episodes from %d distinct starts%s, %d without a score\n%s", len(e.Episodes), s.DistinctStarts, of, s.Unscored, advice(e))
+	return err
+}
+
+// expected gives the range that the configuration wants and whether value is in
+// it.
+func expected(c train.Config, name string, value float64, show func(float64) string) (wanted, met string) {
+	r, err := c.Expected(name)
+	switch {
+	case r == nil || err != nil:
+		return "", ""
+	case value < r[0] || value > r[1]:
+		met = "outside"
+	default:
+		met = "met"
+	}
+	return fmt.Sprintf("%s to %s", show(r[0]), show(r[1])), met
+}
+
+// advice warns of a policy before training whose groups would mostly be of one
+// mind.
+func advice(e *run.Evaluation) string {
+	s := e.Score
+	switch {
+	case e.Split == "traces" || e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
+		return ""
+	case s.Success < fewest:
+		return fmt.Sprintf("warning: success is below %.0f %%: in many groups nobody will succeed, and from those nothing is learnt; make the task easier at first, or shape the reward\n", 100*fewest)
+	}
+	return fmt.Sprintf("warning: success is above %.0f %%: there is little left to learn; make the task harder\n", 100*most)
+}

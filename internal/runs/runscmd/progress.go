@@ -1,0 +1,116 @@
+package runscmd
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/runs/live"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// sessionProgress shows what a session does: a bar over the iterations of a
+// run, then one for each final evaluation, and a line for each evaluation that
+// is finished; for a rollout, a bar over its episodes.
+type sessionProgress struct {
+	host  *console.Host
+	bar   *terminal.Progress
+	what  string // that the bar shows
+	done  int    // finished iterations
+	begun int    // iteration under way
+	note  string
+}
+
+// newTrainProgress shows a run: curves on a terminal, lines elsewhere. End
+// leaves what is there; what the host's verbs say meanwhile scrolls by above.
+func newTrainProgress(h *console.Host, cfg *merit.Config) (p train.Reporter, end func()) {
+	if !h.Animated() {
+		p := newProgress(h, train.SplitTrain, "iterations", cfg.Train.Iterations)
+		return p, p.close
+	}
+	stderr := h.Stderr
+	v := live.NewView(live.Options{Out: stderr, Size: h.StderrSize, Style: h.ErrStyle(), Now: h.Now, Total: cfg.Train.Iterations, Steps: cfg.Train.EnvSteps})
+	h.Stderr = v
+	return liveProgress{v}, sync.OnceFunc(func() { v.Close(); h.Stderr = stderr })
+}
+
+// liveProgress prints what stays to be read above the curves.
+type liveProgress struct{ *live.View }
+
+// Evaluated prints a line for the last evaluations; a validation is a point of
+// its curve.
+func (p liveProgress) Evaluated(what string, s run.Score) {
+	if what != train.SplitValidation {
+		fmt.Fprintln(p, evaluationText(what, s))
+	}
+}
+
+// Iterated prints alarms; the rest is curves.
+func (p liveProgress) Iterated(it run.Iteration, total int) {
+	p.View.Iterated(it, total)
+	for _, a := range it.Alarms {
+		fmt.Fprintln(p, live.Alarm(a))
+	}
+}
+
+// newProgress shows work of total units; what is a split or the name of an
+// evaluation or rollout.
+func newProgress(h *console.Host, what, unit string, total int) *sessionProgress {
+	return &sessionProgress{host: h, bar: h.Progress(what, unit, int64(total)), what: what}
+}
+
+func (p *sessionProgress) close() { p.bar.Close() }
+
+// Collecting shows evaluations, whose episodes take longer than an iteration.
+func (p *sessionProgress) Collecting(what string, done, total int) {
+	switch what {
+	case train.SplitTrain:
+		p.bar.Set(int64(p.done), p.note)
+	case train.SplitValidation:
+		p.bar.Set(int64(p.done), fmt.Sprintf("%s %d/%d", what, done, total))
+	default:
+		if what != p.what {
+			p.bar.Close()
+			p.bar, p.what = p.host.Progress(what, "episodes", int64(total)), what
+		}
+		p.bar.Set(int64(done), "")
+	}
+}
+
+// Evaluated prints a line.
+func (p *sessionProgress) Evaluated(what string, s run.Score) {
+	if what == train.SplitValidation {
+		what = fmt.Sprintf("iteration %d", p.begun)
+	}
+	p.bar.Line(evaluationText(what, s))
+}
+
+func evaluationText(what string, s run.Score) string {
+	return fmt.Sprintf("%-20s  success %s [%.1f, %.1f]  return %.3f  length %.1f", what,
+		terminal.Percent(s.Success), 100*s.SuccessInterval[0], 100*s.SuccessInterval[1], s.Return, s.Length)
+}
+
+// Iterated moves the bar.
+func (p *sessionProgress) Iterated(it run.Iteration, _ int) {
+	p.done, p.begun = it.Iteration, it.Iteration+1
+	for _, a := range it.Alarms {
+		p.bar.Line(live.Alarm(a))
+	}
+	p.note = ""
+	if it.Rollout != nil {
+		p.note = fmt.Sprintf("success %s  return %.2f", terminal.Percent(it.Rollout.Success), it.Rollout.Return)
+	}
+	if it.Update != nil {
+		p.note += fmt.Sprintf("  KL %.3f  entropy %.2f", it.Update.KL, it.Update.Entropy)
+	}
+	switch rate := it.Time.StepsPerSecond; {
+	case rate >= 1000:
+		p.note += fmt.Sprintf("  %.0fk steps/s", rate/1000)
+	case rate > 0: // language models take seconds for one
+		p.note += fmt.Sprintf("  %.1f steps/s", rate)
+	}
+	p.bar.Set(int64(p.done), p.note)
+}

@@ -1,0 +1,215 @@
+package runscmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/show"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/promote"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type promoteOptions struct {
+	host      *console.Host
+	to        string
+	share     string
+	back      bool
+	evidence  string
+	against   string
+	baseline  string
+	candidate promote.Candidate
+}
+
+// NewPromoteCmd is the verb promote.
+func NewPromoteCmd(h *console.Host) *cobra.Command {
+	o := &promoteOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "promote [RUN]",
+		Short: "Let a trained policy play for others, in a share of the episodes, if it is shown to be better",
+		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into
+a folder of numbered versions and makes it the one that --policy NAME plays. It
+refuses a policy that is not shown to be better by as much as the section evidence of
+the run's configuration asks for (15 % and p < 0.05; see merit compare). The evidence
+are measurements of that checkpoint and of what plays now, on the same starts: those
+of --evidence and --against (merit evaluate --out), or else, for a new name, the
+tests before and after training that the run has kept, and for one with a version,
+both are played now. What the first version was held against is the fall-back: it
+plays the starts outside of --share, and all of them after merit rollback.
+Without RUN it changes the share or shows what plays; without --to it lists all.
+
+A name is a folder in $MERIT_POLICIES, or in policies.`,
+		Example: `  merit promote runs/better --to sokoban --share 10%
+  merit promote runs/better --to policies/sokoban --evidence trained.json --against before.json
+  merit promote --to sokoban --share 100%`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.to, "to", "", "the name of the policy, or its folder (default: the name of the run's environment)")
+	f.StringVar(&o.share, "share", "", "in which share of the starts the version plays, as 10% or 0.1 (default: all)")
+	f.StringVar(&o.evidence, "evidence", "", "the measurement of RUN")
+	f.StringVar(&o.against, "against", "", "the measurement of what plays now")
+	f.StringVar(&o.baseline, "baseline", "", "for a new name: the configuration whose policy plays now (default: the run's policy before training)")
+	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "put a value over the run's thresholds: evidence.key=value (repeatable)")
+	f.BoolVar(&o.candidate.Unproven, "unproven", false, "promote although the evidence does not show that it is better")
+	f.BoolVar(&o.back, "fall-back", false, "the same as merit rollback")
+	console.Files(cmd, "baseline", "yaml", "yml")
+	return cmd
+}
+
+func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
+	if (o.evidence == "") != (o.against == "") || o.baseline != "" && o.evidence != "" {
+		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
+	}
+	if o.back && (len(args) > 0 || o.share != "") {
+		return console.Usage(cmd, "fall back by itself", "--fall-back goes with neither a run nor --share")
+	}
+	share, err := parseShare(o.share)
+	if err != nil {
+		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is no share", o.share)
+	}
+	if len(args) == 0 && o.to == "" {
+		if o.back || o.share != "" {
+			return console.Usage(cmd, "name it with --to", "no promoted policy is named")
+		}
+		return listPolicies(o.host)
+	}
+	var s *promote.State
+	if len(args) > 0 {
+		o.candidate.Checkpoint, o.candidate.Share = args[0], share
+		s, err = o.promote(cmd.Context())
+	} else {
+		dir := promote.Folder(o.to, o.host.Env)
+		switch {
+		case o.back:
+			s, err = promote.Change(dir, (*promote.State).FallBack)
+		case o.share != "":
+			s, err = promote.Change(dir, func(s *promote.State) error { return s.SetShare(share) })
+		default:
+			s, err = promote.Read(dir)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return report(o.host, s)
+}
+
+// promote gathers the evidence, unless it is given, and promotes.
+func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
+	if o.to == "" {
+		dir, _, err := merit.SplitCheckpoint(o.candidate.Checkpoint)
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := merit.LoadRun(dir)
+		if err != nil {
+			return nil, err
+		}
+		if o.to = promote.NameOf(cfg.Environment.Plugin); o.to == "" {
+			return nil, &fault.Error{
+				Boundary: fault.CLI, Kind: fault.Invalid, Where: dir, What: fmt.Sprintf("its environment %q gives no name for a policy", cfg.Environment.Plugin),
+				Hint: "name the policy with --to",
+			}
+		}
+	}
+	dir := promote.Folder(o.to, o.host.Env)
+	var err error
+	c := &o.candidate
+	if o.evidence != "" {
+		if c.Evidence, err = promote.ReadMeasured(o.evidence); err != nil {
+			return nil, err
+		}
+		if c.Against, err = promote.ReadMeasured(o.against); err != nil {
+			return nil, err
+		}
+		return promote.Promote(dir, *c)
+	}
+	g := promote.Gathering{Checkpoint: c.Checkpoint, Baseline: o.baseline}
+	end := func() {}
+	g.Open = func(ctx context.Context, cfg *merit.Config) (*merit.Session, error) {
+		progress := newProgress(o.host, merit.RolloutProgress, "episodes", cfg.Train.TestEpisodes)
+		end = progress.close
+		return merit.Open(ctx, cfg, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	}
+	c.Evidence, c.Against, err = promote.Gather(ctx, dir, g)
+	end()
+	if err != nil {
+		return nil, err
+	}
+	return promote.Promote(dir, *c)
+}
+
+func parseShare(text string) (float64, error) {
+	if text == "" {
+		return 1, nil
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	x, err := strconv.ParseFloat(number, 64)
+	if percent {
+		x /= 100
+	}
+	if err == nil && !(x >= 0 && x <= 1) {
+		err = strconv.ErrRange
+	}
+	return x, err
+}
+
+// report shows the versions of a policy and which of them plays.
+func report(h *console.Host, s *promote.State) error {
+	if h.Global.JSON {
+		return h.PrintJSON(s)
+	}
+	t := terminal.Table{Head: []string{"version", "plays", "success", "p", "return", "verdict", "against", "from"}}
+	rest := 1.0
+	for _, v := range s.Versions {
+		plays := ""
+		if v.Number == s.Current {
+			plays, rest = terminal.Percent(s.Share), 1-s.Share
+		}
+		row := []string{strconv.Itoa(v.Number), plays, "", "", "", string(v.Evidence.Verdict.Decision), v.Against, v.From}
+		if d, ok := v.Evidence.Metric(evidence.Success); ok {
+			c := show.Difference(d)
+			row[2], row[3] = c.Difference+" points", c.P
+		}
+		if d, ok := v.Evidence.Metric(evidence.Return); ok {
+			row[4] = show.Difference(d).Difference
+		}
+		t.Add(row...)
+	}
+	t.Add("fall-back", terminal.Percent(rest), "", "", "", "", "", s.Fallback)
+	return t.Write(h.Stdout)
+}
+
+// listPolicies shows every named policy.
+func listPolicies(h *console.Host) error {
+	names, states, err := promote.List(h.Env)
+	if err != nil {
+		return err
+	}
+	if h.Global.JSON {
+		all := map[string]*promote.State{}
+		for i, name := range names {
+			all[name] = states[i]
+		}
+		return h.PrintJSON(all)
+	}
+	t := terminal.Table{Head: []string{"policy", "versions", "plays", "fall-back"}}
+	for i, s := range states {
+		t.Add(names[i], strconv.Itoa(len(s.Versions)), s.Playing(), s.Fallback)
+	}
+	if len(names) == 0 {
+		_, err := fmt.Fprintf(h.Stdout, "%s holds no promoted policy\n", promote.Root(h.Env))
+		return err
+	}
+	return t.Write(h.Stdout)
+}

@@ -1,0 +1,54 @@
+package runscmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/promote"
+)
+
+type rollbackOptions struct {
+	host    *console.Host
+	version int
+}
+
+// NewRollbackCmd is the verb rollback.
+func NewRollbackCmd(h *console.Host) *cobra.Command {
+	o := &rollbackOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "rollback [POLICY]",
+		Short: "Let what a promotion replaced play again",
+		Long: `Rollback makes what the current version of a promoted policy replaced play again, in
+the same share of the starts: a version, or the policy that was there before anybody
+trained. --version chooses another one, forwards too. Nothing is removed, and it holds
+from the next evaluation or rollout on. POLICY is a name or a folder, and may be left out
+where there is one only.`,
+		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    o.run,
+	}
+	cmd.Flags().IntVar(&o.version, "version", 0, "the version that is to play; 0 is the policy from before training")
+	return cmd
+}
+
+func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		names, _, err := promote.List(o.host.Env)
+		if err != nil {
+			return err
+		}
+		if len(names) != 1 {
+			return console.Usage(cmd, "merit promote lists them", "there are %d promoted policies in %s: name one", len(names), promote.Root(o.host.Env))
+		}
+		args = names
+	}
+	change := (*promote.State).FallBack
+	if cmd.Flags().Changed("version") {
+		change = func(s *promote.State) error { return s.Select(o.version) }
+	}
+	s, err := promote.Change(promote.Folder(args[0], o.host.Env), change)
+	if err != nil {
+		return err
+	}
+	return report(o.host, s)
+}

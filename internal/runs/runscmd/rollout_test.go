@@ -1,0 +1,28 @@
+package runscmd
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Promise: episodes of which none has a score have no mean of 0.
+func TestNoScoreIsNotZero(t *testing.T) {
+	for _, c := range []struct {
+		score      *float64
+		text, json string
+	}{{nil, `mean score +–`, `"mean_score": null`}, {new(float64), `mean score +0\.0000`, `"mean_score": 0\b`}} {
+		for want, json := range map[string]bool{c.text: false, c.json: true} {
+			var out bytes.Buffer
+			host := &console.Host{Stdout: &out}
+			host.Global.JSON = json
+			o := &rolloutOptions{host: host, out: "episodes.jsonl"}
+			require.NoError(t, o.report(&merit.Rollout{Episodes: 2, Score: c.score}))
+			require.Regexp(t, want, out.String())
+		}
+	}
+}

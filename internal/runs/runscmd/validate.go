@@ -1,0 +1,86 @@
+package runscmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type validateOptions struct {
+	host   *console.Host
+	source source
+}
+
+// NewValidateCmd is the verb validate.
+func NewValidateCmd(h *console.Host) *cobra.Command {
+	o := &validateOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "validate",
+		Short: "Check a configuration and everything that it names",
+		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
+with its options for each split, lays out the policy and lets every reward score
+a built-in conversation. It reports every problem at once and trains nothing.`,
+		Example: "  merit validate -c quickstart/train.yaml",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	o.source.flags(cmd)
+	return cmd
+}
+
+func (o *validateOptions) run(cmd *cobra.Command, _ []string) error {
+	cfg, problem := o.source.load(cmd.Flags(), "")
+	if cfg == nil {
+		return problem
+	}
+	sample, err := rewardcmd.Sample()
+	if err != nil {
+		return err
+	}
+	trial, err := merit.Try(cmd.Context(), cfg, sample, rewardcmd.Options(o.host, cfg.Sandbox.Limits)...)
+	if err := errors.Join(problem, err); err != nil {
+		return err
+	}
+	return o.report(trial)
+}
+
+func (o *validateOptions) report(t *merit.Trial) error {
+	m := t.Manifest
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			Valid   bool        `json:"valid"`
+			Rewards any         `json:"rewards"`
+			Plugins any         `json:"plugins"`
+			Policy  *run.Policy `json:"policy,omitempty"`
+			Notes   []string    `json:"notes,omitempty"`
+		}{true, m.Rewards, m.Plugins, m.Policy, t.Notes})
+	}
+	table := terminal.Table{}
+	table.Add("config", o.source.path, "ok")
+	for _, p := range m.Plugins {
+		table.Add("plug-in", fmt.Sprintf("%s %s", p.Name, p.Version), p.Digest)
+	}
+	if p := m.Policy; p != nil {
+		table.Add("policy", strings.TrimSuffix(fmt.Sprintf("%s %s, %s", p.Name, p.Version, p.Model), ", "), p.Digest)
+	}
+	for _, r := range m.Rewards {
+		table.Add("reward", fmt.Sprintf("%s × %g", r.Name, r.Weight), r.Digest)
+	}
+	if err := table.Write(o.host.Stdout); err != nil {
+		return err
+	}
+	for _, note := range t.Notes {
+		if _, err := fmt.Fprintf(o.host.Stdout, "note: %s\n", terminal.Clean(note)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package runspage
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/evidence"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/runs/measure"
+	"github.com/merit-rl/merit/internal/ui"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// overlay is several runs beside each other.
+type overlay struct {
+	Runs    []beside
+	Keys    []difference // in which the configurations differ
+	Same    bool         // they do not differ
+	Problem string       // why the configurations cannot be compared
+	Metrics []string     // figures of any of them
+}
+
+// beside is a run of several.
+type beside struct {
+	ID      string
+	Colour  int
+	Row     row
+	Summary *run.Summary // nil if it is not finished
+}
+
+// difference is a key of the configurations with its value in each run; empty
+// where a run has none.
+type difference struct {
+	Key    string
+	Values []string
+}
+
+// chosen are the runs that a request names, or the two newest.
+func (o *room) chosen(r *http.Request) (ids, dirs []string, err error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the address is not well-formed", Err: err, Hint: "correct it"}
+	}
+	for _, id := range r.Form["run"] {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		all, err := o.find()
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range all[:min(2, len(all))] {
+			ids = append(ids, p.ID)
+		}
+	}
+	if len(ids) > maxOverlay {
+		return nil, nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "run", What: strconv.Itoa(len(ids)) + " runs are too many to tell apart", Hint: "choose at most " + strconv.Itoa(maxOverlay)}
+	}
+	for _, id := range ids {
+		dir, err := o.path(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		dirs = append(dirs, dir)
+	}
+	return ids, dirs, nil
+}
+
+func (o *room) comparePage(r *http.Request) (ui.View, error) {
+	ids, dirs, err := o.chosen(r)
+	if err != nil {
+		return ui.View{}, err
+	}
+	v := overlay{}
+	for i, id := range ids {
+		p, _ := look(dirs[i])
+		p.ID = id
+		b := beside{ID: id, Colour: i, Row: o.brief(p)}
+		b.Summary, _ = run.ReadSummary(dirs[i]) // an unfinished run has none
+		v.Runs = append(v.Runs, b)
+		err := o.cache.use(dirs[i], func(h *history) error { v.Metrics = append(v.Metrics, h.names()...); return nil })
+		if err != nil {
+			return ui.View{}, err
+		}
+	}
+	slices.Sort(v.Metrics)
+	v.Metrics = slices.Compact(v.Metrics)
+	configs, keys, err := merit.Differences(dirs...)
+	if err != nil {
+		v.Problem = err.Error()
+	}
+	for _, key := range keys {
+		d := difference{Key: key}
+		for _, c := range configs {
+			d.Values = append(d.Values, c[key])
+		}
+		v.Keys = append(v.Keys, d)
+	}
+	v.Same = err == nil && len(keys) == 0 && len(ids) > 1
+	return ui.View{Title: "Compare", Data: v}, nil
+}
+
+// verdict is how the trained policy of a finished run differs from that of the
+// first: means, intervals, tests, and what to do.
+type verdict struct {
+	Run        string               `json:"run"`
+	Comparison *evidence.Comparison `json:"comparison,omitempty"`
+	Problem    string               `json:"problem,omitempty"` // why they are not compared
+}
+
+// verdict answers with the comparison of each run with the first, as merit
+// compare has it. It takes a bootstrap's seconds, so pages ask for it apart.
+func (o *room) verdict(r *http.Request) (any, error) {
+	ids, dirs, err := o.chosen(r)
+	if err != nil {
+		return nil, err
+	}
+	out := []verdict{}
+	if len(dirs) < 2 {
+		return out, nil
+	}
+	first, _, err := measure.Read(dirs[0])
+	for i := 1; i < len(dirs); i++ {
+		v := verdict{Run: ids[i]}
+		e := err
+		if e == nil {
+			v.Comparison, e = against(first, dirs[i])
+		}
+		if e != nil {
+			v.Problem = e.Error()
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func against(first *run.Evaluation, dir string) (*evidence.Comparison, error) {
+	other, _, err := measure.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	thresholds, err := measure.Thresholds(dir, []byte(other.Config))
+	if err != nil {
+		return nil, err
+	}
+	c, err := evidence.Compare(first, other, thresholds)
+	if err != nil {
+		return nil, err
+	}
+	return &c, nil
+}

@@ -1,0 +1,152 @@
+package runspage
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+const (
+	maxPoints  = 2000 // of one curve
+	maxCurves  = 400  // of one answer
+	fewPoints  = 300  // without points=
+	maxOverlay = 8    // runs beside each other: as many as there are colours
+)
+
+// point is x, y, and the lowest and highest that it stands for: of the
+// iterations that it is the mean of, or of the interval that was measured.
+type point [4]float64
+
+// curve is a figure of a run over an axis.
+type curve struct {
+	Run      string  `json:"run"`
+	Metric   string  `json:"metric"`
+	Points   []point `json:"points"`
+	Total    int     `json:"total"`              // measured in the span
+	Interval bool    `json:"interval,omitempty"` // low and high are a 95 % interval
+}
+
+// span is a part of an axis; the zero value is all of it.
+type span struct {
+	from, to float64
+	cut      bool
+}
+
+// axes are what curves are drawn over.
+var axes = map[string]bool{"iteration": true, "env_steps": true, "episodes": true, "seconds": true}
+
+// curves answers with every metric= of every run=, over x= (iteration,
+// env_steps, episodes, seconds) from from= to to=, in at most points= points each.
+func (o *room) curves(r *http.Request) (any, error) {
+	if err := r.ParseForm(); err != nil {
+		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the address is not well-formed", Err: err, Hint: "correct it"}
+	}
+	points, err := natural(r, "points", fewPoints)
+	if err != nil {
+		return nil, err
+	}
+	x := r.FormValue("x")
+	if x == "" {
+		x = "iteration"
+	}
+	if !axes[x] {
+		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "x", What: strconv.Quote(x) + " is no axis", Hint: "use iteration, env_steps, episodes or seconds"}
+	}
+	s, err := spanOf(r)
+	if err != nil {
+		return nil, err
+	}
+	runs, metrics := r.Form["run"], r.Form["metric"]
+	if len(runs)*len(metrics) > maxCurves {
+		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "metric", What: "these are more than " + strconv.Itoa(maxCurves) + " curves", Hint: "ask for fewer"}
+	}
+	out := struct {
+		X      string   `json:"x"`
+		Curves []*curve `json:"curves"`
+	}{x, []*curve{}}
+	for _, id := range runs {
+		dir, err := o.path(id)
+		if err != nil {
+			return nil, err
+		}
+		err = o.cache.use(dir, func(h *history) error {
+			for _, m := range metrics {
+				c := h.curve(m, x, s, max(2, min(points, maxPoints)))
+				c.Run = id
+				out.Curves = append(out.Curves, c)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func spanOf(r *http.Request) (s span, err error) {
+	if r.FormValue("from") == "" && r.FormValue("to") == "" {
+		return s, nil
+	}
+	s = span{from: math.Inf(-1), to: math.Inf(1), cut: true}
+	for name, to := range map[string]*float64{"from": &s.from, "to": &s.to} {
+		if text := r.FormValue(name); text != "" {
+			if *to, err = strconv.ParseFloat(text, 64); err != nil || math.IsNaN(*to) {
+				return s, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: name, What: strconv.Quote(text) + " is no number", Hint: "correct the address"}
+			}
+		}
+	}
+	return s, nil
+}
+
+// curve is a column over an axis. What is more than points is averaged in
+// parts of the axis of one width, whose extremes stay visible.
+func (h *history) curve(metric, x string, s span, points int) *curve {
+	c := &curve{Metric: metric, Points: []point{}}
+	over := h.columns[x]
+	if x == "seconds" {
+		over = h.elapsed
+	}
+	column := h.columns[metric]
+	low, high := h.columns[metric+"_interval/low"], h.columns[metric+"_interval/high"]
+	c.Interval = low != nil && high != nil
+	var all []point
+	for i, y := range column {
+		if i >= len(over) || math.IsNaN(y) || math.IsInf(y, 0) || math.IsNaN(over[i]) || s.cut && (over[i] < s.from || over[i] > s.to) {
+			continue
+		}
+		p := point{over[i], y, y, y}
+		if c.Interval && i < len(low) && i < len(high) && !math.IsNaN(low[i]) && !math.IsNaN(high[i]) {
+			p[2], p[3] = low[i], high[i]
+		}
+		all = append(all, p)
+	}
+	if c.Total = len(all); c.Total <= points {
+		c.Points = append(c.Points, all...)
+		return c
+	}
+	c.Points = thin(all, points)
+	return c
+}
+
+// thin averages points, which are in the order of x, in parts of one width.
+func thin(all []point, points int) []point {
+	first, width := all[0][0], all[len(all)-1][0]-all[0][0]
+	if !(width > 0) {
+		width = 1
+	}
+	out := make([]point, 0, points)
+	for i := 0; i < len(all); {
+		part := min(points-1, int(float64(points)*(all[i][0]-first)/width))
+		sum, n := point{0, 0, math.Inf(1), math.Inf(-1)}, 0.0
+		for ; i < len(all) && min(points-1, int(float64(points)*(all[i][0]-first)/width)) == part; i++ {
+			p := all[i]
+			sum[0], sum[1], n = sum[0]+p[0], sum[1]+p[1], n+1
+			sum[2], sum[3] = min(sum[2], p[2]), max(sum[3], p[3])
+		}
+		out = append(out, point{sum[0] / n, sum[1] / n, sum[2], sum[3]})
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package runspage
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+)
+
+// How far runs are looked for: a sweep's are four folders deep.
+const (
+	maxDepth = 8
+	maxRuns  = 20_000
+)
+
+// place is a run directory by its id: its path below the folder of runs, with
+// slashes; "." if the folder is a run itself.
+type place struct {
+	ID      string
+	Dir     string
+	Written time.Time // when it was last written to
+	stamp   stamp
+}
+
+// stamp changes when what pages show of a run does.
+type stamp struct {
+	metrics  int64 // bytes
+	modified time.Time
+	summary  time.Time // zero = none
+}
+
+// find returns the runs below the folder, newest first. It follows no links,
+// which could lead in circles.
+func (o *room) find() ([]place, error) {
+	var all []place
+	root := filepath.Clean(o.dir)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && path != root, errors.Is(err, fs.ErrNotExist):
+			return nil // it went as we looked, or is not for us
+		case err != nil || !d.IsDir():
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if rel != "." && strings.HasPrefix(d.Name(), ".") || strings.Count(rel, string(filepath.Separator)) >= maxDepth || len(all) >= maxRuns {
+			return fs.SkipDir
+		}
+		if p, ok := look(path); ok {
+			p.ID = filepath.ToSlash(rel)
+			all = append(all, p)
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, fs.SkipDir) {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: o.dir, What: "the folder of runs cannot be read", Err: err, Hint: "name another with --runs"}
+	}
+	slices.SortFunc(all, func(a, b place) int { return cmp.Or(b.Written.Compare(a.Written), cmp.Compare(a.ID, b.ID)) })
+	return all, nil
+}
+
+// look reports whether a folder is a run, and its stamp.
+func look(dir string) (place, bool) {
+	p := place{Dir: dir}
+	manifest, err := os.Stat(filepath.Join(dir, run.ManifestFile))
+	if err != nil || !manifest.Mode().IsRegular() {
+		return p, false
+	}
+	p.Written = manifest.ModTime()
+	if m, err := os.Stat(filepath.Join(dir, run.MetricsFile)); err == nil {
+		p.stamp.metrics, p.stamp.modified = m.Size(), m.ModTime()
+		p.Written = m.ModTime()
+	}
+	if s, err := os.Stat(filepath.Join(dir, run.SummaryFile)); err == nil {
+		p.stamp.summary = s.ModTime()
+	}
+	return p, true
+}
+
+// path is the directory of a run by its id, which a stranger may have written.
+func (o *room) path(id string) (string, error) {
+	dir := filepath.Join(o.dir, filepath.FromSlash(id))
+	if fs.ValidPath(id) && filepath.IsLocal(filepath.FromSlash(id)) {
+		if _, ok := look(dir); ok {
+			return dir, nil
+		}
+	}
+	return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: "there is no such run", Hint: "choose one of the list of runs"}
+}

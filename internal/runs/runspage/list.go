@@ -1,0 +1,187 @@
+package runspage
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+// row is a run in the list.
+type row struct {
+	ID         string    `json:"run"`
+	Written    time.Time `json:"written"`
+	Finished   bool      `json:"finished"`
+	Problem    string    `json:"problem,omitempty"` // why the rest is not known
+	Iterations int       `json:"iterations"`
+	Steps      int       `json:"env_steps"`
+	Seconds    float64   `json:"seconds"`
+	Alarms     int       `json:"alarms"`
+	Warnings   int       `json:"warnings"`
+	Success    *float64  `json:"success"` // of the best validation; null = none yet
+	Low        *float64  `json:"low"`
+	High       *float64  `json:"high"`
+	Return     *float64  `json:"return"`
+	Spark      []float64 `json:"spark"` // success over the run, at most sparks values
+}
+
+const (
+	sparks   = 40
+	pageSize = 50
+)
+
+// page is a part of the list.
+type page struct {
+	Folder string `json:"folder"`
+	Total  int    `json:"total"` // runs that the filter leaves
+	Runs   []row  `json:"runs"`
+	From   int    `json:"from"`
+	Next   int    `json:"next,omitempty"` // from of the next page; 0 at the end
+	Prev   *int   `json:"prev,omitempty"`
+}
+
+// brief is a row, as of a stamp.
+type brief struct {
+	stamp stamp
+	row   row
+}
+
+func (o *room) listPage(*http.Request) (ui.View, error) {
+	return ui.View{Title: "Runs", Data: o.dir}, nil
+}
+
+// list answers with the runs whose id has every word of q, by sort: newest,
+// name, success or return.
+func (o *room) list(r *http.Request) (any, error) {
+	all, err := o.find()
+	if err != nil {
+		return nil, err
+	}
+	words := strings.Fields(strings.ToLower(r.FormValue("q")))
+	all = slices.DeleteFunc(all, func(p place) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(strings.ToLower(p.ID), w) })
+	})
+	from, err := natural(r, "from", 0)
+	if err != nil {
+		return nil, err
+	}
+	from = min(from, len(all))
+	end := min(from+pageSize, len(all))
+	out := page{Folder: o.dir, Total: len(all), From: from, Runs: []row{}}
+	if end < len(all) {
+		out.Next = end
+	}
+	if from > 0 {
+		before := max(0, from-pageSize)
+		out.Prev = &before
+	}
+	switch by := r.FormValue("sort"); by {
+	case "", "newest":
+	case "name":
+		slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.ID, b.ID) })
+	case "success", "return": // of all runs: each is read once
+		rows := make([]row, len(all))
+		for i, p := range all {
+			rows[i] = o.brief(p)
+		}
+		slices.SortStableFunc(rows, func(a, b row) int {
+			if by == "return" {
+				return cmp.Compare(value(b.Return), value(a.Return))
+			}
+			return cmp.Compare(value(b.Success), value(a.Success))
+		})
+		out.Runs = rows[from:end]
+		return out, nil
+	default:
+		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "sort", What: strconv.Quote(by) + " is no order", Hint: "use newest, name, success or return"}
+	}
+	for _, p := range all[from:end] {
+		out.Runs = append(out.Runs, o.brief(p))
+	}
+	return out, nil
+}
+
+func value(x *float64) float64 {
+	if x == nil {
+		return math.Inf(-1)
+	}
+	return *x
+}
+
+// brief is what the list shows of a run, read again only when it has changed.
+func (o *room) brief(p place) row {
+	o.cache.mu.Lock()
+	b, ok := o.cache.briefs[p.Dir]
+	o.cache.mu.Unlock()
+	if ok && b.stamp == p.stamp {
+		return b.row
+	}
+	out := row{ID: p.ID, Written: p.Written, Finished: !p.stamp.summary.IsZero()}
+	err := o.cache.use(p.Dir, func(h *history) error { h.brief(&out); return nil })
+	if err != nil {
+		out.Problem = err.Error()
+	}
+	o.cache.mu.Lock()
+	o.cache.briefs[p.Dir] = brief{p.stamp, out}
+	o.cache.mu.Unlock()
+	return out
+}
+
+// brief fills a row.
+func (h *history) brief(out *row) {
+	if h.rows == 0 {
+		return
+	}
+	out.Iterations = int(h.at("iteration", h.rows-1))
+	out.Steps = int(h.at("env_steps", h.rows-1))
+	out.Seconds = h.elapsed[h.rows-1]
+	for _, a := range h.alarms {
+		if a.Level == run.Alert {
+			out.Alarms++
+		} else {
+			out.Warnings++
+		}
+	}
+	best := -1
+	for i, x := range h.columns["validation/success"] {
+		if !math.IsNaN(x) && (best < 0 || x > h.at("validation/success", best)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		out.Success, out.Return = there(h.at("validation/success", best)), there(h.at("validation/return", best))
+		out.Low, out.High = there(h.at("validation/success_interval/low", best)), there(h.at("validation/success_interval/high", best))
+	}
+	curve := h.curve("rollout/success", "iteration", span{}, sparks)
+	for _, p := range curve.Points {
+		out.Spark = append(out.Spark, p[1])
+	}
+}
+
+// there is a number that may be missing.
+func there(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// natural reads a whole number of at least 0.
+func natural(r *http.Request, name string, missing int) (int, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: name, What: strconv.Quote(text) + " is no whole number of at least 0", Hint: "correct the address"}
+	}
+	return n, nil
+}

@@ -1,0 +1,280 @@
+package runspage
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/rubric/view/viewtest"
+	"github.com/merit-rl/merit/internal/ui/browsertest"
+)
+
+// Promise: the list follows runs that come and go on; a filter, an order and
+// what is ticked are in the address, and keys do all of it.
+func TestListPage(t *testing.T) {
+	dir := t.TempDir()
+	d := small(t, filepath.Join(dir, "first"), "seed: 7\n", 21, 0.5)
+	small(t, filepath.Join(dir, "second"), "seed: 8\n", 5, 0.1).Close()
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/")
+	tab.Wait(`document.querySelectorAll("[data-item]").length === 2 && document.getElementById("live").dataset.state === "live"`)
+	require.NoError(t, d.Record(iteration(21, 0.5)))
+	tab.Wait(`document.querySelector("[data-run=first]").textContent.includes("24 %") || document.querySelector("[data-run=first]").cells[7].textContent === "21"`)
+	small(t, filepath.Join(dir, "deep/er/third"), "seed: 9\n", 2, 0.1).Close()
+	tab.Wait(`document.querySelector("[data-run='deep/er/third']")`)
+	tab.Screenshot("runs-list")
+
+	tab.Press("/")
+	tab.Type("ir")
+	tab.Wait(`document.querySelectorAll("[data-item]").length === 2`)
+	tab.Press(browsertest.Enter, "x", "j", "x")
+	tab.Wait(`document.getElementById("compare").textContent.startsWith("compare 2")`)
+	require.Contains(t, tab.Path(), "q=ir")
+	require.Contains(t, tab.Path(), "tick=first")
+	tab.Go(tab.Path()) // a deep link
+	tab.Wait(`document.querySelectorAll("[data-item] input:checked").length === 2`)
+	tab.Press("o")
+	tab.Wait(`location.pathname === "/compare"`)
+	tab.Ready()
+	tab.Wait(`document.querySelectorAll("#charts figure").length > 3`)
+	require.Contains(t, tab.Text("#differences"), "seed")
+}
+
+// Promise: a run's curves and red flags come as it goes; dragging looks closer,
+// whatever comes meanwhile, the address has it, and z goes back.
+func TestRunPage(t *testing.T) {
+	dir := t.TempDir()
+	d := small(t, filepath.Join(dir, "a"), "seed: 7\n", 50, 0.5)
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/run?run=a")
+	tab.Wait(`document.querySelector("[data-title=success] .chart .band") && document.getElementById("live").dataset.state === "live"`)
+	require.Contains(t, tab.Text("#lead"), "iteration 49")
+	it := iteration(50, 0.5)
+	it.Alarms = []run.Alarm{{Name: "no_variance", Level: run.Alert, Iteration: 50, Evidence: "<img src=x onerror=alert(1)>\u202e", Advice: "read", Trajectories: []string{"train-24-g1-m0"}}}
+	require.NoError(t, d.Record(it))
+	tab.Wait(`document.querySelector("#flags td:nth-child(2)")?.textContent === "no_variance"`)
+	require.Contains(t, tab.Text("#flags"), "<img src=x onerror=alert(1)>⟨U+202E⟩")
+	require.Contains(t, tab.Text("#outcomes"), "timeout")
+	tab.Wait(`document.querySelectorAll("[data-title=success] .flag.alarm").length === 1`)
+
+	// A drag goes on over what comes meanwhile, which is shown when it has ended.
+	tab.Drag("[data-title=success] .chart", 0.5, 0.8, func() {
+		browsertest.Eval[int](tab, `(performance.clearResourceTimings(), 0)`)
+		require.NoError(t, d.Record(iteration(51, 0.5)))
+		tab.Wait(`performance.getEntriesByType("resource").some((e) => e.name.includes("/data/curves"))`)
+	})
+	tab.Wait(`document.getElementById("lead").textContent.includes("iteration 51")`)
+	tab.Wait(`new URLSearchParams(location.search).get("from") > 15`)
+	tab.Go(tab.Path())
+	tab.Wait(`document.querySelector("[data-title=success] .chart")`)
+	tab.Press("z")
+	tab.Wait(`!location.search.includes("from")`)
+	tab.Click("#more")
+	tab.Type("outcomes/timeout")
+	tab.Press(browsertest.Enter)
+	tab.Wait(`document.querySelector("[data-title='outcomes/timeout'] .line")`)
+	tab.Screenshot("runs-run")
+	require.NoError(t, d.WriteSummary(&run.Summary{Stop: run.StopIterations, Iterations: 50}))
+	tab.Wait(`document.body.textContent.includes("Before and after")`) // it loads itself again
+}
+
+// Promise: runs lie over each other in colours that stay, and can be hidden;
+// what differs in their configurations is shown, and what does not is not.
+func TestComparePage(t *testing.T) {
+	dir := t.TempDir()
+	small(t, filepath.Join(dir, "a"), "seed: 7\ntrain: {iterations: 50, target: 1}\n", 50, 0.9).Close()
+	small(t, filepath.Join(dir, "b"), "seed: 7\ntrain: {iterations: 40, target: 1}\n", 40, 0.4).Close()
+	small(t, filepath.Join(dir, "c"), "seed: 7\ntrain: {iterations: 50, target: 1}\n", 50, 0.2).Close()
+	s := serve(t, dir)
+	tab := browsertest.Open(t, s.URL())
+	tab.Dark(true)
+	tab.Go("/compare?run=a&run=b&run=c")
+	tab.Wait(`document.querySelectorAll("[data-title=success] .band").length === 3`)
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("#differences tbody tr").length`))
+	require.Regexp(t, `train\.iterations\s+50\s+40\s+50`, tab.Text("#differences tbody"))
+	tab.Click("#legend input[data-run=b]")
+	tab.Wait(`document.querySelectorAll("[data-title=success] .band").length === 2 && location.search.includes("hide=b")`)
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("[data-title=success] .band.c2").length`), "c keeps its colour")
+	tab.Screenshot("runs-compare-dark")
+	tab.Press("v")
+	tab.Wait(`document.getElementById("verdict").textContent.includes("not compared")`) // they are not finished
+	tab.Click(".away[data-run=c]")
+	tab.Wait(`document.querySelectorAll("#results [data-item]").length === 2`)
+	status, text := fetch(t, s.URL()+"/compare?run=a&run=b&run=c&run=d&run=e&run=f&run=g&run=h&run=i", nil)
+	require.Equal(t, 400, status)
+	require.Contains(t, text, "too many")
+}
+
+// Promise: of a group every member and step is there, with the advantages of
+// the file; steps of one state light up together; a click explains a step by the
+// numbers that internal/recheck/explain finds, and leads on to its peers and back.
+func TestGroupsAndStep(t *testing.T) {
+	dir := t.TempDir()
+	keptRun(t, filepath.Join(dir, "a"), nil)
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/groups?run=a&iteration=24")
+	require.Equal(t, 4, browsertest.Eval[int](tab, `document.querySelectorAll("#sides thead tr:first-child a").length`))
+	tab.Screenshot("runs-groups")
+	at := `document.querySelector("#sides tbody tr td[data-anchor]")`
+	lit := browsertest.Eval[int](tab, fmt.Sprintf(`[...document.querySelectorAll("td[data-anchor]")].filter((c) => c.dataset.anchor === %s.dataset.anchor).length`, at))
+	require.Greater(t, lit, 1)
+	tab.Press("j", "l")
+	tab.Wait(fmt.Sprintf(`document.querySelectorAll("td.same").length === %d`, lit))
+	shown := browsertest.Eval[string](tab, at+`.querySelector(".a").textContent`)
+	tab.Press(browsertest.Enter) // the link has the focus
+	tab.Wait(`location.pathname === "/step"`)
+	tab.Ready()
+	require.Contains(t, tab.Text("#agree"), "to the last bit")
+	var advantage, cell float64
+	require.NoError(t, json.Unmarshal([]byte(trimPlus(tab.Text("#advantage"))), &advantage))
+	require.NoError(t, json.Unmarshal([]byte(trimPlus(shown)), &cell))
+	require.InEpsilon(t, cell, advantage, 0.01)
+	require.Equal(t, lit, browsertest.Eval[int](tab, `document.querySelectorAll("#peers tbody tr").length`))
+	tab.Screenshot("runs-step")
+	before := tab.Path()
+	tab.Click("#peers tbody tr:not(.this) a")
+	tab.Wait(fmt.Sprintf(`location.pathname + location.search !== %q`, before))
+	tab.Ready()
+	tab.Press("u")
+	tab.Wait(`location.pathname === "/groups"`)
+	tab.Ready()
+	tab.Press("]")
+	tab.Wait(`location.search.includes("iteration=26")`)
+}
+
+func trimPlus(text string) string {
+	if len(text) > 0 && text[0] == '+' {
+		return text[1:]
+	}
+	return text
+}
+
+// wrote makes a rubric have been written in an episode.
+func wrote(e *rl.Trajectory, tail string) {
+	of := viewtest.Episode(e.ID, tail, 1, 0.2)
+	e.GroundTruth, e.Notes = of.GroundTruth, of.Notes
+	e.Steps[len(e.Steps)-1].Info = of.Steps[0].Info
+}
+
+// Promise: a step of an episode in which a rubric was written shows it beside
+// what was meant, in light and dark, on a screen and on a phone.
+func TestRubricOfAStep(t *testing.T) {
+	dir := t.TempDir()
+	keptRun(t, filepath.Join(dir, "a"), func(e *rl.Trajectory) { wrote(e, "") })
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	tab.Go("/step?run=a&iteration=24")
+	require.Contains(t, tab.Text("#rubric"), "I will not read more than half a page.")
+	require.Contains(t, tab.Text("#rubric .rv-written"), "out_of_fuel on outputs 2, 3, 4, 5, 6")
+	require.Equal(t, 6, browsertest.Eval[int](tab, `document.querySelectorAll("#rubric .rv-picture circle.rv-g").length`))
+	require.Equal(t, 1, browsertest.Eval[int](tab, `document.querySelectorAll("#rubric .rv-picture circle.rv-s").length`), "a total that is missing is drawn nowhere")
+	require.Equal(t, "34px", browsertest.Eval[string](tab, `getComputedStyle(document.querySelector(".rv-cells li")).width`), "the style is there")
+	tab.Screenshot("runs-rubric")
+}
+
+// Promise: of a finished run whose policies wrote rubrics, each start of the
+// test split shows them before and after training, and leads to the next.
+func TestRubricsPage(t *testing.T) {
+	dir := t.TempDir()
+	d := small(t, filepath.Join(dir, "a"), "seed: 7\n", 5, 0.5)
+	var before, after []*rl.Trajectory
+	for i := range 3 {
+		before = append(before, viewtest.Episode(fmt.Sprintf("test-baseline-g%d-m0", i), "", uint64(i), 0.2))
+		after = append(after, viewtest.Episode(fmt.Sprintf("test-trained-g%d-m0", i), "\u202e<img>", uint64(i), 0.9))
+	}
+	after[1].Outcome, after[1].Evaluation = "timeout", nil
+	require.NoError(t, d.WriteEpisodes("test-baseline", before))
+	require.NoError(t, d.WriteEpisodes("test-trained", after))
+	require.NoError(t, d.WriteSummary(&run.Summary{Stop: run.StopIterations, Iterations: 5}))
+	small(t, filepath.Join(dir, "b"), "seed: 8\n", 5, 0.5).Close()
+	s := serve(t, dir)
+	tab := browsertest.Open(t, s.URL())
+	tab.Go("/run?run=a")
+	tab.Click("#rubrics")
+	tab.Wait(`location.pathname === "/rubrics"`)
+	tab.Ready()
+	require.Equal(t, 3, browsertest.Eval[int](tab, `document.querySelectorAll("#starts tbody tr").length`))
+	require.Contains(t, tab.Text("#trained .rv-written"), "who does what")
+	require.Contains(t, tab.Text("#untrained .rv-written"), "out_of_fuel")
+	require.Contains(t, tab.Text("#trained"), "⟨U+202E⟩<img>")
+	require.Regexp(t, `1\s+outage-report\S+\s+-\S+\s+none`, tab.Text("#starts"), "a score that is not there is no number")
+	tab.Dark(true)
+	tab.Screenshot("runs-rubrics-dark")
+	tab.Press("l")
+	tab.Wait(`location.search.includes("start=1")`)
+	tab.Ready()
+	require.Contains(t, tab.Text("#trained"), "no score: timeout")
+	for _, path := range []string{"/rubrics?run=b", "/rubrics?run=a&start=3"} {
+		status, text := fetch(t, s.URL()+path, nil)
+		require.Equal(t, 404, status)
+		require.Contains(t, text, "there is no start")
+	}
+}
+
+// Promise: the rubrics of a run are read once for all its starts, and again when
+// they have changed or another run is looked at.
+func TestRubricsAreReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, n int) string {
+		d := small(t, filepath.Join(dir, name), "seed: 7\n", 5, 0.5)
+		var all []*rl.Trajectory
+		for i := range n {
+			all = append(all, viewtest.Episode(fmt.Sprintf("e%d", i), "", uint64(i), 0.2))
+		}
+		require.NoError(t, d.WriteEpisodes(beforeTraining, all))
+		require.NoError(t, d.WriteEpisodes(afterTraining, all))
+		d.Close()
+		return filepath.Join(dir, name)
+	}
+	a, b, none := write("a", 2), write("b", 3), t.TempDir()
+	var w lastRead
+	rows := func(of string) []writing {
+		got, err := w.of(of)
+		require.NoError(t, err)
+		return got
+	}
+	first := rows(a)
+	require.Len(t, first, 2)
+	require.Same(t, first[0].After, rows(a)[0].After, "not read again")
+	require.Len(t, rows(b), 3)
+	require.Empty(t, rows(none))
+	again := rows(a)
+	require.NotSame(t, first[0].After, again[0].After, "one run is kept")
+
+	changed, err := os.ReadFile(evaluation(b, afterTraining))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(evaluation(a, afterTraining), changed, 0o600))
+	require.NoError(t, os.WriteFile(evaluation(a, beforeTraining), changed, 0o600))
+	require.Len(t, rows(a), 3, "the files have changed")
+}
+
+// Promise: what an environment or a model said is text on every page: no
+// script of theirs runs, and what would turn or hide text is seen.
+func TestHostileEpisodes(t *testing.T) {
+	const script, turned = `<script>alert(1)</script><img src=x onerror=alert(1)>`, "\u202eevil\x1b[2J"
+	dir := t.TempDir()
+	keptRun(t, filepath.Join(dir, script[:8]+" name"), func(e *rl.Trajectory) {
+		for i := range e.Messages {
+			e.Messages[i].Content = rl.Text(script + turned)
+		}
+		for i := range e.Steps {
+			e.Steps[i].Action.Text = script + turned
+			e.Steps[i].Anchor = script + turned
+		}
+		wrote(e, script+turned)
+	})
+	tab := browsertest.Open(t, serve(t, dir).URL())
+	for _, path := range []string{"/runs", "/run", "/groups", "/step", "/compare"} {
+		tab.Go(path)
+		tab.Wait(`document.getElementById("live").dataset.state === "live"`)
+		require.Zero(t, browsertest.Eval[int](tab, `document.querySelectorAll("main script, main img").length`), path)
+		require.Zero(t, browsertest.Eval[int](tab, `[...document.querySelectorAll("main *")].filter((e) => /[\u202e\u001b]/.test(e.textContent + (e.title ?? ""))).length`), path)
+	}
+	tab.Go("/step")
+	require.Contains(t, tab.Text(".message .text"), script+"⟨U+202E⟩evil⟨U+001B⟩")
+}

@@ -1,0 +1,104 @@
+package runspage
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/rubric/view"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+// writings are the rubrics that both policies wrote in the test split.
+type writings struct {
+	Run           string
+	Rows          []writing
+	At            int // the row that is shown
+	Prev, Next    int // rows; −1 if there is none
+	Before, After template.HTML
+}
+
+// writing is a start that both policies played.
+type writing struct {
+	Name          string
+	Before, After *view.View
+	Here          bool
+}
+
+// mostWritings is how many starts a page lists.
+const mostWritings = 400
+
+func (o *room) rubricsPage(r *http.Request) (ui.View, error) {
+	id, dir, err := o.one(r)
+	if err != nil {
+		return ui.View{}, err
+	}
+	at, err := natural(r, "start", 0)
+	if err != nil {
+		return ui.View{}, err
+	}
+	rows, err := o.last.of(dir)
+	if err != nil {
+		return ui.View{}, err
+	}
+	v := writings{Run: id, Rows: slices.Clone(rows), At: at, Prev: at - 1, Next: at + 1}
+	if at >= len(v.Rows) {
+		return ui.View{}, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: fmt.Sprintf("there is no start %d at which rubrics were written before and after training", at),
+			Hint: "choose one of the list; a run has its test split when it is finished",
+		}
+	}
+	if v.Next >= len(v.Rows) {
+		v.Next = -1
+	}
+	here := &v.Rows[at]
+	here.Here = true
+	v.Before, err = here.Before.HTML(ui.Visible)
+	if err != nil {
+		return ui.View{}, err
+	}
+	v.After, err = here.After.HTML(ui.Visible)
+	return ui.View{Title: "Rubrics of " + id, Data: v}, err
+}
+
+// bothWrote returns the first starts of the test split at which both policies
+// wrote a rubric, none if the run has not played it.
+func bothWrote(dir string, most int) (all []writing, err error) {
+	before, err := played(dir, beforeTraining, most)
+	if err != nil {
+		return nil, err
+	}
+	after, err := played(dir, afterTraining, most)
+	if err != nil {
+		return nil, err
+	}
+	for i := range min(len(before), len(after)) {
+		x, ok := view.From(before[i])
+		y, too := view.From(after[i])
+		if ok && too && before[i].Seed == after[i].Seed {
+			all = append(all, writing{Name: y.Name, Before: x, After: y})
+		}
+	}
+	return all, nil
+}
+
+// played returns the first episodes of an evaluation, none if there is none.
+func played(dir, name string, most int) (all []*rl.Trajectory, err error) {
+	for t, err := range jsonl.Trajectories(evaluation(dir, name)) {
+		if errors.Is(err, fault.Of(fault.Data, fault.Missing)) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, t); len(all) == most {
+			break
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,163 @@
+package runspage
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"math"
+	"net/http"
+	"slices"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/recheck/explain"
+	"github.com/merit-rl/merit/internal/rubric/view"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+// told is a step with why it got its advantage.
+type told struct {
+	*explain.Explanation
+	Run       string
+	Iteration int
+	Group     string
+	Estimator string
+	Before    int // the step before; −1 at the beginning
+	After     int // the step after; −1 at the end
+	Members   []memberRow
+	Peers     []peerRow
+	Hidden    int           // peers that are not shown
+	Disagree  int           // steps of the group of which the run holds other numbers
+	Rubric    template.HTML // that was written in the episode; empty if none was
+}
+
+// Last is the number of the last step.
+func (v told) Last() int { return v.Steps - 1 }
+
+// memberRow is a member of the group; peerRow a step that saw the state.
+type (
+	memberRow struct {
+		explain.Member
+		Self bool
+		Step int // where its row leads: a step that saw the same state, or its first
+		Met  bool
+	}
+	peerRow struct {
+		explain.Peer
+		Place string // bar of its return among the peers: 0 … 20
+	}
+)
+
+// mostPeers is how many steps of a state a page shows.
+const mostPeers = 200
+
+func (o *room) stepPage(r *http.Request) (ui.View, error) {
+	id, dir, err := o.one(r)
+	if err != nil {
+		return ui.View{}, err
+	}
+	iteration, err1 := natural(r, "iteration", -1)
+	step, err2 := natural(r, "step", -1)
+	if err := errors.Join(err1, err2); err != nil {
+		return ui.View{}, err
+	}
+	trajectory := r.FormValue("trajectory")
+	if of := explain.IterationOf(trajectory); iteration < 0 && of > 0 {
+		iteration = of
+	}
+	k, err := o.keptAt(dir, iteration)
+	if err != nil {
+		return ui.View{}, err
+	}
+	settings, err := explain.ReadSettings(dir)
+	if err != nil {
+		return ui.View{}, err
+	}
+	settings.Moments = k.Moments
+	e, err := explainStep(dir, settings, k, trajectory, step)
+	if err != nil {
+		return ui.View{}, err
+	}
+	v := told{Explanation: e, Run: id, Iteration: k.Iteration, Group: e.Group, Estimator: settings.Advantage.Estimator, Before: e.Step - 1, After: e.Step + 1}
+	if v.After >= e.Steps {
+		v.After = -1
+	}
+	v.Disagree = e.Checked - e.Agree
+	v.tables(e)
+	if v.Rubric, err = written(k, e.Trajectory); err != nil {
+		return ui.View{}, err
+	}
+	return ui.View{Title: fmt.Sprintf("%s, step %d", e.Trajectory, e.Step), Data: v}, nil
+}
+
+// written shows the rubric that was written in a kept episode, beside what was
+// meant; empty if none was.
+func written(k *kept, trajectory string) (template.HTML, error) {
+	for _, t := range k.Episodes {
+		if t.ID != trajectory {
+			continue
+		}
+		if v, ok := view.From(t); ok {
+			return v.HTML(ui.Visible)
+		}
+	}
+	return "", nil
+}
+
+// explainStep explains a step of what was kept of an iteration. Without a
+// trajectory it is the step with the largest advantage of the group with the
+// most members; without a step, of the trajectory.
+func explainStep(dir string, s explain.Settings, k *kept, trajectory string, step int) (*explain.Explanation, error) {
+	groups, names := byGroup(k.Episodes)
+	group := wholest(groups, names)
+	if trajectory != "" {
+		group = ""
+		for _, name := range names {
+			if slices.ContainsFunc(groups[name], func(t *rl.Trajectory) bool { return t.ID == trajectory }) {
+				group = name
+			}
+		}
+	}
+	b, err := explain.FromTrajectories(s, dir, groups[group])
+	if err != nil {
+		return nil, err
+	}
+	b.Missing = max(0, s.Members-len(groups[group]))
+	row := b.Row(trajectory, step)
+	if row < 0 {
+		return nil, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Missing, Where: trajectory, What: fmt.Sprintf("no such step was kept of iteration %d", k.Iteration),
+			Hint: "choose one on the page of its group; save.groups of the configuration says how many groups a run keeps",
+		}
+	}
+	return b.Explain(row), nil
+}
+
+// tables are the members and peers, as the page shows them.
+func (v *told) tables(e *explain.Explanation) {
+	met := map[string]int{}
+	if e.Anchor != nil {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, p := range e.Anchor.Steps {
+			low, high = min(low, p.Return), max(high, p.Return)
+			if _, ok := met[p.Trajectory]; !ok {
+				met[p.Trajectory] = p.Step
+			}
+		}
+		for i, p := range e.Anchor.Steps {
+			if i >= mostPeers && !p.Self {
+				v.Hidden++
+				continue
+			}
+			at := 20.0
+			if high > low {
+				at = math.Round(20 * (p.Return - low) / (high - low))
+			}
+			v.Peers = append(v.Peers, peerRow{p, fmt.Sprint(at)})
+		}
+	}
+	for _, m := range e.Members {
+		step, ok := met[m.Trajectory]
+		v.Members = append(v.Members, memberRow{Member: m, Self: m.Trajectory == e.Trajectory, Step: step, Met: ok})
+	}
+}

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/merit-rl/merit/core/advantage"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/serve/credit"
+	"github.com/merit-rl/merit/internal/serve/internal/fields"
+)
+
+// advantages answers POST /v1/advantages: an object, or rows one a line.
+func (c *call) advantages() error {
+	media, err := c.contentType(typeJSON, typeNDJSON)
+	if err != nil {
+		return err
+	}
+	if media == typeNDJSON {
+		return c.advantageLines()
+	}
+	if _, err := c.query(); err != nil {
+		return err
+	}
+	body, err := c.body()
+	if err != nil {
+		return err
+	}
+	var text []byte
+	if err := c.decode(func() (err error) { text, err = credit.Answer(body, c.Limits.Rows); return err }); err != nil {
+		return err
+	}
+	return c.text(http.StatusOK, typeJSON, text)
+}
+
+// advantageLines answers rows with the configuration in the query.
+func (c *call) advantageLines() error {
+	cfg, err := c.estimator()
+	if err != nil {
+		return err
+	}
+	body, err := c.wholeLines()
+	if err != nil {
+		return err
+	}
+	if n := bytes.Count(body, []byte("\n")); n > c.Limits.Rows {
+		return refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("%d rows are more than %d", n, c.Limits.Rows), "send fewer in a request; the operator raises limits.rows")
+	}
+	var said []byte
+	var out bytes.Buffer
+	err = c.decode(func() error {
+		stats, err := credit.Lines(cfg, "rows", bytes.NewReader(body), &out)
+		if err == nil {
+			said, err = json.Marshal(stats)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Merit-Stats", string(said))
+	return c.text(http.StatusOK, typeNDJSON, out.Bytes())
+}
+
+// wholeLines reads a body that need not say its length.
+func (c *call) wholeLines() ([]byte, error) {
+	if c.r.ContentLength >= 0 {
+		if err := c.length("body", c.Limits.Body); err != nil {
+			return nil, err
+		}
+	} else if err := errors.Join(c.tenant.Afford(), c.reserve(c.Limits.Body)); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(c.reader(), c.Limits.Body+1))
+	switch {
+	case err != nil:
+		return nil, c.cannotRead(err)
+	case int64(len(body)) > c.Limits.Body:
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body", fmt.Sprintf("there are more than %d bytes", c.Limits.Body), "send fewer rows in a request; the operator raises limits.body")
+	}
+	for _, packed := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd"} {
+		if bytes.HasPrefix(body, []byte(packed)) {
+			return nil, refuse(http.StatusUnsupportedMediaType, "body", "it is compressed", "send the rows as they are")
+		}
+	}
+	return body, nil
+}
+
+// estimator reads an advantage.Config from the query.
+func (c *call) estimator() (advantage.Config, error) {
+	cfg := advantage.Default()
+	var known map[string]json.RawMessage
+	text, err := json.Marshal(cfg)
+	if err == nil {
+		err = strictjson.Unmarshal(text, &known)
+	}
+	if err != nil {
+		return cfg, err
+	}
+	var names []string
+	for name := range known {
+		names = append(names, name)
+	}
+	q, err := c.query(names...)
+	if err != nil {
+		return cfg, err
+	}
+	var problems []error
+	for _, name := range names {
+		if q.Has(name) {
+			problems = append(problems, set(&cfg, name, q, known[name][0] == '"'))
+		}
+	}
+	problems = append(problems, credit.Check(cfg, "query")...)
+	return cfg, errors.Join(problems...)
+}
+
+// set sets one key of cfg.
+func set(cfg *advantage.Config, name string, q url.Values, word bool) error {
+	value := json.RawMessage(q.Get(name))
+	if word {
+		value, _ = json.Marshal(q.Get(name)) // a string
+	}
+	if !json.Valid(value) {
+		return refuse(http.StatusBadRequest, "query "+name, fmt.Sprintf("%q is not a number", q.Get(name)), "use digits")
+	}
+	text := fmt.Appendf(nil, "{%q:%s}", name, value)
+	return fields.Decode("query", text, cfg)
+}

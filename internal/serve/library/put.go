@@ -1,0 +1,242 @@
+package library
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/unpack"
+)
+
+// Put checks b by opening it with o, stores it durably under ref.Name and moves
+// latest and ref.Alias to it. It reports whether the version is new. What was
+// uploaded before is not checked again unless o asks for another function or
+// other parameters, which then become the version's. Errors: those of the
+// Loader, Exhausted where the tenant may store no more or the disk is full.
+func (l *Library) Put(ctx context.Context, tenant string, ref Ref, b Bundle, o Options) (Version, bool, error) {
+	s, err := l.shelf(tenant)
+	if err == nil {
+		err = checkPut(ref, b, &o)
+	}
+	if err != nil {
+		return Version{}, false, err
+	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	case <-ctx.Done():
+		return Version{}, false, context.Cause(ctx)
+	}
+	u := upload{library: l, shelf: s, tenant: tenant, ref: ref, bundle: b, options: o, digest: b.Digest()}
+	if tenant == operator {
+		u.tenant = ""
+	}
+	if ref.Digest != "" && ref.Digest != u.digest {
+		return Version{}, false, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + ref.String(), What: "the bytes have another digest: " + u.digest,
+			Hint: "send the bytes that the digest is of, or name no digest",
+		}
+	}
+	return u.run(ctx)
+}
+
+// checkPut looks at what can be wrong before anything is written.
+func checkPut(ref Ref, b Bundle, o *Options) (err error) {
+	if ref.Name == "" {
+		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "reward " + ref.String(), What: "an upload needs a name", Hint: "use name or name@alias"}
+	}
+	if _, err := ParseRef(ref.String()); err != nil {
+		return err
+	}
+	if o.With, err = compact(o.With); err != nil {
+		return err
+	}
+	var p unpack.Problems
+	for name := range b.Files {
+		if what := unpack.BadName(name); what != "" {
+			p.Add(quote(name), what, "use plain relative names")
+		}
+	}
+	if _, ok := b.Files[b.Entry]; !ok {
+		p.Add(quote(b.Entry), "the upload has no such file", "name the file that is run")
+	}
+	return p.Err()
+}
+
+// upload is one Put under way.
+type upload struct {
+	library *Library
+	shelf   *shelf
+	tenant  string
+	ref     Ref
+	bundle  Bundle
+	options Options
+	digest  string
+}
+
+func (u *upload) run(ctx context.Context) (Version, bool, error) {
+	known, stored := u.known()
+	if known != nil && !known.Damaged && known.Function == u.options.Function && known.Batch == u.options.Batch && bytes.Equal(spaceless(known.With), u.options.With) {
+		v, err := u.library.point(u.shelf, known.Name, u.digest, u.aliases())
+		return v, false, err
+	}
+	if err := u.room(); err != nil {
+		return Version{}, false, err
+	}
+	dir, err := u.shelf.blob(u.digest), error(nil)
+	if !stored {
+		incoming := filepath.Join(u.shelf.dir, "incoming", u.digest[len("sha256:"):])
+		defer os.RemoveAll(incoming)
+		dir = filepath.Join(incoming, "reward")
+		if err = errors.Join(os.RemoveAll(incoming), writeFolder(dir, u.bundle.Files), syncFolder(incoming)); err != nil {
+			return Version{}, false, failed("the upload cannot be stored", err)
+		}
+	}
+	info, err := u.check(ctx, dir)
+	if err != nil {
+		return Version{}, false, err
+	}
+	return u.commit(info, dir, stored)
+}
+
+// known is the version that was uploaded before, if any, and whether the bytes
+// are there and good.
+func (u *upload) known() (known *Version, stored bool) {
+	for _, v := range u.shelf.list() {
+		if v.Digest != u.digest {
+			continue
+		}
+		if v.Name == u.ref.Name {
+			known = &v
+		}
+		stored = !v.Damaged && u.shelf.verify(v) == nil
+	}
+	if known != nil && !stored {
+		known.Damaged = true
+	}
+	return known, stored
+}
+
+// aliases are those that the upload moves.
+func (u *upload) aliases() []string {
+	if u.ref.Digest != "" || u.ref.alias() == Latest {
+		return []string{Latest}
+	}
+	return []string{Latest, u.ref.Alias}
+}
+
+// room holds the tenant to what it may store.
+func (u *upload) room() error {
+	most := u.library.config.Limits(u.tenant)
+	if u.shelf.dir == filepath.Join(u.library.dir, "tenants", operator) {
+		return nil
+	}
+	versions := 1
+	bytes, files := u.bundle.Disk()
+	seen := map[string]bool{u.digest: true}
+	for _, v := range u.shelf.list() {
+		if v.Digest != u.digest || v.Name != u.ref.Name {
+			versions++
+		}
+		if !seen[v.Digest] {
+			seen[v.Digest] = true
+			bytes += v.Disk
+			files += v.Nodes
+		}
+	}
+	beyond := func(what string) error {
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, Where: "reward " + u.ref.String(), What: what, Hint: "delete versions that you need no more, or ask the operator for more room"}
+	}
+	var problems []error
+	if most.Versions > 0 && versions > most.Versions {
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d versions may be stored", most.Versions)))
+	}
+	if most.Bytes > 0 && bytes > most.Bytes {
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d bytes of the disk may be taken, and this would make %d", most.Bytes, bytes)))
+	}
+	if most.Files > 0 && files > most.Files {
+		problems = append(problems, beyond(fmt.Sprintf("no more than %d files and folders may be stored, and this would make %d", most.Files, files)))
+	}
+	return errors.Join(problems...)
+}
+
+// check opens the reward as evaluations will, and leaves it open for them.
+func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err error) {
+	d := u.library.desk
+	k, err := keyOf(u.tenant, u.digest, &u.options)
+	if err != nil {
+		return info, err
+	}
+	d.Forget(k) // what failed may have been another attempt
+	open, err := d.Take(ctx, k, func(ctx context.Context) (Reward, error) {
+		return u.library.loader.Load(ctx, u.tenant, entryPath(dir, u.bundle.Kind, u.bundle.Entry, len(u.bundle.Files)), u.options)
+	})
+	if err != nil {
+		d.Forget(k)
+		return info, without(err, dir)
+	}
+	defer d.Release(open)
+	return open.Reward.Info(), nil
+}
+
+// commit makes the upload one that is there after any kill.
+func (u *upload) commit(info reward.Info, dir string, stored bool) (Version, bool, error) {
+	s := u.shelf
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !stored {
+		if err := s.place(filepath.Dir(dir), u.digest); err != nil {
+			return Version{}, false, failed("the upload cannot be stored", err)
+		}
+	}
+	disk, nodes := u.bundle.Disk()
+	v := Version{
+		Disk: disk, Nodes: nodes,
+		Name: u.ref.Name, Digest: u.digest, Kind: u.bundle.Kind, Entry: u.bundle.Entry, Files: len(u.bundle.Files), Bytes: u.bundle.Bytes(),
+		Uploaded: time.Now().UTC().Truncate(time.Millisecond), Function: u.options.Function, With: u.options.With, Batch: u.options.Batch, Reward: info,
+	}
+	isNew := true
+	err := s.change(func(list []Version) []Version {
+		for i, old := range list {
+			if old.Digest == u.digest {
+				list[i].Damaged = false
+			}
+			if old.Digest == v.Digest && old.Name == v.Name {
+				v.Aliases, v.Uploaded, isNew = old.Aliases, old.Uploaded, false
+				list[i] = v
+			}
+		}
+		if isNew {
+			list = append(list, v)
+		}
+		return point(list, v.Name, v.Digest, u.aliases())
+	})
+	if err != nil {
+		return Version{}, false, failed("the upload cannot be stored", err)
+	}
+	i := slices.IndexFunc(s.versions, Ref{Name: v.Name, Digest: v.Digest}.means)
+	return s.versions[i], isNew, nil
+}
+
+// place moves a bundle from where it came in to where it stays. What lies there
+// is damaged, or nothing of a version.
+func (s *shelf) place(incoming, digest string) error {
+	blob := filepath.Dir(s.blob(digest))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(blob), 0o700), os.RemoveAll(blob)); err != nil {
+		return err
+	}
+	err := os.Rename(incoming, blob)
+	for _, dir := range []string{filepath.Dir(blob), s.dir, filepath.Dir(s.dir)} {
+		if err == nil {
+			err = syncFolder(dir)
+		}
+	}
+	return err
+}

@@ -1,0 +1,56 @@
+package library
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/unpack"
+)
+
+// Shared is a reward that the operator gives to every tenant.
+type Shared struct {
+	Name    string
+	Bundle  Bundle
+	Options Options
+}
+
+// Share makes list all that the operator gives to tenants, in the place of what
+// it gave before. They are checked and stored as uploads are, of a tenant
+// without a name. The error lists every problem; what is good is there.
+func (l *Library) Share(ctx context.Context, list []Shared) error {
+	var wrong []error
+	keep := map[string]string{}
+	for _, r := range list {
+		v, _, err := l.Put(ctx, operator, Ref{Name: r.Name}, r.Bundle, r.Options)
+		wrong = append(wrong, err)
+		keep[r.Name] = v.Digest
+	}
+	s, err := l.shelf(operator)
+	wrong = append(wrong, err)
+	for _, v := range s.list() {
+		if kept, ok := keep[v.Name]; !ok || kept != "" && kept != v.Digest {
+			wrong = append(wrong, l.Delete(ctx, operator, Ref{Name: v.Name, Digest: v.Digest}))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// ReadPath reads a reward from a file or folder of the operator's, as ReadBundle
+// does from an upload.
+func ReadPath(path string, limit int64) (Bundle, error) {
+	files, err := unpack.Path(path, limit)
+	if err == nil {
+		var b Bundle
+		if b, err = newBundle(files); err == nil {
+			return b, nil
+		}
+	}
+	for _, e := range flatten(err) {
+		if known := fault.As(e); known != nil && known.Where != path {
+			known.Where = path + strings.TrimSuffix(": "+known.Where, ": upload")
+		}
+	}
+	return Bundle{}, err
+}

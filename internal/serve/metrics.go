@@ -1,0 +1,177 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/serve/tenant"
+)
+
+// metrics is what Prometheus sees. Labels are of closed sets, but for tenants,
+// which the operator's file bounds: no reward and no path that a client chose.
+type metrics struct {
+	server      *Server
+	registry    *prometheus.Registry
+	inFlight    prometheus.Gauge
+	requests    *prometheus.HistogramVec // by route and status
+	evaluations *prometheus.HistogramVec // by tenant
+	queue       *prometheus.GaugeVec     // by tenant
+	substituted *prometheus.CounterVec   // by shape, policy and tenant
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		server:   s,
+		registry: prometheus.NewRegistry(),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_http_requests_in_flight", Help: "Requests that have no answer yet."}),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "merit_http_request_seconds", Help: "Time from a request's header to the end of its answer.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 10),
+		}, []string{"route", "code"}),
+		evaluations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "merit_evaluation_seconds", Help: "Wall clock of evaluations, without their time in the queue.", Buckets: prometheus.ExponentialBuckets(0.00001, 4, 12),
+		}, []string{"tenant"}),
+		queue:       prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "merit_queue_trajectories", Help: "Trajectories that are accepted and have no result yet."}, []string{"tenant"}),
+		substituted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "merit_unscored_answered_total", Help: "Evaluations without a score that a shape which has only numbers answered as the operator chose."}, []string{"tenant", "shape", "policy"}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "merit_build_info", Help: "1; the version is the label.", ConstLabels: prometheus.Labels{"version": s.Version}})
+	build.Set(1)
+	m.registry.MustRegister(m.inFlight, m.requests, m.evaluations, m.queue, m.substituted, build, usage{s.Registry},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// usage is what the registry has counted, over all keys of a tenant.
+type usage struct{ *tenant.Registry }
+
+var (
+	descEvaluations = prometheus.NewDesc("merit_evaluations_total", "Evaluations by outcome.", []string{"tenant", "outcome"}, nil)
+	descFuel        = prometheus.NewDesc("merit_fuel_total", "Fuel of all evaluations.", []string{"tenant"}, nil)
+	descRequests    = prometheus.NewDesc("merit_requests_total", "Requests, those that were refused among them.", []string{"tenant"}, nil)
+	descRefused     = prometheus.NewDesc("merit_requests_refused_total", "Requests that were refused, by the limit that was used up.", []string{"tenant", "reason"}, nil)
+	descBytes       = prometheus.NewDesc("merit_request_bytes_total", "Bytes of requests' bodies.", []string{"tenant"}, nil)
+)
+
+// Describe names the metrics of the registry.
+func (u usage) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{descEvaluations, descFuel, descRequests, descRefused, descBytes} {
+		to <- d
+	}
+}
+
+// Collect reads the registry.
+func (u usage) Collect(to chan<- prometheus.Metric) {
+	type series struct {
+		desc          *prometheus.Desc
+		tenant, label string
+	}
+	sums := map[series]float64{}
+	for _, x := range u.Usage() {
+		sums[series{descFuel, x.Tenant, ""}] += float64(x.Fuel)
+		sums[series{descRequests, x.Tenant, ""}] += float64(x.Requests)
+		sums[series{descBytes, x.Tenant, ""}] += float64(x.Bytes)
+		for outcome, n := range x.Evaluations {
+			sums[series{descEvaluations, x.Tenant, string(outcome)}] += float64(n)
+		}
+		for reason, n := range x.Refused {
+			sums[series{descRefused, x.Tenant, reason}] += float64(n)
+		}
+	}
+	for s, n := range sums {
+		labels := []string{s.tenant}
+		if s.label != "" {
+			labels = append(labels, s.label)
+		}
+		to <- prometheus.MustNewConstMetric(s.desc, prometheus.CounterValue, n, labels...)
+	}
+}
+
+// answer answers GET /metrics: operators see everything, another tenant what is
+// its own.
+func (m *metrics) answer(c *call) error {
+	h := m.Handler()
+	if all := len(m.server.Registry.Tenants()) == 1 || slices.Contains(m.server.Operators, c.tenant.Name); !all {
+		h = promhttp.HandlerFor(prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+			return m.own(c.tenant.Name)
+		}), promhttp.HandlerOpts{})
+	}
+	h.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+// Handler answers with everything.
+func (m *metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// own gathers the series of one tenant.
+func (m *metrics) own(name string) ([]*dto.MetricFamily, error) {
+	families, err := m.registry.Gather()
+	var kept []*dto.MetricFamily
+	for _, f := range families {
+		f.Metric = slices.DeleteFunc(f.Metric, func(x *dto.Metric) bool {
+			return !slices.ContainsFunc(x.Label, func(l *dto.LabelPair) bool { return l.GetName() == "tenant" && l.GetValue() == name })
+		})
+		if len(f.Metric) > 0 {
+			kept = append(kept, f)
+		}
+	}
+	return kept, err
+}
+
+// measured counts the requests of a route.
+func (m *metrics) measured(r route, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		m.inFlight.Inc()
+		began, a := time.Now(), &answered{ResponseWriter: w}
+		defer func() {
+			m.inFlight.Dec()
+			m.requests.WithLabelValues(r.method+" "+r.path, strconv.Itoa(a.code())).Observe(time.Since(began).Seconds())
+		}()
+		h.ServeHTTP(a, req)
+	})
+}
+
+// timed returns r with its evaluations in the histogram.
+func (m *metrics) timed(tenant string, r reward.Scorer) reward.Scorer {
+	t := timed{r, m.evaluations.WithLabelValues(tenant)}
+	if g, ok := r.(reward.GroupScorer); ok {
+		return timedGroup{t, g}
+	}
+	return t
+}
+
+type timed struct {
+	reward.Scorer
+	seconds prometheus.Observer
+}
+
+// Evaluate evaluates and notes the time.
+func (t timed) Evaluate(ctx context.Context, x *rl.Trajectory) reward.Evaluation {
+	e := t.Scorer.Evaluate(ctx, x)
+	t.seconds.Observe(e.Elapsed.Seconds())
+	return e
+}
+
+type timedGroup struct {
+	timed
+	group reward.GroupScorer
+}
+
+// EvaluateGroup evaluates and notes the time of each member.
+func (t timedGroup) EvaluateGroup(ctx context.Context, members []*rl.Trajectory) []reward.Evaluation {
+	all := t.group.EvaluateGroup(ctx, members)
+	for _, e := range all {
+		t.seconds.Observe(e.Elapsed.Seconds())
+	}
+	return all
+}

@@ -1,0 +1,156 @@
+package serve_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/merit-rl/merit/internal/serve"
+	"github.com/merit-rl/merit/internal/serve/shape"
+	"github.com/merit-rl/merit/internal/serve/tenant"
+	"github.com/stretchr/testify/require"
+)
+
+// bodies are requests of the three shapes whose response is said.
+func bodies(said string) map[shape.Peer]string {
+	return map[shape.Peer]string{
+		shape.EvalProtocol: fmt.Sprintf(`{"messages":[{"role":"assistant","content":%q}],"ground_truth":"x","kwargs":{}}`, said),
+		shape.OpenRLHF:     fmt.Sprintf(`{"query":["Q:%s"],"prompts":["Q:"],"labels":["x"]}`, said),
+		shape.NeMoGym:      fmt.Sprintf(`{"responses_create_params":{"input":"Q"},"response":{"output":[{"role":"assistant","content":%q}]}}`, said),
+	}
+}
+
+// Promise: each shape of another tool is answered at its own path, with the
+// reward that the path names or else the server's.
+func TestPeers(t *testing.T) {
+	h := newHouse(t, func(o *serve.Options) { o.DefaultReward = "length" })
+	for p, want := range map[shape.Peer]string{shape.EvalProtocol: `"score":5.0,"is_score_valid":true`, shape.OpenRLHF: `"rewards":[5.0]`, shape.NeMoGym: `"reward":5.0,"merit_outcome":"scored"`} {
+		for _, path := range []string{"/", "/v1/rewards/length/", "/v1/rewards/length@latest/"} {
+			resp, text := h.do(t, "POST", path+p.Verb()+"?fuel=1000&function=f&with={}", bodies("three")[p])
+			require.Equal(t, http.StatusOK, resp.StatusCode, text)
+			require.Contains(t, text, want)
+			require.Equal(t, "error", resp.Header.Get("Merit-On-Unscored"))
+			require.Equal(t, "0", resp.Header.Get("Merit-Unscored"))
+			require.Equal(t, "scored=1", resp.Header.Get("Merit-Outcomes"))
+			require.NotEmpty(t, resp.Header.Get("Merit-Reward"))
+		}
+	}
+}
+
+// Promise: an evaluation without a score is answered as the request says, or
+// else the server's operator; both are said in headers and counted.
+func TestPeersUnscored(t *testing.T) {
+	minus, err := shape.ParseOnUnscored("-1")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		server shape.OnUnscored
+		query  string
+		status int
+		on     string
+	}{
+		{shape.OnUnscored{}, "", 422, "error"},
+		{minus, "", 200, "-1"},
+		{minus, "?on_unscored=error", 422, "error"},
+		{shape.OnUnscored{}, "?on_unscored=-2.5", 200, "-2.5"},
+	} {
+		h := newHouse(t, func(o *serve.Options) { o.DefaultReward, o.OnUnscored = "length", c.server })
+		for p, body := range bodies("trap") {
+			resp, text := h.do(t, "POST", "/"+p.Verb()+c.query, body)
+			require.Equal(t, c.status, resp.StatusCode, text)
+			require.Equal(t, c.on, resp.Header.Get("Merit-On-Unscored"))
+			require.Equal(t, "1", resp.Header.Get("Merit-Unscored"))
+			require.Equal(t, "trap=1", resp.Header.Get("Merit-Outcomes"))
+			if c.status == 200 {
+				require.Contains(t, text, c.on)
+			} else {
+				require.Contains(t, text, "trap (unreachable)")
+				require.Equal(t, "application/problem+json", resp.Header.Get("Content-Type"))
+			}
+		}
+		_, text := h.do(t, "GET", "/metrics", "")
+		policy := map[int]string{200: "number", 422: "error"}[c.status]
+		for _, p := range shape.Peers {
+			require.Contains(t, text, fmt.Sprintf("merit_unscored_answered_total{policy=%q,shape=%q,tenant=\"local\"} 1", policy, p))
+		}
+	}
+}
+
+// Promise: every wrong request of another tool has a status that its client does
+// not repeat for ever, and says what to do.
+func TestPeersBadRequests(t *testing.T) {
+	h := newHouse(t, func(o *serve.Options) { o.Limits = serve.Limits{Batch: 2, Conversation: 100} })
+	good := bodies("x")[shape.OpenRLHF]
+	for _, c := range []struct {
+		path, body string
+		status     int
+		says       string
+	}{
+		{"/get_reward", good, 404, "the server has no default"},
+		{"/v1/rewards/nobody/get_reward", good, 404, "nobody"},
+		{"/v1/rewards/length/get_reward?on_unscored=nan&x=1", good, 400, `\"nan\" is not allowed`},
+		{"/v1/rewards/length/verify?on_unscored=null", bodies("x")[shape.NeMoGym], 400, "NeMo Gym cannot take null"},
+		{"/v1/rewards/length/evaluate?on_unscored=null", bodies("x")[shape.EvalProtocol], 400, "eval-protocol cannot take null"},
+		{"/v1/rewards/length/evaluate?ground_truth=x", bodies("x")[shape.EvalProtocol], 400, "is not a parameter"},
+		{"/v1/rewards/length/verify?ground_truth=x", bodies("x")[shape.NeMoGym], 422, `the row has no field`},
+		{"/v1/rewards/group/get_reward", good, 422, "compares the members of a group"},
+		{"/v1/rewards/length/get_reward", `{"query":["a"],"prompts":["b"]}`, 422, "does not begin with prompts[0]"},
+		{"/v1/rewards/length/get_reward", `{"query":["a","a","a"],"prompts":["a","a","a"]}`, 413, "3 queries are too many"},
+		{"/v1/rewards/length/get_reward", fmt.Sprintf(`{"query":[%q],"prompts":["a"]}`, strings.Repeat("a", 100)), 413, "bytes of one trajectory are too many"},
+		{"/v1/rewards/length/get_reward", `{`, 400, "it is not JSON"},
+		{"/aggregate_metrics", `{}`, 422, "verify_responses"},
+	} {
+		resp, text := h.do(t, "POST", c.path, c.body)
+		require.Equal(t, c.status, resp.StatusCode, "%s %s: %s", c.path, c.body, text)
+		require.Contains(t, text, c.says)
+		require.Contains(t, text, `"hint"`)
+	}
+	resp, _ := h.do(t, "POST", "/v1/rewards/length/verify", bodies("x")[shape.NeMoGym], "Content-Type", "text/plain")
+	require.Equal(t, http.StatusUnsupportedMediaType, resp.StatusCode)
+}
+
+// Promise: null goes to the one client that can read it.
+func TestPeersNull(t *testing.T) {
+	h := newHouse(t)
+	resp, text := h.do(t, "POST", "/v1/rewards/length/get_reward?on_unscored=null", bodies("trap")[shape.OpenRLHF])
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.JSONEq(t, `{"rewards":null,"scores":null,"extra_logs":{"merit_unscored":[1]}}`, text)
+}
+
+// Promise: what NeMo Gym's agents ask of a resources server besides is answered,
+// and eval-protocol's health check, which needs no key.
+func TestPeersBesides(t *testing.T) {
+	h := newHouse(t, func(o *serve.Options) { o.DefaultReward = "length" })
+	resp, text := h.do(t, "POST", "/seed_session", `{"responses_create_params":{}}`)
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	require.JSONEq(t, `{}`, text)
+	_, text = h.do(t, "POST", "/aggregate_metrics", `{"verify_responses":[{"reward":1},{"reward":2}]}`)
+	require.Contains(t, text, `"key_metrics":{"mean/reward":1.5}`)
+	resp, text = h.do(t, "GET", "/health", "")
+	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+	require.JSONEq(t, `{"status":"ok","reward_function":"length"}`, text)
+}
+
+// Promise: a client that sends no header can have its key in the URL, and one
+// that sends an empty header is asked for a key.
+func TestKeyInTheURL(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tenants.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("tenants: [{name: a}]\n"), 0o600))
+	key, _, err := tenant.AddKey(path, "a", time.Now())
+	require.NoError(t, err)
+	h := newHouse(t, func(o *serve.Options) {
+		registry, err := tenant.Load(path)
+		require.NoError(t, err)
+		o.Registry = registry
+	})
+	body := bodies("x")[shape.NeMoGym]
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("gym:"+key))
+	for header, want := range map[string]int{basic: 200, "Bearer " + key: 200, "": 401, "Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")): 401} {
+		resp, text := h.do(t, "POST", "/v1/rewards/length/verify", body, "Authorization", header)
+		require.Equal(t, want, resp.StatusCode, text)
+	}
+}

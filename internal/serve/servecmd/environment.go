@@ -1,0 +1,113 @@
+package servecmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/openenv/envserver"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type environmentOptions struct {
+	host            *console.Host
+	config          string
+	set             []string
+	plugin, options string
+	slots           int
+	serve           envserver.Config
+}
+
+// NewEnvironmentCmd is the verb serve-env.
+func NewEnvironmentCmd(h *console.Host) *cobra.Command {
+	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
+	cmd := &cobra.Command{
+		Use:   "serve-env",
+		Short: "Serve an environment to OpenEnv clients",
+		Long: `Serve-env lets others play an environment of Merit by OpenEnv's protocol: a
+session is a WebSocket at /ws and has a slot of a plug-in process to itself. There
+are as many sessions as processes times slots; whoever comes then is told that the
+server is full. /health, /metadata and /schema say what is served.
+
+SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
+ends at once).`,
+		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file, of which seed, environment and rollout.action count")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.plugin, "plugin", "", "the same as --set environment.plugin=")
+	f.StringVar(&o.options, "options", "", "the same as --set environment.options=, such as '{boxes: 2}'")
+	f.IntVar(&o.slots, "slots", 0, "the same as --set environment.slots=: sessions of one process")
+	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "how many processes of the environment")
+	f.StringVar(&o.serve.Split, "split", o.serve.Split, "which tasks: train, validation or test")
+	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
+	f.StringVar(&o.serve.KeyEnv, "key-env", "", "environment variable with the key that clients must send")
+	f.DurationVar(&o.serve.Idle, "idle", o.serve.Idle, "end a session that asks for nothing for so long; 0 is never")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
+	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "bytes that a client may send at once")
+	f.BoolVar(&o.serve.TextOnly, "text-only", false, "leave anchor and features out of observations")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Values(cmd, "split", "train", "validation", "test")
+	return cmd
+}
+
+func (o *environmentOptions) run(cmd *cobra.Command, _ []string) error {
+	cfg, err := o.load(cmd)
+	if err != nil {
+		return err
+	}
+	s, err := envserver.Open(cmd.Context(), cfg, o.serve, envserver.Options{Logger: o.host.Logger(), Getenv: o.host.Env})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := o.ready(s, cfg); err != nil {
+		return err
+	}
+	return s.Serve(cmd.Context())
+}
+
+// load gives the configuration that the flags say.
+func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
+	overrides := append([]string(nil), o.set...)
+	if o.plugin != "" {
+		overrides = append(overrides, "environment.plugin="+quoted(o.plugin))
+	}
+	if o.options != "" {
+		overrides = append(overrides, "environment.options="+o.options)
+	}
+	if o.slots != 0 {
+		overrides = append(overrides, fmt.Sprintf("environment.slots=%d", o.slots))
+	}
+	if o.config == "" && o.plugin == "" {
+		return nil, console.Usage(cmd, "name a plug-in with --plugin, or a configuration with -c", "no environment is named")
+	}
+	if o.config == "" {
+		return merit.PlayConfig(overrides...)
+	}
+	return merit.LoadPartial(o.config, overrides...)
+}
+
+// ready says what is served where.
+func (o *environmentOptions) ready(s *envserver.Server, cfg *merit.Config) error {
+	about := s.About()
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			URL         string `json:"url"`
+			Environment string `json:"environment"`
+			Version     string `json:"version"`
+			Sessions    int    `json:"sessions"`
+		}{s.URL(), about.Name, about.Version, s.Capacity()})
+	}
+	who := "everybody on this machine"
+	if o.serve.KeyEnv != "" {
+		who = "who has the key in " + o.serve.KeyEnv
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "serving %s %s on %s for %s: %d sessions (processes %d, slots %d)\n",
+		about.Name, about.Version, s.URL(), who, s.Capacity(), o.serve.Processes, cfg.Environment.Slots)
+	return err
+}

@@ -1,0 +1,96 @@
+package servecmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/traces/learning"
+	"github.com/merit-rl/merit/internal/traces/policyserver"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+type policyOptions struct {
+	host   *console.Host
+	policy string
+	config string
+	set    []string
+	keyEnv string
+	serve  policyserver.Config
+}
+
+// NewPolicyCmd is the verb serve-policy.
+func NewPolicyCmd(h *console.Host) *cobra.Command {
+	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
+	cmd := &cobra.Command{
+		Use:   "serve-policy",
+		Short: "Serve a policy that learnt from traces to the agents that were recorded",
+		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
+that of a run that learnt from traces (merit train --traces), or the untrained one of
+a configuration that lists traces.choices, to record a first round with. It reads the
+last message, chooses among what the request offers (guided_choice,
+structured_outputs.choice or the enum of a response_format), and gives log-probabilities
+where they are asked for. Temperature 0 takes the likeliest choice; a seed gives the
+same answer to the same message.
+
+SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
+		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.policy, "policy", "", "run directory, whose best policy answers, or a file in the checkpoints folder of one")
+	f.StringVarP(&o.config, "config", "c", "", "a configuration whose untrained policy answers")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
+	f.StringVar(&o.keyEnv, "key-env", "", "environment variable with the key that clients must send")
+	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
+	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
+	console.Files(cmd, "config", "yaml", "yml")
+	return cmd
+}
+
+func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
+	var err error
+	if o.serve.Key, err = httpd.EnvKey("key-env", o.keyEnv, o.host.Env); err != nil {
+		return err
+	}
+	player, who, err := o.player(cmd)
+	if err != nil {
+		return err
+	}
+	defer player.Close()
+	s, err := policyserver.Open(player, o.serve)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if o.host.Global.JSON {
+		err = o.host.PrintJSON(map[string]any{"url": s.URL(), "policy": who, "choices": player.Choices()})
+	} else {
+		_, err = fmt.Fprintf(o.host.Stdout, "serving %s on %s: %d choices\n", who, s.URL(), len(player.Choices()))
+	}
+	if err != nil {
+		return err
+	}
+	return s.Serve(cmd.Context())
+}
+
+func (o *policyOptions) player(cmd *cobra.Command) (*learning.Player, string, error) {
+	switch {
+	case (o.policy == "") == (o.config == ""):
+		return nil, "", console.Usage(cmd, "give one of --policy and -c", "a policy is that of a run, or the untrained one of a configuration")
+	case o.policy != "":
+		p, err := learning.Play(cmd.Context(), o.policy)
+		return p, "the policy of " + o.policy, err
+	}
+	cfg, err := merit.LoadPartial(o.config, o.set...)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := learning.Untrained(cmd.Context(), cfg)
+	return p, "the untrained policy of " + o.config, err
+}

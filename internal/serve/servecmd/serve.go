@@ -1,0 +1,193 @@
+// Package servecmd holds the verb serve: a server of rewards, its keys and its
+// accounts.
+package servecmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/serve/serving"
+)
+
+type serveOptions struct {
+	host    *console.Host
+	config  string
+	set     []string
+	private string
+}
+
+// NewCmd is the verb serve.
+func NewCmd(h *console.Host) *cobra.Command {
+	o := &serveOptions{host: h}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve rewards and estimators over HTTP",
+		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
+computed. Without a configuration it listens on 127.0.0.1:8700 for everybody on
+this machine; with a tenants' file, for those who have a key.
+
+SIGTERM and Ctrl-C let it answer all that it has accepted (twice: it ends at
+once). SIGHUP reads certificates, tenants, keys and the operator's rewards again,
+and opens the accounting file again.
+
+With --private it is the server of one program and its children: on a socket of
+this user's, with snapshot isolation, and gone with its uploads when standard
+input ends. It says ready when it listens.`,
+		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
+	f.String("dir", "", "the same as --set dir=: where uploads are kept")
+	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
+	f.StringVar(&o.private, "private", "", "serve the program behind standard input on this socket")
+	console.Files(cmd, "config", "yaml", "yml")
+	console.Files(cmd, "tenants", "yaml", "yml")
+	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), newSchemaCmd(h))
+	return cmd
+}
+
+// newSchemaCmd is the verb serve schema.
+func newSchemaCmd(h *console.Host) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a server's configuration, for editors",
+		Example: "  merit serve schema > serve.schema.json",
+		Args:    console.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := serving.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(h.Stdout, string(text))
+			return err
+		},
+	}
+}
+
+func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
+	c, err := o.load(cmd)
+	if err != nil {
+		return err
+	}
+	for _, w := range c.Warnings() {
+		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), w)
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	ctx, abandon := context.WithCancelCause(cmd.Context())
+	defer abandon(nil)
+	s, err := serving.Open(ctx, c, serving.Options{Logger: o.host.Logger(), Getenv: o.host.Env, Temporary: o.private != ""})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := o.ready(s, c); err != nil {
+		return err
+	}
+	if o.private != "" {
+		go func() {
+			_, _ = io.Copy(io.Discard, o.host.Stdin) // an end is an end
+			abandon(serving.ErrAbandoned)
+		}()
+	}
+	go o.reloads(ctx, s, hangup)
+	return s.Serve(ctx)
+}
+
+// load gives the configuration that the flags say.
+func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
+	overrides := append([]string(nil), o.set...)
+	for _, flag := range []string{"listen", "dir", "tenants"} {
+		if f := cmd.Flags().Lookup(flag); f.Changed {
+			overrides = append(overrides, flag+"="+quoted(f.Value.String()))
+		}
+	}
+	if o.private != "" {
+		if cmd.Flags().Changed("config") || len(overrides) > 0 {
+			return nil, console.Usage(cmd, "omit the others", "--private goes with no other setting")
+		}
+		c := serving.Private(o.private)
+		return c, c.Check()
+	}
+	if o.config == "" {
+		return serving.Parse("", nil, "", overrides...)
+	}
+	return serving.Load(o.config, overrides...)
+}
+
+// quoted is text as YAML has it.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// ready says where the server listens and what holds the rewards.
+func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
+	w := s.Wall()
+	switch {
+	case o.private != "":
+		_, err := fmt.Fprintln(o.host.Stdout, "ready")
+		return err
+	case o.host.Global.JSON:
+		return o.host.PrintJSON(struct {
+			URL       string   `json:"url"`
+			Isolation string   `json:"isolation"`
+			Wall      []string `json:"wall,omitempty"`
+			Missing   []string `json:"missing,omitempty"`
+		}{s.URL(), string(w.Isolation), w.InForce, w.Missing})
+	}
+	who := "everybody on this machine"
+	if c.Tenants != "" {
+		who = "who has a key of " + c.Tenants
+	}
+	wall := ""
+	if len(w.InForce) > 0 {
+		wall = " (" + strings.Join(w.InForce, ", ")
+		if len(w.Missing) > 0 {
+			wall += "; not on this system: " + strings.Join(w.Missing, ", ")
+		}
+		wall += ")"
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "serving rewards on %s for %s, isolation %s%s\n", s.URL(), who, w.Isolation, wall)
+	return err
+}
+
+// reloads reads what may change again at each hang-up.
+func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+		}
+		if err := s.Reload(ctx); err != nil {
+			for _, e := range terminal.Flatten(err) {
+				terminal.Warning(o.host.Stderr, o.host.ErrStyle(), said(e))
+			}
+			continue
+		}
+		fmt.Fprintln(o.host.Stderr, "read again: certificates, tenants, keys and rewards")
+	}
+}
+
+// said is an error as a warning that goes on.
+func said(err error) error {
+	if f := fault.As(err); f != nil {
+		again := *f
+		again.What = "not reloaded: " + f.What
+		return &again
+	}
+	return err
+}

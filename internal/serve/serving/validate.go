@@ -1,0 +1,124 @@
+package serving
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/serve/library"
+	"github.com/merit-rl/merit/internal/serve/shape"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// mostSocket is how long the path of a Unix socket may be on every system.
+const mostSocket = 103
+
+// Validate returns every problem of c, with key paths.
+func (c *Config) Validate() []error {
+	var p fault.Problems
+	c.checkListen(&p)
+	if c.Dir == "" {
+		p.Missing("dir", "there is no place for uploads", "name a folder")
+	}
+	p = append(p, c.TLS.Problems("tls")...)
+	if c.Tenants == "" && len(c.Operators) > 0 {
+		p.Invalid("operators", "there are no tenants", "name a tenants' file with tenants")
+	}
+	if err := c.ref(); err != nil {
+		p.Invalid("default_reward", fault.As(err).What, fault.As(err).Hint)
+	}
+	c.checkRewards(&p)
+	if _, err := shape.ParseOnUnscored(string(c.OnUnscored)); err != nil {
+		p.Invalid("on_unscored", fault.As(err).What, fault.As(err).Hint)
+	}
+	p.AtLeast("slots", c.Slots, 0)
+	p = append(p, c.checkLimits()...)
+	for _, x := range []struct {
+		key  string
+		long time.Duration
+	}{{"drain", c.Drain}, {"accounting_every", c.AccountingEvery}, {"open.idle", c.Open.Idle}} {
+		p.Check(x.long >= time.Millisecond, x.key, x.long, "write a duration of at least 1ms, such as 1m")
+	}
+	p.Whole("connections", c.Connections, 1, 1<<20)
+	p.Whole("open.each", c.Open.Each, 1, 10_000)
+	p.Whole("open.all", c.Open.All, 1, 100_000)
+	p.Whole("open.sandboxes", c.Open.Sandboxes, 1, 1000)
+	box := c.Sandbox
+	box.Isolation = c.Isolation()
+	for _, err := range box.Validate() {
+		f := fault.As(err)
+		f.Where = "sandbox." + f.Where
+		p = append(p, f)
+	}
+	return p
+}
+
+func (c *Config) checkListen(p *fault.Problems) {
+	const form = "write HOST:PORT, such as 127.0.0.1:8700, or unix:PATH"
+	if socket, ok := strings.CutPrefix(c.Listen, "unix:"); ok {
+		if socket == "" || len(socket) > mostSocket {
+			p.Invalid("listen", fmt.Sprintf("%q is no path of a socket, which has 1 to %d bytes", socket, mostSocket), form)
+		}
+		return
+	}
+	_, port, err := net.SplitHostPort(c.Listen)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		p.Check(false, "listen", c.Listen, form)
+	} else if c.Tenants == "" && !c.Local() {
+		p.Missing("tenants", "without a tenants' file anybody who reaches "+c.Listen+" could run rewards here", "name a tenants' file, or listen on 127.0.0.1 or a Unix socket")
+	}
+}
+
+func (c *Config) checkRewards(p *fault.Problems) {
+	var names []string
+	for i, r := range c.Rewards {
+		at := fmt.Sprintf("rewards[%d]", i)
+		ref, err := library.ParseRef(r.Name)
+		switch {
+		case r.Name == "":
+			p.Missing(at+".name", "the reward has no name", "say what requests call it")
+		case err != nil || ref.Name != r.Name:
+			p.Invalid(at+".name", fmt.Sprintf("%q is no name", r.Name), "use letters, digits, dots, dashes and underlines, at most 128")
+		case slices.Contains(names, r.Name):
+			p.Invalid(at+".name", fmt.Sprintf("%q is there twice", r.Name), "give each a name of its own")
+		}
+		names = append(names, r.Name)
+		if r.Module == "" {
+			p.Missing(at+".module", "there is no file", "name a WASM file, a script or a folder")
+			continue
+		}
+		if _, err := sandbox.ParseReference(r.Module); err != nil {
+			p.Invalid(at+".module", fault.As(err).What, fault.As(err).Hint)
+		}
+		if _, err := r.with(); err != nil {
+			p.Invalid(at+".with", fault.As(err).Error(), fault.As(err).Hint)
+		}
+	}
+}
+
+func (c *Config) checkLimits() []error {
+	var p fault.Problems
+	p.Check(c.Most.Fuel >= c.Sandbox.Fuel && c.Most.Fuel <= 1<<50, "most.fuel", c.Most.Fuel, "use a number from sandbox.fuel to 2^50")
+	p.Whole("most.memory_mib", c.Most.MemoryMiB, c.Sandbox.MemoryMiB, 4095)
+	p.Check(c.Most.WallClock >= c.Sandbox.WallClock, "most.wall_clock", c.Most.WallClock, "use a duration of at least sandbox.wall_clock")
+	for _, limit := range []struct {
+		key   string
+		value int64
+	}{
+		{"body", c.Limits.Body}, {"upload", c.Limits.Upload}, {"conversation", int64(c.Limits.Conversation)}, {"batch", int64(c.Limits.Batch)},
+		{"group", int64(c.Limits.Group)}, {"rows", int64(c.Limits.Rows)}, {"requests", int64(c.Limits.Requests)}, {"memory", c.Limits.Memory}, {"idle", int64(c.Limits.Idle)},
+	} {
+		p.Check(limit.value >= 0, "limits."+limit.key, limit.value, "use a number above 0, or 0 for the default")
+	}
+	return p
+}
+
+// Check is Validate as one error, for a configuration that is in no file.
+func (c *Config) Check() error { return errors.Join(c.Validate()...) }

@@ -1,0 +1,127 @@
+package shape
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// What NeMo Gym numbers tasks and rollouts with.
+const (
+	taskField    = "_ng_task_index"
+	rolloutField = "_ng_rollout_index"
+	failureField = "_ng_failure_class"
+)
+
+// Aggregate answers what NeMo Gym asks of a resources server when all rollouts
+// are there: {"verify_responses": […]} becomes mean, max, min, median and sample
+// standard deviation (where there are two) of every number and boolean that the
+// responses and their usage have, over all of them and for each task, named
+// mean/reward and so on (reward_profile.py: compute_aggregate_metrics). An
+// evaluation that has no score adds nothing to those of reward.
+func Aggregate(body []byte) ([]byte, error) {
+	d := &decoder{peer: NeMoGym}
+	all, tasks := samples{}, map[string]samples{}
+	order := []string{}
+	rollouts := map[string]int{}
+	if top, ok := d.document(body); ok {
+		list, _ := d.list("verify_responses", top.values["verify_responses"])
+		for i, raw := range list {
+			row, ok := d.object(index("verify_responses", i), raw)
+			if !ok {
+				continue
+			}
+			task := string(row.get(taskField))
+			if _, err := strconv.Atoi(task); err != nil {
+				task = "0"
+			}
+			if tasks[task] == nil {
+				tasks[task], order = samples{}, append(order, task)
+			}
+			rollouts[task]++
+			for _, s := range []samples{all, tasks[task]} {
+				s.add(row)
+			}
+		}
+	}
+	if err := d.err(); err != nil {
+		return nil, err
+	}
+	groups := make([]map[string]any, 0, len(order))
+	slices.SortFunc(order, func(a, b string) int {
+		x, _ := strconv.Atoi(a)
+		y, _ := strconv.Atoi(b)
+		return x - y
+	})
+	for _, task := range order {
+		group := tasks[task].profile()
+		group[taskField], group["num_rollouts"] = json.RawMessage(task), rollouts[task]
+		groups = append(groups, group)
+	}
+	agent, keys := all.profile(), map[string]any{}
+	for name, value := range agent {
+		if strings.HasPrefix(name, "mean/") {
+			keys[name] = value
+		}
+	}
+	return json.Marshal(map[string]any{"group_level_metrics": groups, "agent_metrics": agent, "key_metrics": keys})
+}
+
+// samples are the values of numeric fields, by name.
+type samples map[string][]float64
+
+// add takes the numbers of a verify response and of what the model used for it.
+func (s samples) add(row object) {
+	s.numbers(row)
+	var response struct {
+		Usage map[string]json.RawMessage `json:"usage"`
+	}
+	if strictjson.Unmarshal(row.values["response"], &response) == nil {
+		s.numbers(object{names: slices.Sorted(maps.Keys(response.Usage)), values: response.Usage})
+	}
+}
+
+func (s samples) numbers(o object) {
+	failed := o.get(failureField) != nil
+	for _, name := range o.names {
+		if name == taskField || name == rolloutField || failed && name == "reward" {
+			continue
+		}
+		switch text := string(o.values[name]); text {
+		case "true":
+			s[name] = append(s[name], 1)
+		case "false":
+			s[name] = append(s[name], 0)
+		default:
+			if x, err := strconv.ParseFloat(text, 64); err == nil {
+				s[name] = append(s[name], x)
+			}
+		}
+	}
+}
+
+// profile describes the fields; what is too large for a number is left out.
+func (s samples) profile() map[string]any {
+	out := map[string]any{}
+	for name, values := range s {
+		slices.Sort(values)
+		out["mean/"+name] = stat.Mean(values, nil)
+		out["max/"+name] = floats.Max(values)
+		out["min/"+name] = floats.Min(values)
+		middle := len(values) / 2
+		out["median/"+name] = (values[middle] + values[(len(values)-1)/2]) / 2
+		if len(values) > 1 {
+			out["std/"+name] = stat.StdDev(values, nil)
+		}
+	}
+	maps.DeleteFunc(out, func(_ string, x any) bool { return math.IsNaN(x.(float64)) || math.IsInf(x.(float64), 0) })
+	return out
+}

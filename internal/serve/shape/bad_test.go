@@ -1,0 +1,87 @@
+package shape_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/serve/shape"
+	"github.com/stretchr/testify/require"
+)
+
+// problems lists what is wrong, one a line.
+func problems(t *testing.T, err error) string {
+	require.Error(t, err)
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok)
+	for _, e := range joined.Unwrap() {
+		require.NotNil(t, fault.As(e))
+		require.Equal(t, fault.Data, fault.As(e).Boundary)
+		require.NotEmpty(t, fault.As(e).Hint)
+	}
+	return err.Error()
+}
+
+// Promise: everything that is wrong with a request is said at once, with its
+// place.
+func TestBadRequests(t *testing.T) {
+	const params = `"responses_create_params": {"input": "x"}`
+	for _, c := range []struct {
+		peer       shape.Peer
+		body, want string
+	}{
+		{shape.EvalProtocol, ``, "body: it is not JSON: unexpected end of JSON input"},
+		{shape.EvalProtocol, `{"messages": NaN}`, "body: it is not JSON: invalid character 'N' looking for beginning of value"},
+		{shape.EvalProtocol, "{\"messages\": \"\xff\"}", "body: it is not UTF-8"},
+		{shape.EvalProtocol, `[]`, "body: it must be an object, not a list"},
+		{shape.EvalProtocol, `{} {}`, "body: it is not JSON: invalid character '{' after top-level value"},
+		{shape.EvalProtocol, `{}`, "messages: it must be a list, not missing"},
+		{shape.EvalProtocol, `{"messages": [], "kwargs": 3}`, "messages: it is empty\nkwargs: it must be an object, not a number"},
+		{shape.EvalProtocol, `{"messages": [3, {"content": "x"}, {"role": "user", "content": 3}, {"role": 3}]}`,
+			"messages[0]: it must be an object, not a number\nmessages[1].role: it is missing\n" +
+				"messages[2]: content must be a string, null or a list of parts, not 3\nmessages[3]: role must not be a number"},
+		{shape.EvalProtocol, `{"messages": [{"role": "user", "content": "x"}], "a": 1, "a": 1, "kwargs": {"b": 1}, "b": 2}`,
+			"a: it is given twice\nkwargs.b: it is given twice with different values"},
+		{shape.OpenRLHF, `{"prompts": "x"}`, "query: it must be a list, not missing\nprompts: it must be a list, not a string"},
+		{shape.OpenRLHF, `{"query": [], "prompts": [], "labels": []}`, "query: it is empty"},
+		{shape.OpenRLHF, `{"query": ["a"], "prompts": ["a", "b"], "labels": ["a", "b"]}`,
+			"labels: it has 2 elements, query 1\nprompts: it has 2 elements, query 1"},
+		{shape.OpenRLHF, `{"query": [1, "other text"], "prompts": [null, "a prompt"], "labels": null}`,
+			"query[0]: it must be a string, not a number\nprompts[0]: it must be a string, not null\n" +
+				"query[1]: it does not begin with prompts[1], so the response cannot be told from the prompt"},
+		{shape.NeMoGym, `{}`, "responses_create_params: it must be an object, not missing\nresponse: it must be an object, not missing"},
+		{shape.NeMoGym, `{"responses_create_params": {"input": 3, "instructions": 4}, "response": {"output": {}}}`,
+			"responses_create_params.instructions: it must be a string, not a number\n" +
+				"responses_create_params.input: it must be a list, not a number\nresponse.output: it must be a list, not an object"},
+		{shape.NeMoGym, `{` + params + `, "response": {"output": [{"type": "web_search_call"}, {"type": "function_call", "name": 3},
+			{"type": "function_call"}, {"type": "function_call_output", "output": null}, {"type": "message", "content": [3]}, 5]}}`,
+			`response.output[0].type: "web_search_call" is not read here` + "\nresponse.output[1]: name must not be a number\n" +
+				"response.output[2].name: it is missing\nresponse.output[2].call_id: it is missing\n" +
+				"response.output[3].call_id: it is missing\nresponse.output[3].output: it must be a list, not null\n" +
+				"response.output[4].role: it is missing\nresponse.output[4].content[0]: it must be an object, not a number\nresponse.output[5]: it must be an object, not a number"},
+		{shape.NeMoGym, `{"responses_create_params": {"input": []}, "response": {"output": []}}`, "response.output: it is empty, as the input is"},
+	} {
+		_, err := shape.Decode(c.peer, []byte(c.body), shape.Options{})
+		require.Equal(t, c.want, problems(t, err), c.body)
+	}
+}
+
+// Promise: what is too large says by how much, and is told from what is wrong.
+func TestBounds(t *testing.T) {
+	three := `{"query": ["pa", "pb", "pc"], "prompts": ["p", "p", "p"], "labels": [1, 2, 3]}`
+	_, err := shape.Decode(shape.OpenRLHF, []byte(three), shape.Options{Trajectories: 2})
+	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Exhausted))
+	require.EqualError(t, err, "query: 3 queries are too many: at most 2 are allowed")
+	_, err = shape.Decode(shape.OpenRLHF, []byte(three), shape.Options{Trajectories: 3})
+	require.NoError(t, err)
+	for peer, body := range map[shape.Peer]string{shape.EvalProtocol: evalBody, shape.OpenRLHF: oneBody, shape.NeMoGym: nemoBody} {
+		_, err = shape.Decode(peer, []byte(body), shape.Options{Bytes: 10})
+		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Exhausted))
+		require.ErrorContains(t, err, "bytes of one trajectory are too many: at most 10 are allowed")
+		_, err = shape.Decode(peer, []byte(body), shape.Options{Bytes: 200})
+		require.NoError(t, err)
+	}
+	_, err = shape.Decode(shape.EvalProtocol, []byte(`{"messages": [`+strings.Repeat("1,", 999)+`1]}`), shape.Options{})
+	require.Len(t, strings.Split(problems(t, err), "\n"), 21)
+	require.ErrorContains(t, err, "and 980 more problems")
+}

@@ -1,0 +1,142 @@
+package shape
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/row"
+)
+
+// nemoGym reads a row of a data set with responses_create_params, what the model
+// was asked, and response, what came of it, both in the form of OpenAI's
+// Responses API (base_resources_server.py: BaseVerifyRequest). The other fields
+// of the row are columns, and so are the two but for the conversation.
+func (d *decoder) nemoGym(o object) []made {
+	m := made{id: "request", truth: d.groundTruth(o)}
+	c := columns{decoder: d}
+	c.add("body", o, "responses_create_params", "response")
+	if string(c.kept.values[row.Truth]) == string(m.truth) {
+		c.take(row.Truth)
+	}
+	w := conversation{decoder: d}
+	if params, ok := d.object("responses_create_params", o.values["responses_create_params"]); ok {
+		w.instructions(params)
+		w.input(params.values["input"])
+		asked := len(w.messages)
+		m.asked = &asked
+		if input := params.values["input"]; asked == 1 && len(input) > 0 && input[0] == '"' {
+			m.text = rl.PromptAsText
+		}
+		c.rest("responses_create_params", params, "input")
+	}
+	if response, ok := d.object("response", o.values["response"]); ok {
+		w.items("response.output", response.values["output"])
+		c.rest("response", response, "output")
+	}
+	m.columns = c.kept
+	if len(d.problems) == 0 && len(w.messages) == 0 {
+		d.wrong("response.output", "it is empty, as the input is", "a reward needs a conversation")
+	}
+	var err error
+	if m.messages, err = json.Marshal(w.messages); err != nil {
+		d.wrong("response.output", "its messages cannot be written: "+err.Error(), "send JSON in UTF-8")
+	}
+	return []made{m}
+}
+
+// groundTruth finds the ground truth of a row.
+func (d *decoder) groundTruth(o object) json.RawMessage {
+	if d.GroundTruth == "" {
+		if raw := o.get("ground_truth"); raw != nil {
+			return raw
+		}
+		return o.get("expected_answer")
+	}
+	raw, ok := o.values[d.GroundTruth]
+	if !ok {
+		names := slices.DeleteFunc(slices.Clone(o.names), func(name string) bool { return name == "responses_create_params" || name == "response" })
+		d.wrong("ground_truth", fmt.Sprintf("the row has no field %.64q", d.GroundTruth), fmt.Sprintf("name one of its fields: %.200q", names))
+	}
+	return present(raw)
+}
+
+// rest keeps o without one of its fields, and without what is null, as a column
+// called where.
+func (c *columns) rest(where string, o object, without string) {
+	o.names = slices.DeleteFunc(slices.Clone(o.names), func(name string) bool { return name == without || o.get(name) == nil })
+	c.keep(where, where, o.json())
+}
+
+// json writes o as it came, without spaces.
+func (o object) json() []byte {
+	var b bytes.Buffer
+	for i, name := range o.names {
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(quote(name))
+		b.WriteByte(':')
+		b.Write(o.values[name])
+	}
+	if len(o.names) == 0 {
+		b.WriteByte('{')
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// quote writes a name as JSON; it came from JSON, so it can be written.
+func quote(name string) []byte {
+	text, _ := json.Marshal(name)
+	return text
+}
+
+// set gives name a value, in its place or at the end.
+func (o *object) set(name string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if _, known := o.values[name]; !known {
+		o.names = append(o.names, name)
+	}
+	o.values[name] = raw
+	return nil
+}
+
+// verified writes the request with what became of it (BaseVerifyResponse):
+// reward, merit_outcome, merit_reason and merit_unscored, which is 0 or 1 because
+// the peer's profiles average numbers and booleans. Metrics are fields too, for
+// the same reason, unless the row has one of that name. _ng_failure_class keeps an evaluation
+// that has no score out of the peer's own results and aggregates
+// (rollout_collection.py: NG_FAILURE_CLASS_KEY).
+func verified(asked object, x scoring.Result, score *float64) ([]byte, error) {
+	out := object{names: slices.Clone(asked.names), values: map[string]json.RawMessage{}}
+	for name, value := range asked.values {
+		out.values[name] = value
+	}
+	type field struct {
+		name  string
+		value any
+	}
+	scored := x.Outcome == reward.Scored
+	fields := []field{{"reward", (*decimal)(score)}, {"merit_outcome", x.Outcome}, {"merit_reason", x.Reason}, {"merit_unscored", 0}}
+	if !scored {
+		fields[3].value = 1
+		fields = append(fields, field{"_ng_failure_class", "merit_" + string(x.Outcome)})
+	}
+	for _, m := range x.Metrics {
+		if _, taken := asked.values[m.Name]; !taken && m.IsScoreValid && !slices.ContainsFunc(fields, func(f field) bool { return f.name == m.Name }) {
+			fields = append(fields, field{m.Name, m.Score})
+		}
+	}
+	for _, f := range fields {
+		if err := out.set(f.name, f.value); err != nil {
+			return nil, err
+		}
+	}
+	return out.json(), nil
+}

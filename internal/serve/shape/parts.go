@@ -1,0 +1,60 @@
+package shape
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// part is the union of what the parts of an item's content hold.
+type part struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+	Image   string `json:"image_url"`
+	Detail  string `json:"detail"`
+}
+
+// content reads the content of an item: a string, or parts, of which those of
+// the Responses API become those of chat messages and others stay as they are.
+// text is the text of all parts.
+func (w *conversation) content(where string, raw json.RawMessage) (content rl.Content, text string) {
+	if len(raw) > 0 && raw[0] == '"' {
+		s, _ := w.text(where, raw)
+		return rl.Text(s), s
+	}
+	all, ok := w.list(where, raw)
+	if !ok {
+		return content, ""
+	}
+	var said strings.Builder
+	plain, chat := true, make([]any, len(all))
+	for i, one := range all {
+		var p part
+		if _, ok := w.object(index(where, i), one); !ok {
+			continue
+		}
+		err := strictjson.Unmarshal(one, &p)
+		switch {
+		case err == nil && (p.Type == "input_text" || p.Type == "output_text" || p.Type == "text" || p.Type == "refusal"):
+			said.WriteString(p.Text + p.Refusal)
+			chat[i] = map[string]string{"type": "text", "text": p.Text + p.Refusal}
+		case err == nil && p.Type == "input_image":
+			if p.Detail == "" {
+				p.Detail = "auto"
+			}
+			plain, chat[i] = false, map[string]any{"type": "image_url", "image_url": map[string]string{"url": p.Image, "detail": p.Detail}}
+		default:
+			plain, chat[i] = false, one
+		}
+	}
+	if plain {
+		return rl.Text(said.String()), said.String()
+	}
+	if parts, err := json.Marshal(chat); err != nil || strictjson.Unmarshal(parts, &content) != nil {
+		w.wrong(where, "its parts cannot be read", "a part has a type, and its text is a string")
+	}
+	return content, said.String()
+}

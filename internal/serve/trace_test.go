@@ -1,0 +1,98 @@
+package serve_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/merit-rl/merit/internal/serve"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// Promise: a request is a span by its route, in which are the loading of the
+// reward and the evaluation with its outcomes.
+func TestSpans(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	h := newHouse(t, func(o *serve.Options) { o.Tracer = trace.NewTracerProvider(trace.WithSyncer(spans)) })
+	for _, x := range []string{"application/json", ndjson} {
+		spans.Reset()
+		body := "[" + conversation("a", "", "secret") + "]"
+		if x == ndjson {
+			body = conversation("a", "", "secret")
+		}
+		resp, text := h.do(t, "POST", "/v1/evaluate?reward=length", body, "Content-Type", x, "Authorization", "Bearer hidden")
+		require.Equal(t, 200, resp.StatusCode, text)
+		require.Eventually(t, func() bool { return len(spans.GetSpans()) == 3 }, waitABit, poll)
+		said := spans.GetSpans()
+		require.Equal(t, "load", said[0].Name)
+		require.Equal(t, "evaluate", said[1].Name)
+		require.Equal(t, "POST /v1/evaluate", said[2].Name)
+		require.Equal(t, said[2].SpanContext.SpanID(), said[0].Parent.SpanID())
+		require.Equal(t, said[2].SpanContext.SpanID(), said[1].Parent.SpanID())
+		attributes := map[string]string{}
+		for _, s := range said {
+			for _, a := range s.Attributes {
+				attributes[string(a.Key)] = a.Value.String()
+				require.NotContains(t, a.Value.String(), "secret")
+				require.NotContains(t, a.Value.String(), "hidden")
+			}
+		}
+		require.Equal(t, "length", attributes["merit.reward"])
+		require.Equal(t, "1", attributes["merit.trajectories"])
+		require.Equal(t, "scored=1", attributes["merit.outcomes"])
+	}
+}
+
+// Promise: where the environment names an endpoint, spans arrive there by OTLP,
+// and nothing is traced without one.
+func TestSpansArrive(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "")
+	none, shutdown, err := serve.Tracing(t.Context(), "1")
+	require.NoError(t, err)
+	require.Nil(t, none)
+	require.NoError(t, shutdown(t.Context()))
+
+	var mu sync.Mutex
+	var names, services []string
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var got collector.ExportTraceServiceRequest
+		if r.URL.Path != "/v1/traces" || proto.Unmarshal(body, &got) != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, rs := range got.ResourceSpans {
+			for _, a := range rs.Resource.Attributes {
+				services = append(services, a.Key+"="+a.Value.GetStringValue())
+			}
+			for _, ss := range rs.ScopeSpans {
+				for _, s := range ss.Spans {
+					names = append(names, s.Name)
+				}
+			}
+		}
+	}))
+	defer receiver.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
+	provider, shutdown, err := serve.Tracing(t.Context(), "1.2.3")
+	require.NoError(t, err)
+	h := newHouse(t, func(o *serve.Options) { o.Tracer = provider })
+	h.do(t, "POST", "/v1/evaluate?reward=length", "["+conversation("a", "", "x")+"]")
+	require.NoError(t, h.Drain(t.Context()))
+	require.NoError(t, shutdown(t.Context()))
+	mu.Lock()
+	defer mu.Unlock()
+	slices.Sort(names)
+	require.Equal(t, []string{"POST /v1/evaluate", "evaluate", "load"}, names)
+	require.Contains(t, services, "service.name=merit")
+	require.Contains(t, services, "service.version=1.2.3")
+}

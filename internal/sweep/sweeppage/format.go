@@ -1,0 +1,111 @@
+package sweeppage
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/merit-rl/merit/internal/sweep"
+)
+
+// Shower returns how values of a measure are written: shares in per cent.
+func Shower(measure string) func(float64) string {
+	if measure == "return" || measure == "length" {
+		return func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	}
+	return func(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
+}
+
+// short is show without a digit behind the point where there is none, for axes.
+func short(show func(float64) string) func(float64) string {
+	return func(v float64) string { return strings.Replace(show(v), ".0 ", " ", 1) }
+}
+
+// Steps writes a number of steps: 250 k, 1 M.
+func Steps(n float64) string {
+	unit := ""
+	switch {
+	case n >= 1e6:
+		n, unit = n/1e6, " M"
+	case n >= 1e3:
+		n, unit = n/1e3, " k"
+	}
+	return strconv.FormatFloat(n, 'g', 4, 64) + unit
+}
+
+// interval writes an estimate: 81.2 % [80.0, 82.4].
+func interval(e sweep.Estimate, show func(float64) string) string {
+	bare := func(v float64) string { return strings.TrimSuffix(show(v), " %") }
+	if e.High == e.Low {
+		return show(e.Mean)
+	}
+	return fmt.Sprintf("%s [%s, %s]", show(e.Mean), bare(e.Low), bare(e.High))
+}
+
+// points writes a difference of shares in percentage points, with its sign.
+func points(e sweep.Estimate, measure string) string {
+	signed := func(v float64) string {
+		if measure == "return" || measure == "length" {
+			return fmt.Sprintf("%+.3g", v)
+		}
+		return fmt.Sprintf("%+.1f", 100*v)
+	}
+	if e.High == e.Low {
+		return signed(e.Mean)
+	}
+	return fmt.Sprintf("%s [%s, %s]", signed(e.Mean), signed(e.Low), signed(e.High))
+}
+
+// Cells returns the table of settings on one task: head and rows.
+func Cells(b sweep.Beside, measure string) (head []string, rows [][]string) {
+	show := Shower(measure)
+	head = []string{"setting", "seeds", "mean of the curve"}
+	for _, steps := range b.Budgets {
+		head = append(head, "at "+Steps(float64(steps)))
+	}
+	versus := "difference of means"
+	for _, r := range b.Rows {
+		if r.Setting == b.Against {
+			versus = "mean against " + r.Title
+		}
+	}
+	head = append(head, versus, "seeds ahead", "p", "test, best checkpoint", "alone in anchor")
+	for _, r := range b.Rows {
+		row := []string{r.Title, strconv.Itoa(len(b.Seeds)), interval(r.Mean, show)}
+		for _, e := range r.At {
+			row = append(row, interval(e, show))
+		}
+		difference, ahead, p := "", "", ""
+		if d := r.Difference; d != nil {
+			difference, ahead = points(d.Mean, measure), fmt.Sprintf("%d of %d", d.Won, len(b.Seeds))
+			p = fmt.Sprintf("%.2g", d.P)
+		}
+		rows = append(rows, append(row, difference, ahead, p, interval(r.Test, Shower(sweep.Success)), anchors(r)))
+	}
+	return used(head, rows)
+}
+
+// used leaves out the columns in which no row says anything.
+func used(head []string, rows [][]string) (short []string, all [][]string) {
+	all = make([][]string, len(rows))
+	for c, name := range head {
+		if !slices.ContainsFunc(rows, func(row []string) bool { return row[c] != "" }) {
+			continue
+		}
+		short = append(short, name)
+		for i, row := range rows {
+			all[i] = append(all[i], row[c])
+		}
+	}
+	return short, all
+}
+
+// anchors is the share of steps alone in their anchor group, of a setting that
+// makes such groups.
+func anchors(r sweep.Row) string {
+	if r.Anchors.Mean == 0 {
+		return ""
+	}
+	return Shower("")(r.Anchors.Mean)
+}

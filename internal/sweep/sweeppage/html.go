@@ -1,0 +1,51 @@
+package sweeppage
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/sweep"
+)
+
+// HTMLFile is the page's name in a study's folder.
+const HTMLFile = "study.html"
+
+//go:embed study.html
+var study string
+
+// HTML makes one page of r that opens offline: every panel's curves, means and
+// table.
+func HTML(r *sweep.Results) ([]byte, error) {
+	type part struct {
+		Title         string
+		Curves, Areas template.HTML // our own drawing, whose texts are escaped
+		Head          []string
+		Rows          [][]string
+	}
+	type panel struct {
+		Title string
+		Parts []part
+	}
+	var panels []panel
+	for _, p := range r.Panels {
+		shown := panel{Title: p.Title}
+		show := short(Shower(p.Measure))
+		for _, b := range p.Tasks {
+			x := part{Title: b.Title, Curves: template.HTML(Curves(heading(p, b), b.Rows, show)), Areas: template.HTML(Areas(heading(p, b), b.Rows, show))}
+			x.Head, x.Rows = Cells(b, p.Measure)
+			shown.Parts = append(shown.Parts, x)
+		}
+		panels = append(panels, shown)
+	}
+	t, err := template.New("study").Parse(study)
+	var out bytes.Buffer
+	if err == nil {
+		err = t.Execute(&out, map[string]any{"Results": r, "Panels": panels, "Done": r.Planned - len(r.Missing)})
+	}
+	if err != nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the page cannot be made", Err: err, Hint: "please report it"}
+	}
+	return out.Bytes(), nil
+}

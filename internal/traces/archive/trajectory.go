@@ -1,0 +1,130 @@
+package archive
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Trace is a trajectory as a trace: a call of a model for each step (without
+// steps, for each message of the assistant), the spans that its metadata hold,
+// and its evaluation as a reward. Times are those that the steps name, else
+// at, a microsecond apart. The same trajectory gives the same spans.
+func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
+	out := &trace.Trace{Head: trace.Head{ID: id(t.ID), Task: t.Task, Status: trace.StatusOK, Metadata: map[string]json.RawMessage{}}}
+	if t.StopReason == rl.StopError {
+		out.Status = trace.StatusError
+	}
+	for name, value := range t.Metadata {
+		if name != trace.MetaSpans && name != trace.MetaAgents && name != trace.MetaUsage {
+			out.Metadata[name] = value
+		}
+	}
+	if len(t.GroundTruth) > 0 {
+		out.Metadata[trace.MetaGroundTruth] = t.GroundTruth
+	}
+	if t.Group != "" && t.Group != t.Task {
+		out.Metadata[trace.MetaGroup] = quoted(t.Group)
+	}
+	if out.ID != t.ID {
+		out.Metadata["trajectory"] = quoted(t.ID)
+	}
+	told := map[string]bool{} // spans of which the conversation was made, where no call was
+	if text, ok := t.Metadata[trace.MetaSpans]; ok {
+		var others []trace.Span
+		if err := strictjson.Unmarshal(text, &others); err != nil {
+			return nil, fmt.Errorf("metadata.spans are no spans: %w", err)
+		}
+		for _, s := range others {
+			s.Trace, told[s.ID] = out.ID, true
+			out.All = append(out.All, s)
+		}
+	}
+	for i, step := range steps(t) {
+		if s := call(t, out.ID, i, step, at.Add(time.Duration(i)*time.Microsecond)); !told[s.ID] {
+			out.All = append(out.All, s)
+		}
+	}
+	if t.Outcome != "" {
+		out.All = append(out.All, evaluation(t, out.ID, at.Add(time.Duration(len(out.All))*time.Microsecond)))
+	}
+	return out, out.Settle()
+}
+
+// steps are those of t, or those that its messages stand for.
+func steps(t *rl.Trajectory) []rl.Step {
+	if len(t.Steps) > 0 {
+		return t.Steps
+	}
+	var steps []rl.Step
+	for i := range t.Messages {
+		if t.Messages[i].Role == rl.RoleAssistant {
+			steps = append(steps, rl.Step{Index: len(steps), MessageCount: i, ActionValid: true})
+		}
+	}
+	return steps
+}
+
+// call is step number i as a call of a model.
+func call(t *rl.Trajectory, id string, i int, step rl.Step, at time.Time) trace.Span {
+	answer := t.Messages[step.MessageCount]
+	s := trace.Span{Trace: id, ID: fmt.Sprintf("step-%04d", i), Kind: trace.KindPrompt, Start: at, End: at, Status: trace.StatusOK, Agent: answer.Name}
+	if !step.ActionValid {
+		s.Status, s.Error = trace.StatusError, "no valid action"
+	}
+	known := func(name string, to any) { _ = strictjson.Unmarshal(step.Info[name], to) } // what is not there stays
+	known("span", &s.ID)
+	known("agent", &s.Agent)
+	known("name", &s.Name)
+	known("start", &s.Start)
+	s.End = s.Start
+	known("end", &s.End)
+	s.Prompt = &trace.Prompt{Messages: t.Messages[:step.MessageCount:step.MessageCount], Answer: &answer}
+	for _, token := range step.Tokens {
+		s.Prompt.Tokens = append(s.Prompt.Tokens, trace.Token{ID: new(token.ID), LogProb: token.LogProb})
+	}
+	return s
+}
+
+// evaluation is what t was found to be worth, as a reward span.
+func evaluation(t *rl.Trajectory, id string, at time.Time) trace.Span {
+	s := trace.Span{
+		Trace: id, ID: "evaluation", Kind: trace.KindReward, Name: "evaluation", Start: at, End: at, Status: trace.StatusOK,
+		Reward: &trace.Reward{Outcome: t.Outcome, Result: t.Evaluation},
+	}
+	if t.Outcome == "scored" && t.Evaluation != nil {
+		s.Reward.Score = new(t.Evaluation.Score)
+	}
+	return s
+}
+
+// id is name if it can be an id, else one that is made of it.
+func id(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:-", r) {
+			return r
+		}
+		return '-'
+	}, name)
+	if clean == name && len(name) <= trace.MaxID {
+		return cmp.Or(name, "trajectory")
+	}
+	sum := sha256.Sum256([]byte(name))
+	return clean[:min(len(clean), 64)] + "-" + hex.EncodeToString(sum[:8])
+}
+
+func quoted(s string) json.RawMessage {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string has a JSON form
+	}
+	return text
+}

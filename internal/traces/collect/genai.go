@@ -1,0 +1,244 @@
+package collect
+
+import (
+	"encoding/json"
+	"strings"
+
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// genAI reads a span of OpenTelemetry's GenAI conventions: messages in
+// attributes (1.37 and later), in events of the span (before), or in numbered
+// attributes (OpenLLMetry). It is false for a span of another matter.
+func (src *source) genAI(out *trace.Span) bool {
+	at := src.at
+	operation := at.text("gen_ai.operation.name")
+	kind := strings.ToLower(first(at.text("traceloop.span.kind"), at.text("llm.request.type")))
+	switch {
+	case operation == "execute_tool", operation == "" && (kind == "tool" || at.has("gen_ai.tool.name")):
+		src.genAITool(out)
+	case operation == "invoke_agent", operation == "create_agent", operation == "invoke_workflow", operation == "" && (kind == "agent" || kind == "workflow" || kind == "task"):
+		src.genAIWork(out)
+	case operation == "embeddings", operation == "rerank":
+		return false
+	case operation != "", kind == "chat", kind == "completion", at.has("gen_ai.request.model"):
+		src.genAICall(out)
+	default:
+		return false
+	}
+	return true
+}
+
+func (src *source) genAITool(out *trace.Span) {
+	at := src.at
+	out.Kind = trace.KindTool
+	out.Name = first(at.text("gen_ai.tool.name"), at.text("traceloop.entity.name"), out.Name)
+	out.Tool = &trace.Tool{
+		CallID:    at.text("gen_ai.tool.call.id"),
+		Arguments: at.text("gen_ai.tool.call.arguments", "traceloop.entity.input", "input.value"),
+		Result:    at.text("gen_ai.tool.call.result", "traceloop.entity.output", "output.value"),
+	}
+	for _, event := range src.span.GetEvents() {
+		e := attributesOf(event.GetAttributes())
+		switch event.GetName() {
+		case "gen_ai.tool.message":
+			out.Tool.Arguments = first(out.Tool.Arguments, e.text("content"))
+			out.Tool.CallID = first(out.Tool.CallID, e.text("id"))
+		case "gen_ai.choice":
+			out.Tool.Result = first(out.Tool.Result, e.text("message", "content"))
+		}
+	}
+}
+
+// genAIWork is what an agent was asked and what it answered.
+func (src *source) genAIWork(out *trace.Span) {
+	given, said := src.conversations()
+	src.think(said)
+	out.Name = first(src.bare.Agent, src.at.text("traceloop.entity.name"), out.Name)
+	out.Agent = src.bare.Agent
+	for _, c := range []*conversation{said, given} {
+		for _, m := range c.messages {
+			if t := m.Content.Text(); t != "" {
+				out.Text = t // the last word of it
+			}
+		}
+		if out.Text != "" {
+			break
+		}
+	}
+	if out.Text == "" {
+		src.content(out)
+	}
+	out.Kind = trace.KindContent // an agent's work stands in the timeline without words, too
+}
+
+func (src *source) genAICall(out *trace.Span) {
+	at := src.at
+	given, said := src.conversations()
+	src.think(said)
+	p := &trace.Prompt{Model: at.text("gen_ai.request.model", "gen_ai.response.model"), Messages: given.messages}
+	p.Answer, p.Others = split(said.messages)
+	p.Finish = finish(first(firstOf(at.take("gen_ai.response.finish_reasons")), said.finish))
+	p.Usage = src.usage("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
+	p.Settings = src.settings()
+	p.Tools = src.tools()
+	if p.Messages == nil {
+		p.Messages = []rl.Message{}
+	}
+	out.Kind, out.Prompt = trace.KindPrompt, p
+	out.Name = first(p.Model, out.Name)
+}
+
+// conversations are what a model or an agent was given and what it said.
+func (src *source) conversations() (given, said *conversation) {
+	given, said = &conversation{}, &conversation{}
+	at := src.at
+	system := &conversation{}
+	if v := at.take("gen_ai.system_instructions"); v != nil && !system.instructions(document(v)) {
+		system.add(message{Role: rl.RoleSystem, Content: quoted(text(v))})
+	}
+	given.messages = append(given.messages, system.messages...)
+	for _, key := range []string{"gen_ai.input.messages", "gen_ai.prompt", "traceloop.entity.input"} {
+		if at.has(key) && len(given.messages) == len(system.messages) && given.read(document(at.all[key]), rl.RoleUser) {
+			at.read[key] = true
+		}
+	}
+	for _, key := range []string{"gen_ai.output.messages", "gen_ai.completion", "traceloop.entity.output"} {
+		if at.has(key) && len(said.messages) == 0 && said.read(document(at.all[key]), rl.RoleAssistant) {
+			at.read[key] = true
+		}
+	}
+	given.numbered(at.list("gen_ai.prompt"), "")
+	said.numbered(at.list("gen_ai.completion"), rl.RoleAssistant)
+	src.events(given, said)
+	return given, said
+}
+
+// instructions are a system's message, which is a list of parts without one.
+func (c *conversation) instructions(text json.RawMessage) bool {
+	var parts []part
+	if len(text) == 0 || text[0] != '[' || strictjson.Unmarshal(text, &parts) != nil {
+		return false
+	}
+	c.parts(rl.Message{Role: rl.RoleSystem}, parts)
+	return true
+}
+
+// events reads messages from the events of a span.
+func (src *source) events(given, said *conversation) {
+	for _, event := range src.span.GetEvents() {
+		at := attributesOf(event.GetAttributes())
+		name := event.GetName()
+		switch name {
+		case "gen_ai.client.inference.operation.details":
+			inner := &source{span: &otlp.Span{}, at: at}
+			g, s := inner.conversations()
+			given.join(g)
+			said.join(s)
+		case "gen_ai.content.prompt":
+			given.read(document(at.take("gen_ai.prompt")), rl.RoleUser)
+		case "gen_ai.content.completion":
+			said.read(document(at.take("gen_ai.completion")), rl.RoleAssistant)
+		case "gen_ai.choice":
+			if body, ok := eventMessage(at, rl.RoleAssistant); ok {
+				said.add(body)
+			}
+		default:
+			role, ok := strings.CutSuffix(strings.TrimPrefix(name, "gen_ai."), ".message")
+			if !ok || !strings.HasPrefix(name, "gen_ai.") {
+				continue
+			}
+			if body, ok := eventMessage(at, role); ok {
+				given.add(body)
+			}
+		}
+	}
+}
+
+// eventMessage is the message that an event is: its attributes are those of the
+// message, or one of them has all of it.
+func eventMessage(at *attributes, role string) (m message, ok bool) {
+	whole := document(at.take("message", "gen_ai.event.content"))
+	if whole == nil || strictjson.Unmarshal(whole, &m) != nil {
+		m = message{Content: quoted(at.text("content", "message"))}
+		if v := document(at.take("content")); len(v) > 0 && v[0] == '[' {
+			m.Content = v
+		}
+	}
+	if m.Message != nil {
+		m.Message.Finish = first(m.Message.Finish, m.Finish)
+		m = *m.Message
+	}
+	if calls := document(at.take("tool_calls")); calls != nil && m.ToolCalls == nil {
+		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // anything but a list has no calls
+	}
+	m.ToolCallID = first(m.ToolCallID, at.text("id"))
+	if role != rl.RoleTool {
+		m.ToolCallID = ""
+	}
+	m.Finish = first(m.Finish, at.text("finish_reason"))
+	m.Role = first(m.Role, at.text("role"), role)
+	return m, true
+}
+
+// numbered reads OpenLLMetry's numbered attributes.
+func (c *conversation) numbered(items []*attributes, role string) {
+	for _, item := range items {
+		m := message{Role: first(item.text("role"), role, rl.RoleUser), Finish: item.text("finish_reason"), ToolCallID: item.text("tool_call_id")}
+		m.Content = quoted(item.text("content"))
+		if v := document(item.take("content")); len(v) > 0 && v[0] == '[' {
+			m.Content = v
+		}
+		for _, k := range item.list("tool_calls") {
+			m.ToolCalls = append(m.ToolCalls, call{ID: k.text("id"), Name: k.text("name"), Arguments: quoted(k.text("arguments"))})
+		}
+		c.add(m)
+	}
+}
+
+func (c *conversation) join(o *conversation) {
+	c.messages = append(c.messages, o.messages...)
+	c.reasoning = append(c.reasoning, o.reasoning...)
+	c.finish = first(c.finish, o.finish)
+}
+
+// split parts the answer from the other choices.
+func split(said []rl.Message) (*rl.Message, []rl.Message) {
+	if len(said) == 0 {
+		return nil, nil
+	}
+	return &said[0], said[1:len(said):len(said)]
+}
+
+// finish gives the API's word for why a model stopped where the convention has
+// another.
+func finish(word string) string {
+	if word == "tool_call" {
+		return "tool_calls"
+	}
+	return word
+}
+
+func firstOf(v *common.AnyValue) string {
+	if list := v.GetArrayValue().GetValues(); len(list) > 0 {
+		return text(list[0])
+	}
+	if v.GetArrayValue() != nil {
+		return ""
+	}
+	return text(v)
+}
+
+// quoted is a text as JSON, and nothing for none.
+func quoted(s string) json.RawMessage {
+	if s == "" {
+		return nil
+	}
+	out, _ := marshal(s) // a string
+	return out
+}

@@ -1,0 +1,186 @@
+package collect
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// MaxBody is how many bytes a request may have, before and after it is
+// decompressed, if Options say nothing.
+const MaxBody = 32 << 20
+
+// Options are those of a Collector.
+type Options struct {
+	// Sink takes the spans. It is asked by as many goroutines as there are
+	// requests.
+	Sink trace.Sink
+	// Key is what a request must bear as its Authorization; empty asks for none.
+	Key string
+	// MaxBody bounds a request, in bytes; 0 is MaxBody.
+	MaxBody int64
+	// AtOnce is how many requests are read at one time, which bounds memory to
+	// their bodies; others wait. 0 is 8.
+	AtOnce int
+}
+
+// Collector listens to what instrumented agents say: Handler over HTTP,
+// Server over gRPC.
+type Collector struct {
+	options Options
+	key     [sha256.Size]byte
+	seats   chan struct{}
+	kin     *kin
+	guesses httpd.Guesses
+
+	streams                atomic.Int64 // of gRPC, under way
+	spans, silent, refused atomic.Int64
+}
+
+// Counts are what a collector has seen since it was made.
+type Counts struct {
+	Spans   int64 `json:"spans"`   // kept
+	Silent  int64 `json:"silent"`  // said nothing that a trace could hold
+	Refused int64 `json:"refused"` // could not be kept
+}
+
+// New returns a collector.
+func New(o Options) *Collector {
+	if o.MaxBody <= 0 {
+		o.MaxBody = MaxBody
+	}
+	if o.AtOnce <= 0 {
+		o.AtOnce = 8
+	}
+	return &Collector{options: o, key: sha256.Sum256([]byte(o.Key)), seats: make(chan struct{}, o.AtOnce), kin: newKin()}
+}
+
+// Counts returns what was seen so far.
+func (c *Collector) Counts() Counts {
+	return Counts{c.spans.Load(), c.silent.Load(), c.refused.Load()}
+}
+
+// Handler answers OTLP at /v1/traces and the plain form at /v1/traces/spans.
+// /healthz says that it listens, and what it has seen.
+func (c *Collector) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/traces", c.guarded(c.otlp))
+	mux.HandleFunc("POST /v1/traces/spans", c.guarded(c.plain))
+	mux.HandleFunc("POST /v1/metrics", c.guarded(c.elsewhere))
+	mux.HandleFunc("POST /v1/logs", c.guarded(c.elsewhere))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, "application/json", mustMarshal(c.Counts()))
+	})
+	return mux
+}
+
+// allowed compares by hash, so that the time it takes says nothing of the key.
+func (c *Collector) allowed(authorization string) bool {
+	if c.options.Key == "" {
+		return true
+	}
+	const scheme = "Bearer "
+	if len(authorization) < len(scheme) || authorization[:len(scheme)] != scheme {
+		return false
+	}
+	got := sha256.Sum256([]byte(authorization[len(scheme):]))
+	return subtle.ConstantTimeCompare(got[:], c.key[:]) == 1
+}
+
+// guarded lets in who may, as many as there are seats.
+func (c *Collector) guarded(serve func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !c.allowed(r.Header.Get("Authorization")) {
+			if !c.guesses.Wrong(r) {
+				w.Header().Set("Retry-After", "1")
+				fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
+				return
+			}
+			w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)
+			fail(w, r, refuse(http.StatusUnauthorized, "Authorization", "the key is not the one of this collector", "send Authorization: Bearer KEY; exporters take it from OTEL_EXPORTER_OTLP_HEADERS"))
+			return
+		}
+		// A browser's page may send text and forms anywhere, but says where it is from.
+		// None of them is this server's, so that a name that leads here by now is none.
+		if r.Header.Get("Origin") != "" && c.options.Key == "" {
+			fail(w, r, refuse(http.StatusForbidden, "Origin", "a web page may not write traces here", "send them from a program, or start the collector with a key"))
+			return
+		}
+		select {
+		case c.seats <- struct{}{}:
+			defer func() { <-c.seats }()
+		case <-r.Context().Done():
+			return
+		}
+		serve(w, r)
+	}
+}
+
+func (c *Collector) otlp(w http.ResponseWriter, r *http.Request) {
+	var request service.ExportTraceServiceRequest
+	body, err := c.body(w, r)
+	if err == nil {
+		err = decodeOTLP(r, body, &request)
+	}
+	var response *service.ExportTraceServiceResponse
+	if err == nil {
+		response, err = c.take(r.Context(), &request)
+	}
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	answerOTLP(w, r, http.StatusOK, response)
+}
+
+// take keeps the spans of a request and answers it, over HTTP as over gRPC.
+func (c *Collector) take(ctx context.Context, request *service.ExportTraceServiceRequest) (*service.ExportTraceServiceResponse, error) {
+	b := Read(request)
+	kept := len(b.Spans)
+	settled := c.kin.name(&b)
+	if len(b.Spans)+len(b.About) > 0 {
+		if err := c.options.Sink.Put(ctx, b.Spans, b.About); err != nil {
+			return nil, err
+		}
+	}
+	settled()
+	c.spans.Add(int64(kept))
+	c.silent.Add(int64(b.Silent))
+	c.refused.Add(int64(len(b.Refused)))
+	response := &service.ExportTraceServiceResponse{}
+	if n := len(b.Refused); n > 0 {
+		response.PartialSuccess = &service.ExportTracePartialSuccess{RejectedSpans: int64(n), ErrorMessage: said(b.Refused)}
+	}
+	return response, nil
+}
+
+func (c *Collector) plain(w http.ResponseWriter, r *http.Request) {
+	body, err := c.body(w, r)
+	if err != nil {
+		fail(w, r, err)
+		return
+	}
+	spans, about, err := Decode(body)
+	if err != nil {
+		c.refused.Add(1)
+		fail(w, r, err)
+		return
+	}
+	if len(spans)+len(about) > 0 {
+		if err := c.options.Sink.Put(r.Context(), spans, about); err != nil {
+			fail(w, r, err)
+			return
+		}
+	}
+	c.spans.Add(int64(len(spans)))
+	answer(w, http.StatusOK, "application/json", json.RawMessage(fmt.Sprintf(`{"accepted":%d}`, len(spans))))
+}

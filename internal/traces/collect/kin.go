@@ -1,0 +1,194 @@
+package collect
+
+import (
+	"container/list"
+	"sync"
+
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Bounds of what is remembered of traces that come in pieces.
+const (
+	mostFamilies = 1024
+	mostKin      = 20_000   // spans of one trace
+	mostLinks    = 200_000  // spans of all
+	mostWaiting  = 32 << 20 // bytes of spans whose agent is not known yet
+)
+
+// link is a span's place in its trace, silent or not, and the agent that it
+// names.
+type link struct{ trace, id, parent, agent string }
+
+// kin finds out whose work spans are part of. Instrumentations name an agent
+// where its work begins, and exporters send that span last, often in another
+// request: spans that come before it are remembered, and given to the sink again
+// with their agent when it is known. So the order of arrival does not matter.
+type kin struct {
+	mu       sync.Mutex
+	families map[string]*list.Element // of *family, the last used first
+	order    *list.List
+	waiting  int // bytes
+	links    int
+}
+
+// family is what is remembered of a trace.
+type family struct {
+	trace   string
+	links   map[string]link
+	waiting map[string]trace.Span
+	dropped bool // to make room: nothing more is remembered here
+}
+
+func newKin() *kin { return &kin{families: map[string]*list.Element{}, order: list.New()} }
+
+// name gives spans of b their agents and adds those of earlier requests that b
+// explains. Settled is to be called when the sink has them.
+func (k *kin) name(b *Batch) (settled func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	touched := map[string]*family{}
+	for _, l := range b.links {
+		f := k.family(l.trace)
+		touched[l.trace] = f
+		k.link(f, l)
+	}
+	for i := range b.Spans {
+		s := &b.Spans[i]
+		if f := touched[s.Trace]; f != nil {
+			k.forget(f, s.ID) // it came again
+		}
+		if s.Agent != "" || touched[s.Trace] == nil {
+			continue
+		}
+		agent, open := touched[s.Trace].agent(s)
+		if s.Agent = agent; open {
+			k.wait(touched[s.Trace], *s)
+		}
+	}
+	var explained []trace.Span
+	for _, f := range touched {
+		for id, s := range f.waiting {
+			agent, open := f.agent(&s)
+			if agent != "" {
+				s.Agent = agent
+				explained = append(explained, s)
+			}
+			if agent == "" && !open {
+				k.forget(f, id) // nobody's
+			}
+		}
+	}
+	trace.Order(explained)
+	b.Spans = append(b.Spans, explained...)
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		for _, s := range explained {
+			if f := touched[s.Trace]; f != nil {
+				k.forget(f, s.ID)
+			}
+		}
+	}
+}
+
+// agent is the one that the nearest span above s names. It is open if a span
+// above has not come yet.
+func (f *family) agent(s *trace.Span) (agent string, open bool) {
+	at := s.Parent
+	for range mostKin {
+		if at == "" {
+			return "", false
+		}
+		l, ok := f.links[at]
+		switch {
+		case !ok:
+			return "", true
+		case l.agent != "":
+			return l.agent, false
+		}
+		at = l.parent
+	}
+	return "", false // a circle
+}
+
+func (k *kin) family(id string) *family {
+	if at, ok := k.families[id]; ok {
+		k.order.MoveToFront(at)
+		return at.Value.(*family)
+	}
+	f := &family{trace: id, links: map[string]link{}, waiting: map[string]trace.Span{}}
+	k.families[id] = k.order.PushFront(f)
+	if k.order.Len() > mostFamilies {
+		k.drop()
+	}
+	return f
+}
+
+// link remembers a span's place, at the cost of the families that were used
+// least.
+func (k *kin) link(f *family, l link) {
+	_, again := f.links[l.id]
+	if !again && len(f.links) >= mostKin {
+		return
+	}
+	if f.links[l.id] = l; !again {
+		k.links++
+	}
+	for k.links > mostLinks && k.order.Back().Value.(*family) != f {
+		k.drop()
+	}
+}
+
+// wait remembers a span, as link does.
+func (k *kin) wait(f *family, s trace.Span) {
+	if f.dropped {
+		return
+	}
+	k.forget(f, s.ID)
+	f.waiting[s.ID] = s
+	k.waiting += weight(&s)
+	for k.waiting > mostWaiting && k.order.Back().Value.(*family) != f {
+		k.drop()
+	}
+	if k.waiting > mostWaiting {
+		k.forget(f, s.ID)
+	}
+}
+
+func (k *kin) forget(f *family, id string) {
+	if s, ok := f.waiting[id]; ok {
+		k.waiting -= weight(&s)
+		delete(f.waiting, id)
+	}
+}
+
+func (k *kin) drop() {
+	f := k.order.Remove(k.order.Back()).(*family)
+	delete(k.families, f.trace)
+	f.dropped = true
+	k.links -= len(f.links)
+	for id := range f.waiting {
+		k.forget(f, id)
+	}
+}
+
+// weight is about how many bytes a span takes. It does not depend on the agent.
+func weight(s *trace.Span) int {
+	n := 1024 + len(s.Text) + len(s.Error)
+	if s.Tool != nil {
+		n += len(s.Tool.Arguments) + len(s.Tool.Result)
+	}
+	if p := s.Prompt; p != nil {
+		n += len(p.Tools) + len(p.Settings)
+		for _, m := range p.Messages {
+			n += 128 + len(m.Content.Text()) + len(m.Content.Parts())
+			for _, c := range m.ToolCalls {
+				n += 128 + len(c.Function.Arguments)
+			}
+		}
+	}
+	for name, value := range s.Attributes {
+		n += len(name) + len(value)
+	}
+	return n
+}

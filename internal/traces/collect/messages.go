@@ -1,0 +1,207 @@
+package collect
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// message is a message in any of the forms that conventions write: with parts,
+// as OpenTelemetry does today, or as APIs have it.
+type message struct {
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"`
+	Name       string          `json:"name"`
+	Parts      []part          `json:"parts"`
+	ToolCalls  []call          `json:"tool_calls"`
+	ToolCallID string          `json:"tool_call_id"`
+	Finish     string          `json:"finish_reason"`
+	Reasoning  string          `json:"reasoning_content"`
+	Message    *message        `json:"message"` // of a choice
+}
+
+// part is a part of a message as OpenTelemetry has it.
+type part struct {
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Response  json.RawMessage `json:"response"`
+	Result    json.RawMessage `json:"result"`
+
+	whole json.RawMessage
+}
+
+// UnmarshalJSON keeps the part as it came, too.
+func (p *part) UnmarshalJSON(data []byte) error {
+	type bare part
+	p.whole = bytes.Clone(data)
+	return strictjson.Unmarshal(data, (*bare)(p))
+}
+
+// call is a call of a tool: as OpenAI has it, or flat.
+type call struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Function  *struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
+}
+
+// conversation is what was read of messages.
+type conversation struct {
+	messages  []rl.Message
+	reasoning []string
+	finish    string // of the first that says so
+}
+
+// read adds the messages of a document: one or a list. It reports whether they
+// were any.
+func (c *conversation) read(text json.RawMessage, role string) bool {
+	var list []message
+	text = bytes.TrimSpace(text)
+	if len(text) > 0 && text[0] == '{' {
+		text = append(append([]byte{'['}, text...), ']')
+	}
+	if len(text) == 0 || text[0] != '[' || strictjson.Unmarshal(text, &list) != nil {
+		return false
+	}
+	for _, m := range list {
+		if m.Message != nil {
+			m.Message.Finish = first(m.Message.Finish, m.Finish)
+			m = *m.Message
+		}
+		m.Role = first(m.Role, role)
+		c.add(m)
+	}
+	return true
+}
+
+func (c *conversation) add(m message) {
+	c.finish = first(c.finish, m.Finish)
+	c.think(m.Reasoning)
+	if m.Role == "" {
+		m.Role = rl.RoleUser
+	}
+	out := rl.Message{Role: roleOf(m.Role), Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m.Content)}
+	for _, k := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, k.noun())
+	}
+	if m.Parts != nil {
+		c.parts(out, m.Parts)
+		return
+	}
+	c.messages = append(c.messages, out)
+}
+
+// parts adds a message of parts. A response of a tool is a message of its own.
+func (c *conversation) parts(out rl.Message, parts []part) {
+	var kept []json.RawMessage // in OpenAI's form
+	var texts []string
+	responses := 0
+	for _, p := range parts {
+		switch p.Type {
+		case "text":
+			texts = append(texts, loose(p.Content))
+			kept = append(kept, textPart(loose(p.Content)))
+		case "reasoning", "thinking":
+			c.think(loose(p.Content))
+		case "tool_call":
+			out.ToolCalls = append(out.ToolCalls, call{ID: p.ID, Name: p.Name, Arguments: p.Arguments}.noun())
+		case "tool_call_response":
+			responses++
+			answer := p.Response
+			if len(answer) == 0 {
+				answer = p.Result
+			}
+			c.messages = append(c.messages, rl.Message{Role: rl.RoleTool, ToolCallID: p.ID, Content: rl.Text(loose(answer))})
+		default:
+			kept = append(kept, p.whole)
+		}
+	}
+	switch {
+	case len(kept) == 0 && len(out.ToolCalls) == 0 && responses > 0:
+		return
+	case len(kept) == 1 && len(texts) == 1:
+		out.Content = rl.Text(texts[0])
+	case len(kept) > 0:
+		if list, err := marshal(kept); err == nil {
+			out.Content = contentOf(list)
+		}
+	}
+	c.messages = append(c.messages, out)
+}
+
+func (c *conversation) think(text string) {
+	if text != "" {
+		c.reasoning = append(c.reasoning, text)
+	}
+}
+
+func (k call) noun() rl.ToolCall {
+	if k.Function != nil {
+		k.Name, k.Arguments = k.Function.Name, k.Function.Arguments
+	}
+	return rl.ToolCall{ID: k.ID, Type: "function", Function: rl.FunctionCall{Name: k.Name, Arguments: loose(k.Arguments)}}
+}
+
+// contentOf reads the content of a message: what is no text and no list of
+// parts is its JSON.
+func contentOf(text json.RawMessage) (c rl.Content) {
+	if len(text) == 0 || string(text) == "null" {
+		return c
+	}
+	if c.UnmarshalJSON(text) != nil {
+		return rl.Text(string(text))
+	}
+	return c
+}
+
+// loose is a text, or JSON where there should be one.
+func loose(value json.RawMessage) string {
+	var s string
+	switch {
+	case len(value) == 0 || string(value) == "null":
+		return ""
+	case strictjson.Unmarshal(value, &s) == nil:
+		return s
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return string(value)
+	}
+	return b.String()
+}
+
+func textPart(text string) json.RawMessage {
+	out, _ := marshal(map[string]string{"type": "text", "text": text}) // strings
+	return out
+}
+
+// roleOf gives the roles that an API has to those that a library has of its
+// own: smolagents sends its calls as an assistant's words and what came of them
+// as a user's; LangChain has other names.
+func roleOf(role string) string {
+	switch strings.ToLower(role) {
+	case "tool-call", "ai":
+		return rl.RoleAssistant
+	case "tool-response", "human":
+		return rl.RoleUser
+	}
+	return role
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}

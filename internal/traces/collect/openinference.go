@@ -1,0 +1,121 @@
+package collect
+
+import (
+	"encoding/json"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// openInference reads a span of OpenInference, which Arize's instrumentations
+// write, those of smolagents and of the OpenAI Agents SDK among them.
+func (src *source) openInference(out *trace.Span) {
+	switch src.at.text("openinference.span.kind") {
+	case "LLM":
+		src.openInferenceCall(out)
+	case "TOOL":
+		src.openInferenceTool(out)
+	case "EMBEDDING", "RERANKER":
+	case "AGENT":
+		src.content(out)
+		out.Kind = trace.KindContent
+		out.Name = first(out.Agent, out.Name)
+	default:
+		src.content(out)
+	}
+}
+
+func (src *source) openInferenceCall(out *trace.Span) {
+	at := src.at
+	given, said := &conversation{}, &conversation{}
+	given.openInference(at.list("llm.input_messages"))
+	said.openInference(at.list("llm.output_messages"))
+	src.think(said)
+	// The same in words of the library's own, if there was no other.
+	if v := at.take("input.value"); len(given.messages) == 0 && v != nil && !given.read(document(v), rl.RoleUser) {
+		given.add(message{Role: rl.RoleUser, Content: quoted(text(v))})
+	}
+	if v := at.take("output.value"); len(said.messages) == 0 && v != nil && !said.read(document(v), rl.RoleAssistant) {
+		said.add(message{Role: rl.RoleAssistant, Content: quoted(text(v))})
+	}
+	at.take("input.mime_type", "output.mime_type", "llm.token_count.total")
+	p := &trace.Prompt{Model: at.text("llm.model_name", "llm.request.model_name"), Messages: given.messages}
+	p.Answer, p.Others = split(said.messages)
+	p.Finish = finish(first(at.text("llm.finish_reason"), said.finish))
+	p.Usage = src.usage("llm.token_count.prompt", "gen_ai.usage.input_tokens", "llm.token_count.completion", "gen_ai.usage.output_tokens")
+	p.Tools = src.tools()
+	var settings map[string]any
+	if v := document(at.all["llm.invocation_parameters"]); v != nil && strictjson.Unmarshal(v, &settings) == nil {
+		at.read["llm.invocation_parameters"] = true
+		for _, known := range []string{"messages", "tools", "model"} {
+			delete(settings, known)
+		}
+		p.Settings = nonempty(settings)
+	}
+	if p.Messages == nil {
+		p.Messages = []rl.Message{}
+	}
+	out.Kind, out.Prompt, out.Name = trace.KindPrompt, p, first(p.Model, out.Name)
+}
+
+func (c *conversation) openInference(items []*attributes) {
+	for _, item := range items {
+		m := message{Role: item.text("message.role"), Name: item.text("message.name"), ToolCallID: item.text("message.tool_call_id"), Content: quoted(item.text("message.content"))}
+		for _, k := range item.list("message.tool_calls") {
+			m.ToolCalls = append(m.ToolCalls, call{
+				ID: k.text("tool_call.id"), Name: k.text("tool_call.function.name"), Arguments: quoted(k.text("tool_call.function.arguments")),
+			})
+		}
+		if contents := item.list("message.contents"); len(contents) > 0 && m.Content == nil {
+			m.Content = c.contents(contents)
+		}
+		c.add(m)
+	}
+}
+
+// contents are the parts of a message: a single text is that text.
+func (c *conversation) contents(items []*attributes) json.RawMessage {
+	var parts []json.RawMessage
+	for _, item := range items {
+		kind, said := item.text("message_content.type"), item.text("message_content.text")
+		switch {
+		case kind == "reasoning" || kind == "thinking":
+			c.think(said)
+		case kind == "text" || kind == "":
+			if len(items) == 1 {
+				return quoted(said)
+			}
+			parts = append(parts, textPart(said))
+		case item.has("message_content.image.image.url"):
+			parts = append(parts, mustMarshal(map[string]any{"type": "image_url", "image_url": map[string]string{"url": item.text("message_content.image.image.url")}}))
+		default:
+			parts = append(parts, mustMarshal(map[string]string{"type": kind, "text": said}))
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	return mustMarshal(parts)
+}
+
+func (src *source) openInferenceTool(out *trace.Span) {
+	at := src.at
+	out.Kind, out.Name = trace.KindTool, first(at.text("tool.name"), out.Name)
+	out.Tool = &trace.Tool{CallID: at.text("tool_call.id", "tool.id"), Arguments: arguments(at.text("input.value")), Result: at.text("output.value")}
+	at.take("input.mime_type", "output.mime_type", "tool.description", "tool.parameters")
+}
+
+// arguments takes a call of Python apart, as smolagents' instrumentation writes
+// it: what the tool was called with are the keywords.
+func arguments(given string) string {
+	var python struct {
+		Args   []json.RawMessage          `json:"args"`
+		Kwargs map[string]json.RawMessage `json:"kwargs"`
+		Clean  *bool                      `json:"sanitize_inputs_outputs"`
+	}
+	if strictjson.Unmarshal([]byte(given), &python) != nil || python.Clean == nil || len(python.Args) > 0 {
+		return given
+	}
+	return string(mustMarshal(python.Kwargs))
+}

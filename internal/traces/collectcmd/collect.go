@@ -1,0 +1,162 @@
+// Package collectcmd holds the verb collect: a receiver of what instrumented
+// agents say.
+package collectcmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces/collecting"
+)
+
+type options struct {
+	host   *console.Host
+	config string
+	set    []string
+}
+
+// NewCmd is the verb collect.
+func NewCmd(h *console.Host) *cobra.Command {
+	o := &options{host: h}
+	cmd := &cobra.Command{
+		Use:   "collect",
+		Short: "Receive what instrumented agents say and keep it as traces",
+		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
+/v1/traces, OTLP over gRPC, and a plain form in JSON at /v1/traces/spans, which
+Merit's SDKs speak. It knows OpenTelemetry's GenAI conventions, OpenInference and
+OpenLLMetry. Secrets are blanked before anything is kept; rewards of the
+configuration score each trace when it has ended.
+
+An agent that is instrumented needs one variable:
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
+
+SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`,
+		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.config, "config", "c", "", "configuration file")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.String("listen", "", "the same as --set listen=: HOST:PORT of OTLP over HTTP and of the plain form")
+	f.String("grpc", "", "the same as --set grpc=: HOST:PORT of OTLP over gRPC; '' is nowhere")
+	f.String("store", "", "the same as --set store=: a file or a Postgres URL; without it $MERIT_TRACES, else traces.db")
+	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
+	console.Files(cmd, "config", "yaml", "yml")
+	cmd.AddCommand(newSchemaCmd(h))
+	return cmd
+}
+
+// newSchemaCmd is the verb collect schema.
+func newSchemaCmd(h *console.Host) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a collector's configuration, for editors",
+		Example: "  merit collect schema > collect.schema.json",
+		Args:    console.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := collecting.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(h.Stdout, string(text))
+			return err
+		},
+	}
+}
+
+func (o *options) run(cmd *cobra.Command, _ []string) error {
+	c, err := o.load(cmd)
+	if err != nil {
+		return err
+	}
+	s, err := collecting.Listen(cmd.Context(), c, collecting.Options{Logger: o.host.Logger(), Getenv: o.host.Env})
+	if err != nil {
+		return err
+	}
+	if err := o.ready(s, c); err != nil {
+		s.Close()
+		return err
+	}
+	err = s.Serve(cmd.Context())
+	if closed := s.Close(); err == nil {
+		err = closed
+	}
+	if said := o.ended(s); err == nil {
+		err = said
+	}
+	return err
+}
+
+// load gives the configuration that the flags say.
+func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
+	overrides := slices.Clone(o.set)
+	for flag, key := range map[string]string{"listen": "listen", "grpc": "grpc", "store": "store", "key-file": "key_file"} {
+		if f := cmd.Flags().Lookup(flag); f.Changed {
+			overrides = append(overrides, key+"='"+strings.ReplaceAll(f.Value.String(), "'", "''")+"'")
+		}
+	}
+	slices.Sort(overrides[len(o.set):])
+	if o.config == "" {
+		return collecting.Parse("", nil, "", overrides...)
+	}
+	return collecting.Load(o.config, overrides...)
+}
+
+// ready says where the collector listens and who may write.
+func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			URL   string `json:"url"`
+			GRPC  string `json:"grpc,omitempty"`
+			Store string `json:"store"`
+		}{s.URL(), s.GRPC(), s.Store()})
+	}
+	who := "everybody on this machine"
+	if c.KeyFile != "" {
+		who = "who has the key in " + c.KeyFile
+	}
+	also := ""
+	if s.GRPC() != "" {
+		also = " (gRPC on " + s.GRPC() + ")"
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "collecting traces on %s%s for %s into %s\n", s.URL(), also, who, s.Store())
+	return err
+}
+
+// ended says what was received.
+func (o *options) ended(s *collecting.Server) error {
+	n, done := s.Counts(), s.Sink().Summary()
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			Received any `json:"received"`
+			Done     any `json:"done"`
+		}{n, done})
+	}
+	line := fmt.Sprintf("kept %d spans", n.Spans)
+	for _, more := range []struct {
+		n    int64
+		what string
+	}{{n.Silent, "said nothing of an agent"}, {n.Refused, "could not be kept"}} {
+		if more.n > 0 {
+			line += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	for _, more := range []struct {
+		n    uint64
+		what string
+	}{{done.Scored, "traces were scored"}, {done.Unscored, "traces have no score"}, {done.Unheard, "traces wait for merit traces score"}} {
+		if more.n > 0 {
+			line += fmt.Sprintf("; %d %s", more.n, more.what)
+		}
+	}
+	if secrets := done.Secrets(); secrets > 0 {
+		line += fmt.Sprintf("; %d secrets were blanked", secrets)
+	}
+	_, err := fmt.Fprintln(o.host.Stdout, line)
+	return err
+}

@@ -1,0 +1,232 @@
+package learning_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/recheck/verify"
+	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/learning"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+var (
+	began  = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	now    = began.Add(72 * time.Hour)
+	colors = []string{"blue", "green", "red"}
+)
+
+// recordings puts traces of tasks into a new store: an agent that cannot see was
+// shown a thing and said one of three colors, each as likely, and was right or
+// not. Without odds nobody wrote down how likely.
+func recordings(t *testing.T, tasks, each int, odds bool) store.Store {
+	s, err := traces.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	things := map[string][]string{"blue": {"sky", "sea", "jeans"}, "green": {"grass", "leaf", "frog"}, "red": {"blood", "rose", "brick"}}
+	var spans []trace.Span
+	var about []trace.About
+	for i := range tasks {
+		right := colors[i%3]
+		for k := range each {
+			id, seed := fmt.Sprintf("trace-%d-%d", i, k), rl.Seed(i).Child(uint64(k))
+			said, score := colors[int(seed.Uniform()*3)], 0.0
+			if said == right {
+				score = 1
+			}
+			start := began.Add(time.Duration(i*each+k) * time.Second)
+			answer := rl.Message{Role: rl.RoleAssistant, Content: rl.Text(said)}
+			call := trace.Span{
+				Trace: id, ID: "call", Agent: "painter", Kind: trace.KindPrompt, Name: "m", Start: start, End: start.Add(time.Millisecond), Status: trace.StatusOK,
+				Prompt: &trace.Prompt{Answer: &answer, Settings: json.RawMessage(`{"guided_choice":["red","green","blue"]}`), Messages: []rl.Message{
+					{Role: rl.RoleUser, Content: rl.Text(fmt.Sprintf("thing %d looks like %s", i, things[right][i/3%3]))},
+				}},
+			}
+			if odds {
+				call.Prompt.Tokens = []trace.Token{{Text: said, LogProb: math.Log(1. / 3)}}
+			}
+			spans = append(spans, call, rewardSpan(id, "reward", "", start.Add(time.Second), score))
+			about = append(about, trace.About{Trace: id, Task: fmt.Sprintf("task-%d", i), Status: trace.StatusOK})
+		}
+	}
+	require.NoError(t, s.Put(t.Context(), spans, about))
+	return s
+}
+
+func rewardSpan(of, id, digest string, at time.Time, score float64) trace.Span {
+	return trace.Span{
+		Trace: of, ID: id, Kind: trace.KindReward, Name: "right", Start: at, End: at, Status: trace.StatusOK,
+		Reward: &trace.Reward{Digest: digest, Outcome: "scored", Score: &score},
+	}
+}
+
+func config(t *testing.T, overrides ...string) *merit.Config {
+	cfg, err := merit.ParseConfig("test.yaml", []byte(`
+traces: {query: agent=painter}
+rollout: {groups: 60, members: 4}
+policy: {hidden: [], ngrams: {unit: words, max: 1, dimensions: 256}}
+ppo: {advantage_scale: rms, learning_rate: 0.05}
+train: {iterations: 25, evaluate_every: 5}
+`), ".", overrides...)
+	require.NoError(t, err)
+	return cfg
+}
+
+func learn(t *testing.T, s store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
+	return learnUntil(t.Context(), s, cfg, o, opts...)
+}
+
+func learnUntil(ctx context.Context, s store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
+	options := learning.Options{Traces: s, Now: now}
+	if o.Resume {
+		options.Resume = o.Dir
+	}
+	session, err := learning.Open(ctx, cfg, options, opts...)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close()
+	return session.Train(ctx, o)
+}
+
+// stopAt ends a run with an iteration.
+type stopAt struct {
+	train.Quiet
+	iteration int
+	stop      func()
+}
+
+func (s stopAt) Iterated(it run.Iteration, _ int) {
+	if it.Iteration == s.iteration {
+		s.stop()
+	}
+}
+
+// Promise: a policy learns from what another one did, by either method, beats it
+// on tasks that nothing was learnt from, and does so when it plays, too.
+func TestLearnsFromTraces(t *testing.T) {
+	for _, method := range []string{"importance", "clone"} {
+		t.Run(method, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			s := recordings(t, 90, 4, method == "importance")
+			summary, err := learn(t, s, config(t, "traces.method="+method), merit.TrainOptions{Dir: dir})
+			require.NoError(t, err)
+			require.Less(t, summary.Baseline.SuccessInterval[1], summary.Trained.SuccessInterval[0], "%+v", summary)
+			require.Less(t, summary.PValue, 0.01)
+
+			p, err := learning.Play(t.Context(), dir)
+			require.NoError(t, err)
+			defer p.Close()
+			for i, thing := range []string{"sky", "leaf", "rose", "sea", "frog", "brick"} {
+				a, err := p.Answer(t.Context(), learning.Call{Greedy: true, Messages: []rl.Message{
+					{Role: rl.RoleUser, Content: rl.Text(fmt.Sprintf("thing %d looks like %s", 1000+i, thing))},
+				}})
+				require.NoError(t, err)
+				require.Equal(t, colors[i%3], a.Text, thing)
+			}
+		})
+	}
+}
+
+// Promise: a run from traces that was stopped ends with the same bytes as one
+// that was not, verify finds nothing in it, and its manifest says what was
+// learnt from and how old it is.
+func TestARunFromTracesResumesAndVerifies(t *testing.T) {
+	s := recordings(t, 60, 4, true)
+	whole, again := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "again")
+	_, err := learn(t, s, config(t, "train.iterations=6"), merit.TrainOptions{Dir: whole})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = learnUntil(ctx, s, config(t, "train.iterations=6"), merit.TrainOptions{Dir: again}, merit.WithProgress(stopAt{iteration: 3, stop: cancel}))
+	require.ErrorIs(t, err, fault.Of("", fault.Interrupted))
+	_, err = learn(t, s, config(t, "train.iterations=6", "rollout.parallel=1"), merit.TrainOptions{Dir: again, Resume: true})
+	require.NoError(t, err)
+	for _, file := range []string{run.TracesFile, run.StartsFile, "trajectories/train.jsonl.zst", "trajectories/test-baseline.jsonl.zst", "checkpoints/best", "checkpoints/last"} {
+		require.Equal(t, read(t, whole, file), read(t, again, file), file)
+	}
+	require.Equal(t, metrics(t, whole), metrics(t, again))
+
+	m, err := run.ReadManifest(whole)
+	require.NoError(t, err)
+	require.Equal(t, 240, m.Traces.Traces)
+	require.Equal(t, 240, m.Traces.Learnt)
+	require.InDelta(t, 3, m.Traces.AgeDays, 0.01)
+	lines, err := run.ReadTraces(whole)
+	require.NoError(t, err)
+	require.Len(t, lines, 240)
+
+	report, err := verify.Run(t.Context(), whole, verify.Options{})
+	require.NoError(t, err)
+	require.Empty(t, report.Findings)
+	n := 0
+	for _, f := range report.Files {
+		n += f.Advantages
+	}
+	require.Positive(t, n, "whole groups are computed again")
+}
+
+// Promise: a run does not go on with other traces than it began with, and says
+// which they are.
+func TestOtherTraces(t *testing.T) {
+	s := recordings(t, 60, 2, true)
+	dir := filepath.Join(t.TempDir(), "run")
+	_, err := learn(t, s, config(t, "train.iterations=1"), merit.TrainOptions{Dir: dir})
+	require.NoError(t, err)
+	require.NoError(t, s.Put(t.Context(), []trace.Span{rewardSpan("trace-7-1", "again", "sha256:other", began.Add(time.Hour), 0.25)}, nil))
+	_, err = learn(t, s, config(t, "train.iterations=2"), merit.TrainOptions{Dir: dir, Resume: true})
+	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Differs))
+	require.ErrorContains(t, err, "trace-7-1 changed")
+}
+
+// Promise: what keeps a policy from learning is said before anything is written,
+// with the way out.
+func TestWhatCannotBeLearnt(t *testing.T) {
+	blind, alone := recordings(t, 60, 2, false), recordings(t, 60, 1, true)
+	for _, c := range []struct {
+		store store.Store
+		set   []string
+		want  string
+	}{
+		{blind, nil, "120 of 120 calls were recorded without log-probabilities"},
+		{blind, []string{"traces.query=agent=nobody"}, `"agent=nobody" chooses no trace`},
+		{blind, []string{"traces.query=agnt=x"}, `"agnt" is no key of a query`},
+		{blind, []string{"traces.choices=[yes, no]"}, "none of the 120 answered calls can be learnt from: no choice (120)"},
+		{blind, []string{"traces.agents=[planner]", "traces.choices=[red, blue, green]"}, "another agent (120)"},
+		{alone, nil, "lightning compares the traces of a task with each other, and every task has only one"},
+	} {
+		dir := filepath.Join(t.TempDir(), "run")
+		_, err := learn(t, c.store, config(t, c.set...), merit.TrainOptions{Dir: dir})
+		require.ErrorContains(t, err, c.want)
+		require.NotEmpty(t, fault.As(err).Hint)
+		require.NoDirExists(t, dir)
+	}
+}
+
+func read(t *testing.T, dir, file string) []byte {
+	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	require.NoError(t, err)
+	return data
+}
+
+func metrics(t *testing.T, dir string) []run.Iteration {
+	all, err := run.ReadMetrics(dir)
+	require.NoError(t, err)
+	for i := range all {
+		all[i].Time = run.Time{}
+	}
+	return all
+}

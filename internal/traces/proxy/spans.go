@@ -1,0 +1,234 @@
+package proxy
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// record makes the spans of a call, the model's first, and what is known of its
+// trace. Only the recorder calls it.
+func (t *threads) record(c *call) ([]trace.Span, trace.About) {
+	request, secret := c.without(c.request)
+	q, problem := readRequest(c.api, bytes.ToValidUTF8(request, replacement))
+	a, complete := c.said()
+	if secret {
+		a.prompt = nil // its tokens could be read back
+	}
+	id, keys := t.traceOf(c, &q)
+	prompts := c.prompts(id, &q, &a)
+	main := &prompts[0]
+	c.settle(main, &a, complete, problem)
+	for i := range prompts[1:] {
+		prompts[i+1].Status, prompts[i+1].Error = main.Status, main.Error
+	}
+	t.visited(id, keys, main.Prompt.Answer)
+	if a.id != "" {
+		t.replies.set(a.id, id)
+	}
+	spans := append(prompts, t.results(c, id, main.Prompt.Messages)...)
+	for i := range a.choices {
+		if thoughts := string(a.choices[i].thoughts); thoughts != "" {
+			s := c.spanOf(id, c.span+"-thoughts"+numbered(i), trace.KindReasoning, main.Name)
+			s.Parent, s.Text, s.Start = c.span, thoughts, later(c.start, c.first)
+			s.End = later(s.Start, c.ended)
+			spans = append(spans, s)
+		}
+	}
+	if answer := main.Prompt.Answer; answer != nil {
+		for _, asked := range answer.ToolCalls {
+			t.tools.set(id+"\x00"+asked.ID, pending{asked, c.span, main.End})
+		}
+	}
+	for i := range spans {
+		fit(&spans[i])
+	}
+	return spans, c.about(id, main)
+}
+
+// traceOf says to which trace a call belongs: the one that was named, or that
+// of the conversation which it goes on, or a new one.
+func (t *threads) traceOf(c *call, q *request) (string, []key) {
+	var keys []key
+	if len(q.prompts) == 1 {
+		keys = chain(c.scope, q.prompts[0])
+	}
+	if c.whose.trace != "" {
+		return c.whose.trace, keys
+	}
+	if id, ok := t.replies.get(q.previous); ok && q.previous != "" {
+		return id, keys
+	}
+	if id := t.join(keys); id != "" {
+		return id, keys
+	}
+	return newID(16), keys
+}
+
+var replacement = []byte("\uFFFD")
+
+func (c *call) said() (a answer, complete bool) {
+	text, secret := c.without(c.plain())
+	text = bytes.ToValidUTF8(text, replacement)
+	if c.api == "responses" {
+		a, complete = readResponse(text, c.stream)
+	} else {
+		a, complete = readChunks(text, c.stream)
+	}
+	for i := range a.choices {
+		c.forget(&a.choices[i], secret)
+	}
+	return a, complete
+}
+
+// without is a body without the call's secrets, and whether it held one.
+func (c *call) without(body []byte) (clean []byte, held bool) {
+	clean = body
+	for _, secret := range c.secrets {
+		clean = without(clean, secret)
+	}
+	return clean, !bytes.Equal(clean, body)
+}
+
+// forget takes the call's secrets from a choice: events of a stream hold a text
+// in pieces. Its tokens could be read back, and go too if it held one.
+func (c *call) forget(s *said, held bool) {
+	clean := func(text []byte) []byte {
+		text, found := c.without(text)
+		held = held || found
+		return text
+	}
+	s.text, s.thoughts, s.parts = clean(s.text), clean(s.thoughts), clean(s.parts)
+	for i := range s.calls {
+		s.calls[i].Function.Arguments = string(clean([]byte(s.calls[i].Function.Arguments)))
+	}
+	if held {
+		s.tokens, s.probs = nil, nil
+	}
+}
+
+// prompts are the spans of kind prompt: one, or one for each text that
+// completions were asked for.
+func (c *call) prompts(id string, q *request, a *answer) []trace.Span {
+	settings, _ := json.Marshal(q.settings) // of JSON
+	spans := make([]trace.Span, max(len(q.prompts), 1))
+	for i := range spans {
+		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, first(q.model, a.model, c.api))
+		s.Parent = c.whose.parent
+		s.Prompt = &trace.Prompt{Model: first(a.model, q.model), Messages: []rl.Message{}, Tools: q.tools}
+		if len(q.settings) > 0 {
+			s.Prompt.Settings = settings
+		}
+		if i < len(q.prompts) && len(q.prompts[i]) > 0 {
+			s.Prompt.Messages = q.prompts[i]
+		}
+		attribute(&s, "endpoint", c.api)
+		c.choices(&s, a, i*q.choices, q.choices, len(spans) == 1)
+		if i < len(q.tokens) {
+			s.Prompt.PromptTokens = q.tokens[i]
+		} else if i == 0 {
+			s.Prompt.PromptTokens = a.prompt
+		}
+		spans[i] = s
+	}
+	spans[0].Prompt.Usage = a.usage
+	return spans
+}
+
+// choices puts those of one prompt into its span: n from the one of index from,
+// or all.
+func (c *call) choices(s *trace.Span, a *answer, from, n int, all bool) {
+	for i := range a.choices {
+		said := &a.choices[i]
+		if !all && (said.index < from || said.index >= from+n) {
+			continue
+		}
+		m := said.message()
+		if s.Prompt.Answer != nil {
+			s.Prompt.Others = append(s.Prompt.Others, m)
+			continue
+		}
+		s.Prompt.Answer, s.Prompt.Finish, s.Prompt.Tokens = &m, said.finish, said.sampled()
+		if ids := said.bare(); ids != nil {
+			s.Attributes["token_ids"] = ids
+		}
+	}
+}
+
+// settle says how the call ended.
+func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
+	if c.status != 0 {
+		s.Attributes["http_status"] = json.RawMessage(strconv.Itoa(c.status))
+	}
+	if c.stream && !c.first.IsZero() {
+		s.Attributes["first_byte_ms"] = json.RawMessage(strconv.FormatFloat(float64(c.first.Sub(c.start).Microseconds())/1000, 'f', 3, 64))
+	}
+	if c.whose.wrong != "" {
+		attribute(s, "problem", c.whose.wrong)
+	}
+	if c.partly {
+		attribute(s, "problem", "a body was longer than is recorded")
+	} else if problem != nil {
+		attribute(s, "problem", "the request is not in OpenAI's form: "+problem.Error())
+	}
+	switch {
+	case c.status >= http.StatusBadRequest && c.failure == "":
+		text, _ := c.without(c.plain()) // before it is cut: half a key is none that would be found
+		s.Error = first(a.failure, cut(string(text), 1024), http.StatusText(c.status))
+	case a.failure != "":
+		s.Error = a.failure
+	case complete || c.partly && c.failure == "":
+	default:
+		s.Error = first(c.failure, "the answer ended before it was complete")
+	}
+	if s.Error != "" {
+		s.Status = trace.StatusError
+	}
+	for _, secret := range c.secrets {
+		s.Error = string(without([]byte(s.Error), secret))
+	}
+}
+
+// about is what the call says of its trace. A trace is open while its last
+// answer asks for tools.
+func (c *call) about(id string, s *trace.Span) trace.About {
+	status := s.Status
+	if a := s.Prompt.Answer; status == trace.StatusOK && a != nil && len(a.ToolCalls) > 0 {
+		status = trace.StatusOpen
+	}
+	return trace.About{Trace: id, Agent: c.whose.agent, Task: c.whose.task, Status: status, Metadata: c.whose.metadata}
+}
+
+func (c *call) spanOf(traceID, id string, kind trace.Kind, name string) trace.Span {
+	return trace.Span{
+		Trace: traceID, ID: id, Agent: c.whose.agent, Kind: kind, Name: name, Status: trace.StatusOK,
+		Start: c.start.UTC(), End: later(c.start, c.ended), Attributes: map[string]json.RawMessage{},
+	}
+}
+
+func numbered(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "-" + strconv.Itoa(i)
+}
+
+// short is a stranger's id as a part of one of ours.
+func short(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:6])
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b.UTC()
+	}
+	return a.UTC()
+}

@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Headers by which an agent says whose a call is. None of them goes upstream.
+const (
+	HeaderTrace    = "X-Merit-Trace"    // the trace's id
+	HeaderAgent    = "X-Merit-Agent"    // the agent's name
+	HeaderTask     = "X-Merit-Task"     // the trace's task
+	HeaderParent   = "X-Merit-Parent"   // the span within which the call happens
+	HeaderMetadata = "X-Merit-Metadata" // a JSON object: the trace's metadata, such as ground_truth
+)
+
+// whose says what a call belongs to. What is empty nobody has said.
+type whose struct {
+	trace, parent, agent, task string
+	metadata                   map[string]json.RawMessage
+	wrong                      string // with what was said
+}
+
+// whose reads headers, then the path (/t/TRACE/a/AGENT/task/TASK/v1/…, each pair
+// if there is something to say), then W3C's traceparent; and gives the path
+// without what it said. Secrets are blanked in what it says.
+func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
+	said, path := pairs(r.URL)
+	blank := func(text string) string {
+		for _, secret := range secrets {
+			text = strings.ReplaceAll(text, secret, "[key]")
+		}
+		return text
+	}
+	header := func(name string) string { return blank(r.Header.Get(name)) }
+	w := whose{
+		trace:  first(header(HeaderTrace), blank(said["t"])),
+		agent:  first(header(HeaderAgent), blank(said["a"]), p.options.Agent),
+		task:   first(header(HeaderTask), blank(said["task"]), p.options.Task),
+		parent: header(HeaderParent),
+	}
+	if m := traceparent.FindStringSubmatch(r.Header.Get("Traceparent")); m != nil && (w.trace == "" || w.trace == m[1]) {
+		w.trace, w.parent = m[1], first(w.parent, m[2])
+	}
+	w.trace, w.parent = identifier(w.trace), identifier(w.parent)
+	w.agent, w.task = cut(w.agent, trace.MaxName), cut(w.task, trace.MaxName)
+	if text := header(HeaderMetadata); text != "" {
+		if err := strictjson.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
+			w.metadata, w.wrong = nil, HeaderMetadata+" is no JSON object of at most 256 entries"
+		}
+	}
+	return w, path
+}
+
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}`)
+
+// pairs takes /t/…, /a/… and /task/… from the front of a path.
+func pairs(u *url.URL) (said map[string]string, path string) {
+	said, rest := map[string]string{}, u.EscapedPath()
+	for {
+		parts := strings.SplitN(strings.TrimPrefix(rest, "/"), "/", 3)
+		if len(parts) < 3 || parts[0] != "t" && parts[0] != "a" && parts[0] != "task" {
+			break
+		}
+		value, err := url.PathUnescape(parts[1])
+		if err != nil {
+			break
+		}
+		said[parts[0]], rest = value, "/"+parts[2]
+	}
+	if path, err := url.PathUnescape(rest); err == nil {
+		return said, path
+	}
+	return said, rest
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+var notInID = regexp.MustCompile(`[^A-Za-z0-9._:-]+`)
+
+// identifier is text as an id of spans and traces. What an id cannot hold is
+// replaced, with a digest that keeps different texts apart: to refuse it would
+// fail an agent's call for the sake of its record.
+func identifier(text string) string {
+	if len(text) <= trace.MaxID && !notInID.MatchString(text) {
+		return text
+	}
+	sum := sha256.Sum256([]byte(text))
+	return cut(notInID.ReplaceAllString(text, "-"), trace.MaxID-17) + "-" + hex.EncodeToString(sum[:8])
+}
+
+// newID is a random id of so many bytes, in hexadecimal digits.
+func newID(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // it does not fail
+	return hex.EncodeToString(b)
+}
+
+// scopeOf is what separates the conversations of one agent and key from others'.
+// It is never stored.
+func scopeOf(r *http.Request, agent string) key {
+	sum := sha256.Sum256([]byte(agent + "\x00" + r.Header.Get("Authorization")))
+	return key(sum[:16])
+}
+
+// secretsOf are the words of a request that give access. Shorter ones are
+// placeholders of servers that want none.
+func secretsOf(r *http.Request, key string) (secrets []string) {
+	const least = 16
+	bearer := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	for _, s := range []string{key, bearer, r.Header.Get("Api-Key"), r.Header.Get("X-Api-Key")} {
+		if len(s) >= least {
+			secrets = append(secrets, s)
+		}
+	}
+	return secrets
+}

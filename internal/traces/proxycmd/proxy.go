@@ -1,0 +1,110 @@
+// Package proxycmd holds the verb proxy: calls of models, recorded as they pass.
+package proxycmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces/collecting"
+	"github.com/merit-rl/merit/internal/traces/proxying"
+)
+
+type options struct {
+	host   *console.Host
+	config proxying.Config
+	file   string
+	set    []string
+}
+
+// NewCmd is the verb proxy.
+func NewCmd(h *console.Host) *cobra.Command {
+	o := &options{host: h, config: proxying.DefaultConfig()}
+	cmd := &cobra.Command{
+		Use:   "proxy",
+		Short: "Record agents' calls of a model as they pass",
+		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
+recorded by setting its base URL to the proxy's; nothing else of it changes.
+Answers pass through as they come, and the store never holds up a call.
+
+An agent may say whose a call is: by the headers X-Merit-Trace, X-Merit-Agent,
+X-Merit-Task, X-Merit-Parent and X-Merit-Metadata, by its base URL
+(http://127.0.0.1:8710/t/TRACE/a/AGENT/task/TASK/v1), or by W3C's traceparent.
+Calls without a name are joined where a conversation goes on.
+
+SIGTERM and Ctrl-C let calls under way end and records them (twice: it ends at
+once). GET /-/stats counts what was recorded.`,
+		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY --store traces.db",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	c := &o.config
+	f.StringVar(&c.Upstream, "upstream", "", "base of the model server's API")
+	f.StringVar(&c.Listen, "listen", c.Listen, "HOST:PORT")
+	f.StringVar(&c.Store, "store", "", "file or postgres:// address of the traces; else $MERIT_TRACES, else traces.db")
+	f.StringVar(&c.Agent, "agent", "", "agent of calls that name none")
+	f.StringVar(&c.Task, "task", "", "task of calls that name none")
+	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
+	f.StringVar(&c.KeyEnv, "key-env", "", "environment variable with the upstream's key, which agents then need not have")
+	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
+	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
+	f.StringVarP(&o.file, "config", "c", "", "configuration of merit collect, of which store, redact, retention, rewards and sandbox count")
+	f.StringArrayVar(&o.set, "set", nil, "put a value over that configuration: key.path=value (repeatable)")
+	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
+	console.Files(cmd, "config", "yaml", "yml")
+	return cmd
+}
+
+// load reads what stands around the store.
+func (o *options) load() (err error) {
+	if o.file == "" {
+		o.config.Collect, err = collecting.Parse("", nil, "", o.set...)
+	} else {
+		o.config.Collect, err = collecting.Load(o.file, o.set...)
+	}
+	return err
+}
+
+func (o *options) run(cmd *cobra.Command, _ []string) error {
+	if o.config.Upstream == "" {
+		return console.Usage(cmd, "name the model server: --upstream http://127.0.0.1:8080/v1", "no upstream is named")
+	}
+	if err := o.load(); err != nil {
+		return err
+	}
+	s, err := proxying.Open(cmd.Context(), o.config, proxying.Options{Logger: o.host.Logger(), Getenv: o.host.Env})
+	if err != nil {
+		return err
+	}
+	if err := o.ready(s); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	said := make(chan struct{})
+	stop := context.AfterFunc(cmd.Context(), func() {
+		defer close(said)
+		fmt.Fprintln(o.host.Stderr, "calls under way may end; once more ends it at once")
+	})
+	if err = s.Serve(cmd.Context()); !stop() {
+		<-said
+	}
+	n := s.Stats()
+	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, blanked %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
+	return err
+}
+
+// ready says where agents go.
+func (o *options) ready(s *proxying.Server) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			URL      string `json:"url"`
+			Upstream string `json:"upstream"`
+			Store    string `json:"store"`
+		}{s.URL(), o.config.Upstream, s.Store()})
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "calls of models pass through %s/v1 to %s and are recorded in %s\n", s.URL(), o.config.Upstream, s.Store())
+	return err
+}

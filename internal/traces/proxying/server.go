@@ -1,0 +1,141 @@
+package proxying
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
+	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/collecting"
+	"github.com/merit-rl/merit/internal/traces/proxy"
+)
+
+// connections is how many there are at one time.
+const connections = 1024
+
+// Options are what surrounds a proxy.
+type Options struct {
+	Logger *slog.Logger            // nil is nobody
+	Getenv func(key string) string // nil is os.Getenv
+}
+
+// Server is a proxy that listens.
+type Server struct {
+	config   Config
+	store    string
+	log      *slog.Logger
+	sink     *collecting.Sink
+	proxy    *proxy.Proxy
+	listener net.Listener
+	certs    *certificates.Certificates // nil without TLS
+	http     *http.Server
+	requests context.CancelFunc
+}
+
+// Open opens the store and listens: calls wait until Serve. The error lists
+// every problem, and nothing is left open.
+func Open(ctx context.Context, c Config, o Options) (*Server, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	r, err := c.resolve(o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, store: r.collect.Store, log: o.Logger}
+	if s.certs, err = certificates.Open(c.TLS); err != nil {
+		return nil, err
+	}
+	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
+		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.Listen, What: "the proxy cannot listen there", Err: err, Hint: "choose another port with --listen"}
+	}
+	if s.sink, err = collecting.Open(ctx, r.collect, collecting.Options{Logger: o.Logger, Getenv: o.Getenv}); err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
+	s.proxy, err = proxy.New(proxy.Options{
+		Upstream: r.upstream, Key: r.upstreamKey, Add: json.RawMessage(c.Add), Agent: c.Agent, Task: c.Task,
+		Sink: s.sink, Log: o.Logger,
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.listener.Close(), s.sink.Close())
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /-/stats", s.stats)
+	mux.Handle("/", s.proxy)
+	life, cancel := context.WithCancel(context.Background())
+	s.requests = cancel
+	s.http = &http.Server{
+		Handler: guard(mux, r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+		BaseContext: func(net.Listener) context.Context { return life }, TLSConfig: s.certs.Config(),
+	}
+	s.listener = httpd.Protect(s.http, s.listener, connections)
+	return s, nil
+}
+
+// URL is where the proxy listens; agents add /v1.
+func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() }
+
+// Summary says what was blanked and scored.
+func (s *Server) Summary() collecting.Summary { return s.sink.Summary() }
+
+// Stats says how much was recorded.
+func (s *Server) Stats() proxy.Stats { return s.proxy.Stats() }
+
+// Store is where traces go.
+func (s *Server) Store() string {
+	address := traces.Address(s.store)
+	if u, err := url.Parse(address); err == nil && u.User != nil {
+		return u.Redacted()
+	}
+	return address
+}
+
+// Serve passes calls on until ctx ends. Then it takes no new ones, lets those
+// under way end, records all of them and closes the store; what takes longer
+// than Drain is cut off, and recorded as that. The error says what was lost.
+func (s *Server) Serve(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.certs.Serve(s.http, s.listener) }()
+	var crashed error
+	select {
+	case err := <-ended:
+		crashed = &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the proxy can listen no more", Err: err, Hint: "start it again"}
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
+	defer cancel()
+	if err := s.http.Shutdown(drain); err != nil {
+		s.log.Warn("calls were cut off at the end", "after", s.config.Drain)
+		s.requests()
+	}
+	record, cancel := context.WithTimeout(context.Background(), s.config.Drain)
+	defer cancel()
+	return errors.Join(crashed, s.close(record))
+}
+
+// Close is for a server that was never served.
+func (s *Server) Close() error { return s.close(context.Background()) }
+
+func (s *Server) close(ctx context.Context) error {
+	return errors.Join(s.http.Close(), s.proxy.Close(ctx), s.sink.Close())
+}
+
+func (s *Server) stats(w http.ResponseWriter, _ *http.Request) {
+	text, _ := json.Marshal(s.Stats()) // numbers and a text
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(append(text, '\n'))
+}

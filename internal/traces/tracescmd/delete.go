@@ -1,0 +1,39 @@
+package tracescmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+)
+
+// newDeleteCmd is the verb traces delete.
+func newDeleteCmd(p *place) *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete ID…",
+		Short: "Remove single traces, such as those of somebody who asks for it",
+		Long: `Delete removes traces with all that was recorded in them, rewards too. If the store
+lacks one of the ids, none is removed. Exports and backups are not touched.`,
+		Example: "  merit traces delete 4f2a 91c0",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return console.Usage(cmd, "name the traces; merit traces list shows ids", "%s needs at least one ID", cmd.CommandPath())
+			}
+			s, err := p.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			gone, err := s.Delete(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if p.host.Global.JSON {
+				return p.host.PrintJSON(gone)
+			}
+			_, err = fmt.Fprintf(p.host.Stdout, "removed %d traces, %d spans, %d bytes\n", gone.Traces, gone.Spans, gone.Bytes)
+			return err
+		},
+	}
+}

@@ -1,0 +1,76 @@
+package tracescmd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces"
+)
+
+// newExportCmd is the verb traces export.
+func newExportCmd(p *place) *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "export [QUERY]",
+		Short: "Write traces as lines, as a tree of files, or as trajectories",
+		Long: `Export writes the traces that a query chooses:
+
+  jsonl         a trace a line, with all of its spans
+  tree          --out is a folder: traces/DATE/AGENT/trace_ID.json, a file a trace,
+                and metadata/trace_index.json, which lists them. Files appear whole,
+                the index last; a tree that is there gets more
+  trajectories  conversations as merit eval and trainers read them, one a line`,
+		Example: "  merit traces export --format tree --out exported agent=planner",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(traces.Formats(), format) {
+				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is no format", format)
+			}
+			q, err := p.query(args)
+			if err != nil {
+				return err
+			}
+			s, err := p.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			progress := p.host.Progress("export", "traces", -1)
+			defer progress.Close()
+			moved, err := traces.Export(cmd.Context(), s, traces.ExportOptions{
+				Query: q, Format: traces.Format(format), Out: out, Stdout: p.host.Stdout, Progress: func(done int) { progress.Set(int64(done), "") },
+			})
+			if err != nil {
+				return err
+			}
+			progress.Close()
+			to := p.host.Stdout
+			if out == "-" {
+				to = p.host.Stderr
+			}
+			if p.host.Global.JSON && out != "-" {
+				return p.host.PrintJSON(moved)
+			}
+			return exported(to, moved)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
+	f.StringVar(&out, "out", "", "a file, compressed if it ends in .zst or .gz, of trajectories Parquet if in .parquet; - is stdout; a folder for a tree")
+	console.Output(cmd, "out")
+	console.Values(cmd, "format", traces.Formats()...)
+	console.Needs(cmd, "out")
+	return cmd
+}
+
+func exported(w io.Writer, moved *traces.Moved) error {
+	text := fmt.Sprintf("%d traces, %d spans\n", moved.Traces, moved.Spans)
+	if moved.Without > 0 {
+		text += fmt.Sprintf("%d of them are left out: nothing was said in them\n", moved.Without)
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}

@@ -1,0 +1,94 @@
+package tracescmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/redact"
+)
+
+// newImportCmd is the verb traces import.
+func newImportCmd(p *place) *cobra.Command {
+	var o traces.ImportOptions
+	var rules redact.Config
+	cmd := &cobra.Command{
+		Use:   "import FILE|FOLDER",
+		Short: "Put traces from files into the store",
+		Long: `Import reads what export writes, and more: a file of traces, of single spans or of
+trajectories, one a line, compressed or not; trajectories as Parquet or CSV, too;
+the folder of a tree; - is stdin. It may be done again: the same traces replace
+themselves.
+
+Everything is checked before anything is put, and all that is wrong is listed;
+with --skip-bad it is left out, listed and counted. Secrets are blanked by rules
+before they reach the disk: --redact-off names rules that are not applied, all for
+every one.`,
+		Example: "  merit traces import exported.jsonl",
+		Args:    console.Exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := redact.New(rules)
+			if err != nil {
+				return asFlags(err)
+			}
+			s, err := traces.Open(cmd.Context(), p.where())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			progress := p.host.Progress("import", "spans", -1)
+			defer progress.Close()
+			o.Path, o.Stdin, o.Progress = args[0], p.host.Stdin, func(done int) { progress.Set(int64(done), "") }
+			moved, err := traces.Import(cmd.Context(), r.Sink(s), o)
+			if err != nil {
+				return err
+			}
+			progress.Close()
+			return p.imported(moved, r.Found())
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out what cannot be used")
+	f.StringSliceVar(&rules.Off, "redact-off", nil, "rules that blank no secrets: "+strings.Join(append(redact.Rules(), "all"), ", "))
+	f.StringSliceVar(&rules.Keys, "redact-key", nil, "further names whose values are blanked (repeatable)")
+	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: blank what matches (repeatable)")
+	console.Values(cmd, "redact-off", append(redact.Rules(), "all")...)
+	return cmd
+}
+
+func (p *place) imported(moved *traces.Moved, found map[string]uint64) error {
+	if p.host.Global.JSON {
+		return p.host.PrintJSON(struct {
+			*traces.Moved
+			Redacted map[string]uint64 `json:"redacted"`
+		}{moved, found})
+	}
+	if err := exported(p.host.Stdout, moved); err != nil {
+		return err
+	}
+	for _, rule := range slices.Sorted(maps.Keys(found)) {
+		fmt.Fprintf(p.host.Stdout, "redacted %d × %s\n", found[rule], rule)
+	}
+	if moved.Skipped.Count > 0 {
+		fmt.Fprintf(p.host.Stderr, "skipped %d:\n  %s\n", moved.Skipped.Count, terminal.Clean(moved.Skipped.List()))
+	}
+	return nil
+}
+
+// asFlags names the flags where package redact names keys of a configuration.
+func asFlags(err error) error {
+	for _, e := range terminal.Flatten(err) {
+		if f := fault.As(e); f != nil {
+			f.Boundary = fault.CLI
+			f.Where = "--redact-" + strings.NewReplacer("keys[", "key[", "patterns.", "pattern ").Replace(f.Where)
+		}
+	}
+	return err
+}

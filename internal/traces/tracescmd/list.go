@@ -1,0 +1,93 @@
+package tracescmd
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// newListCmd is the verb traces list.
+func newListCmd(p *place) *cobra.Command {
+	var after string
+	cmd := &cobra.Command{
+		Use:     "list [QUERY]",
+		Short:   "List traces, newest first",
+		Long:    "List shows the traces that a query chooses, a line each: at most limit= of them, 100 unless it is said, newest first unless order=oldest.",
+		Example: "  merit traces list agent=planner status=ok 'reward>=0.5' since=7d",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := p.query(append([]string{"order=newest"}, args...))
+			if err != nil {
+				return err
+			}
+			q.After = after
+			s, err := p.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			found, err := s.List(cmd.Context(), q)
+			if err != nil {
+				return err
+			}
+			if p.host.Global.JSON {
+				if found.Heads == nil {
+					found.Heads = []trace.Head{}
+				}
+				return p.host.PrintJSON(found)
+			}
+			return p.list(found)
+		},
+	}
+	cmd.Flags().StringVar(&after, "after", "", "go on behind a page: what --json gave as next")
+	return cmd
+}
+
+func (p *place) list(found store.Page) error {
+	t := terminal.Table{Head: []string{"trace", "start", "took", "agent", "task", "status", "spans", "errors", "reward"}}
+	for _, h := range found.Heads {
+		t.Add(h.ID, h.Start.UTC().Format(time.DateTime), took(h.End.Sub(h.Start)), short(h.Agent), short(h.Task), string(h.Status), strconv.Itoa(h.Spans), strconv.Itoa(h.Errors), number(h.Reward))
+	}
+	if len(t.Rows) == 0 {
+		_, err := fmt.Fprintf(p.host.Stderr, "no trace of %s is chosen\n", terminal.Clean(p.where()))
+		return err
+	}
+	if err := t.Write(p.host.Stdout); err != nil || found.Next == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(p.host.Stderr, "there are more: limit=N, or --after %s\n", found.Next)
+	return err
+}
+
+// number is a score, or that there is none: which is not 0.
+func number(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*x, 'g', 6, 64)
+}
+
+// took is a duration to three digits.
+func took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d)/1e6)
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// short is a name that fits into a table.
+func short(name string) string {
+	const most = 32
+	if runes := []rune(name); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return name
+}

@@ -1,0 +1,97 @@
+package tracescmd
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces/store"
+)
+
+// newPruneCmd is the verb traces prune.
+func newPruneCmd(p *place) *cobra.Command {
+	var age, bytes string
+	var dry bool
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove traces that are old, or more than is to be kept",
+		Long: `Prune removes traces that started longer ago than --age, and then the oldest until
+no more than --bytes are left. --dry-run only counts.`,
+		Example: "  merit traces prune --age 30d --bytes 2GB --dry-run",
+		Args:    console.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if age == "" && bytes == "" {
+				return console.Usage(cmd, "for example --age 30d, or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
+			}
+			keep := store.Retention{Dry: dry}
+			var ok bool
+			if keep.Age, ok = parseAge(age); !ok {
+				return console.Usage(cmd, "write 30d, 36h or 90m", "--age %q is no time", age)
+			}
+			if keep.Bytes, ok = parseBytes(bytes); !ok {
+				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is no size", bytes)
+			}
+			s, err := p.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			gone, err := s.Prune(cmd.Context(), keep)
+			if err != nil {
+				return err
+			}
+			if p.host.Global.JSON {
+				return p.host.PrintJSON(gone)
+			}
+			done := "removed"
+			if dry {
+				done = "would remove"
+			}
+			_, err = fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&age, "age", "", "keep what started no longer ago: 30d, 36h")
+	f.StringVar(&bytes, "bytes", "", "keep at most so much: 500MB, 2GB, 2GiB")
+	f.BoolVar(&dry, "dry-run", false, "remove nothing, only count")
+	return cmd
+}
+
+// parseAge reads 30d and what Go's durations are; empty is no limit.
+func parseAge(text string) (time.Duration, bool) {
+	if text == "" {
+		return 0, true
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		return time.Duration(n * float64(24*time.Hour)), err == nil && n > 0 && n < 100_000
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
+}
+
+var units = []struct {
+	name string
+	size float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
+
+// parseBytes reads a size; empty is no limit.
+func parseBytes(text string) (int64, bool) {
+	if text == "" {
+		return 0, true
+	}
+	for _, unit := range units {
+		if number, ok := strings.CutSuffix(text, unit.name); ok {
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			n *= unit.size
+			return int64(n), err == nil && n >= 1 && n < math.MaxInt64
+		}
+	}
+	return 0, false
+}

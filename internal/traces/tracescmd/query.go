@@ -1,0 +1,65 @@
+package tracescmd
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/traces/store"
+)
+
+var columns = []string{string(store.ByDay), string(store.ByAgent), string(store.ByTask), string(store.ByStatus)}
+
+// newQueryCmd is the verb traces query.
+func newQueryCmd(p *place) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use:     "query [QUERY]",
+		Short:   "Count traces by day, agent, task or status",
+		Long:    "Query counts the traces that a query chooses by a column, with their spans, how many have a reward, and its mean over those.",
+		Example: "  merit traces query --by agent since=30d",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q, err := p.query(args)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(columns, by) {
+				return console.Usage(cmd, "use day, agent, task or status", "--by %q is no column", by)
+			}
+			s, err := p.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			counts, err := s.Groups(cmd.Context(), q, store.Column(by))
+			if err != nil {
+				return err
+			}
+			if p.host.Global.JSON {
+				return p.host.PrintJSON(append([]store.Count{}, counts...))
+			}
+			t := terminal.Table{Head: []string{by, "traces", "spans", "scored", "mean reward"}}
+			for _, c := range counts {
+				mean := &c.Mean
+				if c.Scored == 0 {
+					mean = nil
+				}
+				t.Add(value(c.Value), strconv.Itoa(c.Traces), strconv.Itoa(c.Spans), strconv.Itoa(c.Scored), number(mean))
+			}
+			return t.Write(p.host.Stdout)
+		},
+	}
+	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "the column: day, agent, task or status")
+	console.Values(cmd, "by", columns...)
+	return cmd
+}
+
+func value(v string) string {
+	if v == "" {
+		return "(none)"
+	}
+	return short(v)
+}

@@ -1,0 +1,57 @@
+// Package tracescmd holds the verbs of merit traces: flags, and calls of
+// internal/traces.
+package tracescmd
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// NewCmd is the verb traces with the verbs below it.
+func NewCmd(h *console.Host) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "traces",
+		Short: "Look at what agents did, score it, move it",
+		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
+else of the variable MERIT_TRACES, else traces.db in the working directory.
+
+A query is words of the form KEY=VALUE, all of which must hold; several values
+of one key are joined by commas:
+
+  agent=planner,solver  task=sum  status=ok|error|open  id=…
+  reward>=0.5  reward<=1  scored=true|false  meta.KEY=VALUE
+  since=2026-11-01  before=24h  limit=100  order=newest|oldest`,
+		Args: console.UnknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	p := &place{host: h}
+	cmd.PersistentFlags().StringVar(&p.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
+	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))
+	return cmd
+}
+
+// place is where the verbs work.
+type place struct {
+	host    *console.Host
+	address string
+}
+
+// open opens the store that is there; only what puts something into it makes one.
+func (p *place) open(ctx context.Context) (store.Store, error) {
+	return traces.Existing(ctx, p.where())
+}
+
+func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }
+
+// query reads the words of a query.
+func (p *place) query(args []string) (trace.Query, error) {
+	return trace.ParseQuery(strings.Join(args, " "), p.host.Now())
+}

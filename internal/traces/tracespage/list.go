@@ -1,0 +1,127 @@
+package tracespage
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Sizes of a list.
+const (
+	PageRows   = 100
+	mostValues = 12  // of a column, beside which the rest are counted together
+	mostDays   = 366 // of the newest days with traces
+)
+
+// Row is a trace in a list.
+type Row struct {
+	ID      string       `json:"id"`
+	Agent   string       `json:"agent,omitempty"`
+	Task    string       `json:"task,omitempty"`
+	Start   time.Time    `json:"start"`
+	Seconds float64      `json:"seconds"` // from the first start to the last end
+	Status  trace.Status `json:"status"`
+	Reward  *float64     `json:"reward"` // null is no number
+	Spans   int          `json:"spans"`
+	Errors  int          `json:"errors"` // spans that ended in one
+}
+
+// RowOf is a head as a row.
+func RowOf(h *trace.Head) Row {
+	return Row{h.ID, h.Agent, h.Task, h.Start, seconds(h.Start, h.End), h.Status, h.Reward, h.Spans, h.Errors}
+}
+
+// Rows is a page of a list.
+type Rows struct {
+	Rows []Row  `json:"rows"`
+	Next string `json:"next,omitempty"` // cursor of the next page; empty at the end
+}
+
+// List returns a page of the traces that q chooses, from its cursor on: at most
+// PageRows, or what q limits it to.
+func List(ctx context.Context, s store.Store, q trace.Query) (Rows, error) {
+	if q.Limit == 0 || q.Limit > PageRows {
+		q.Limit = PageRows
+	}
+	page, err := s.List(ctx, q)
+	out := Rows{Rows: make([]Row, len(page.Heads)), Next: page.Next}
+	for i := range page.Heads {
+		out.Rows[i] = RowOf(&page.Heads[i])
+	}
+	return out, err
+}
+
+// Facets counts what a query chooses, column by column.
+type Facets struct {
+	Traces int      `json:"traces"`
+	Spans  int      `json:"spans"`
+	Scored int      `json:"scored"`
+	Status []Value  `json:"status"`
+	Agent  []Value  `json:"agent"`
+	Task   []Value  `json:"task"`
+	Days   []Value  `json:"days"`           // in their order
+	More   []string `json:"more,omitempty"` // columns of which not every value is here
+}
+
+// Value is one value of a column.
+type Value struct {
+	Value  string   `json:"value"`
+	Traces int      `json:"traces"`
+	Scored int      `json:"scored"`
+	Mean   *float64 `json:"mean_reward"` // null if none is scored
+}
+
+// Count returns the facets of what q chooses, whatever its limit and cursor.
+func Count(ctx context.Context, s store.Store, q trace.Query) (Facets, error) {
+	q.Limit, q.After = 0, ""
+	var out Facets
+	columns := []struct {
+		by     store.Column
+		to     *[]Value
+		counts []store.Count
+	}{{by: store.ByStatus, to: &out.Status}, {by: store.ByAgent, to: &out.Agent}, {by: store.ByTask, to: &out.Task}, {by: store.ByDay, to: &out.Days}}
+	counting, ctx := errgroup.WithContext(ctx) // each looks at every trace that q chooses
+	for i := range columns {
+		c := &columns[i]
+		counting.Go(func() (err error) {
+			c.counts, err = s.Groups(ctx, q, c.by)
+			return err
+		})
+	}
+	if err := counting.Wait(); err != nil {
+		return Facets{}, err
+	}
+	for _, c := range columns[0].counts { // each trace has one status
+		out.Traces, out.Spans, out.Scored = out.Traces+c.Traces, out.Spans+c.Spans, out.Scored+c.Scored
+	}
+	for _, c := range columns {
+		all := len(c.counts)
+		if c.by == store.ByDay {
+			c.counts = c.counts[max(0, all-mostDays):]
+		} else {
+			slices.SortStableFunc(c.counts, func(a, b store.Count) int { return b.Traces - a.Traces })
+			c.counts = c.counts[:min(all, mostValues)]
+		}
+		if len(c.counts) < all {
+			out.More = append(out.More, string(c.by))
+		}
+		*c.to = values(c.counts)
+	}
+	return out, nil
+}
+
+func values(counts []store.Count) []Value {
+	out := make([]Value, len(counts))
+	for i, c := range counts {
+		out[i] = Value{Value: c.Value, Traces: c.Traces, Scored: c.Scored}
+		if c.Scored > 0 {
+			out[i].Mean = &c.Mean
+		}
+	}
+	return out
+}

@@ -1,0 +1,134 @@
+package tracespage
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Room returns the pages over a store's traces.
+func Room(s store.Store) ui.Room {
+	files, err := fs.Sub(assets, "assets")
+	if err != nil {
+		panic(err) // the name of a folder that is compiled in
+	}
+	p := pages{s}
+	return ui.Room{
+		Name: "traces", Files: files, Nav: []ui.Link{{Title: "Traces", Path: "/traces", Key: "t"}},
+		Pages: []ui.Page{
+			{Pattern: "GET /traces", File: "list.html", Script: "list.js", Load: p.listPage},
+			{Pattern: "GET /traces/{id}", File: "trace.html", Script: "trace.js", Load: p.tracePage},
+		},
+		Data: []ui.Data{
+			{Pattern: "GET /data/traces", Load: p.list},
+			{Pattern: "GET /data/traces/counts", Load: p.counts},
+			{Pattern: "GET /data/trace/{id}", Load: p.timeline},
+			{Pattern: "GET /data/trace/{id}/text", Load: p.text},
+			{Pattern: "GET /data/trace/{id}/messages", Load: p.messages},
+		},
+		Watch: watch{s, time.Second}.run,
+	}
+}
+
+type pages struct{ store store.Store }
+
+// Asked is the query in a request's q, newest first unless it says otherwise.
+func Asked(r *http.Request) (trace.Query, error) {
+	const most = 16 << 10
+	text := r.FormValue("q")
+	if len(text) > most {
+		return trace.Query{}, wrong("q", fmt.Sprintf("the query has %d bytes, more than %d", len(text), most), "write a shorter one")
+	}
+	// Words later in a query win.
+	return trace.ParseQuery("order=newest "+text, time.Now())
+}
+
+// listPage is the frame of the list: its script asks for rows.
+func (p pages) listPage(r *http.Request) (ui.View, error) {
+	now, err := p.store.Now(r.Context())
+	return ui.View{Title: "Traces", Data: struct{ Empty bool }{now == 0}}, err
+}
+
+func (p pages) tracePage(r *http.Request) (ui.View, error) {
+	id := r.PathValue("id")
+	page, err := p.store.List(r.Context(), trace.Query{IDs: []string{id}, Limit: 1})
+	if err != nil {
+		return ui.View{}, err
+	}
+	if len(page.Heads) == 0 {
+		return ui.View{}, &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: "trace " + ui.Visible(id), What: "is not in this store", Hint: "look for it in the list: retention may have removed it"}
+	}
+	return ui.View{Title: "Trace " + id, Data: RowOf(&page.Heads[0])}, nil
+}
+
+func (p pages) list(r *http.Request) (any, error) {
+	q, err := Asked(r)
+	if err != nil {
+		return nil, err
+	}
+	q.After = r.FormValue("after")
+	return List(r.Context(), p.store, q)
+}
+
+func (p pages) counts(r *http.Request) (any, error) {
+	q, err := Asked(r)
+	if err != nil {
+		return nil, err
+	}
+	return Count(r.Context(), p.store, q)
+}
+
+func (p pages) timeline(r *http.Request) (any, error) {
+	t, from, err := p.trace(r)
+	if err != nil {
+		return nil, err
+	}
+	return Of(t, from), nil
+}
+
+func (p pages) messages(r *http.Request) (any, error) {
+	t, from, err := p.trace(r)
+	if err != nil {
+		return nil, err
+	}
+	return Messages(t, r.FormValue("span"), from), nil
+}
+
+func (p pages) text(r *http.Request) (any, error) {
+	t, _, err := p.trace(r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := Whole(t, r.FormValue("span"), r.FormValue("part"))
+	return Text{Text: text}, err
+}
+
+// trace reads the trace that a path names, and from, which is 0 if it is not
+// there.
+func (p pages) trace(r *http.Request) (*trace.Trace, int, error) {
+	from := 0
+	if text := r.FormValue("from"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, 0, wrong("from", "is no whole number of 0 or more", "leave it out")
+		}
+		from = n
+	}
+	t, err := p.store.Trace(r.Context(), r.PathValue("id"))
+	return t, from, err
+}
+
+func wrong(where, what, hint string) error {
+	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
+}

@@ -1,0 +1,66 @@
+package tracespage
+
+import (
+	"context"
+	"time"
+
+	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/ui"
+)
+
+// Topics of the hub: Topic when any trace has changed, Topic/ID for one.
+const Topic = "traces"
+
+// TopicOf is the topic of a trace.
+func TopicOf(id string) string { return "trace/" + id }
+
+// mostChanges is how many changed traces are named; after more of them pages
+// look at everything anew.
+const mostChanges = 500
+
+// watch looks for what this process and others have written, while somebody
+// watches: a store has no way to call.
+type watch struct {
+	store store.Store
+	every time.Duration
+}
+
+func (w watch) run(ctx context.Context, h *ui.Hub) error {
+	at, err := w.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := h.Watched(ctx); err != nil {
+			return err
+		}
+		// A server of stores may go and come again: what was missed is still there,
+		// and pages that ask meanwhile say what is wrong.
+		if next, topics, err := w.changed(ctx, at); err == nil && len(topics) > 0 {
+			at = next
+			h.Publish(topics...)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(w.every):
+		}
+	}
+}
+
+// changed returns the topics of what was written after at, and up to where.
+func (w watch) changed(ctx context.Context, at uint64) (next uint64, topics []string, err error) {
+	heads, next, err := w.store.Changes(ctx, at, mostChanges)
+	if err != nil || len(heads) == 0 {
+		return at, nil, err
+	}
+	if len(heads) == mostChanges {
+		next, err = w.store.Now(ctx)
+		return next, []string{ui.Everything}, err
+	}
+	topics = []string{Topic}
+	for i := range heads {
+		topics = append(topics, TopicOf(heads[i].ID))
+	}
+	return next, topics, nil
+}

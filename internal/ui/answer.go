@@ -1,0 +1,119 @@
+package ui
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// data answers a script.
+func (s *Server) data(d Data) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := d.Load(r)
+		s.answer(w, r, v, err)
+	}
+}
+
+// action changes something, if r may.
+func (s *Server) action(a Action) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := s.mayWrite(r); err != nil {
+			s.problem(w, r, err)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		v, err := a.Do(r)
+		s.answer(w, r, v, err)
+	}
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, v any, err error) {
+	if err != nil {
+		s.problem(w, r, err)
+		return
+	}
+	text, err := json.Marshal(v)
+	if err != nil { // a number that JSON has not
+		s.problem(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // the reader has gone
+}
+
+// problem answers with an error as problem+json (RFC 9457).
+func (s *Server) problem(w http.ResponseWriter, r *http.Request, err error) {
+	status := statusOf(err)
+	s.log(r, status, err)
+	p := told(err)
+	text, _ := json.Marshal(map[string]any{"title": http.StatusText(status), "status": status, "detail": p.What, "where": p.Where, "hint": p.Hint})
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text)
+}
+
+// refuse answers with an error as whoever asks can read it.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if !navigates(r) {
+		s.problem(w, r, err)
+		return
+	}
+	status := statusOf(err)
+	s.log(r, status, err)
+	s.show(w, r, status, frameName+"/error.html", "", View{Title: http.StatusText(status), Data: told(err)})
+}
+
+func (s *Server) nowhere(w http.ResponseWriter, r *http.Request) {
+	s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Missing, Where: Visible(r.URL.Path), What: "there is no such page", Hint: "go to the start, or press ? for the keys"})
+}
+
+// log keeps what is no fault of who asked.
+func (s *Server) log(r *http.Request, status int, err error) {
+	if status >= http.StatusInternalServerError && r.Context().Err() == nil {
+		s.config.Logger.Warn("a page failed", "path", r.URL.Path, "error", err)
+	}
+}
+
+// told is an error as pages show it: all of several, and the hint of the first.
+func told(err error) *fault.Error {
+	f := fault.As(err)
+	if f == nil {
+		return &fault.Error{What: err.Error(), Hint: "look at the server's log"}
+	}
+	out := &fault.Error{Where: f.Where, What: f.What, Hint: f.Hint}
+	if f.Err != nil {
+		out.What = strings.TrimPrefix(f.Error(), f.Where+": ")
+	}
+	if text := err.Error(); strings.Contains(text, "\n") {
+		out.Where, out.What = "", text
+	}
+	return out
+}
+
+// statusOf is the status of an error.
+func statusOf(err error) int {
+	var tooLarge *http.MaxBytesError
+	f := fault.As(err)
+	switch {
+	case errors.As(err, &tooLarge):
+		return http.StatusRequestEntityTooLarge
+	case f == nil:
+		return http.StatusInternalServerError
+	}
+	switch f.Kind {
+	case fault.Missing:
+		return http.StatusNotFound
+	case fault.Invalid, fault.Unaligned, fault.Numeric:
+		return http.StatusBadRequest
+	case fault.Refused:
+		return http.StatusForbidden
+	case fault.Exhausted:
+		return http.StatusServiceUnavailable
+	case fault.Differs:
+		return http.StatusConflict
+	}
+	return http.StatusInternalServerError
+}

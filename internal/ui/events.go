@@ -1,0 +1,55 @@
+package ui
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// heartbeat is how often a stream without news shows that it lives; patience is
+// how long a page may take to read.
+const (
+	heartbeat = 15 * time.Second
+	patience  = 30 * time.Second
+)
+
+// events is the stream of server-sent events: each a news.
+func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	sub := s.hub.subscribe()
+	if sub == nil {
+		s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "too many pages watch already", Hint: "close some", Retry: true})
+		return
+	}
+	defer s.hub.unsubscribe(sub)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep events back
+	control := http.NewResponseController(w)
+	say := func(format string, args ...any) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(patience)) // tests' recorders have none
+		_, err := fmt.Fprintf(w, format, args...)
+		return err == nil && control.Flush() == nil
+	}
+	_ = control.SetReadDeadline(time.Time{}) // a stream may be open for longer than a request takes
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	tell := func() bool {
+		text, err := json.Marshal(s.hub.take(sub))
+		return err == nil && say("data: %s\n\n", text)
+	}
+	// The first event says at which version the stream begins.
+	for live := say("retry: 1000\n\n") && tell(); live; {
+		select {
+		case <-r.Context().Done():
+			return
+		case <-s.hub.closed:
+			return
+		case <-beat.C:
+			live = say(": still here\n\n")
+		case <-sub.wake:
+			live = tell()
+		}
+	}
+}

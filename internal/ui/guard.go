@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// policy lets a page load its own files and nothing else, and runs no script
+// that stands in the page: text that got past the escaping does nothing.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// harden sets the headers of every answer.
+func harden(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// who is the session of a request in its context.
+type who struct{}
+
+func signedIn(r *http.Request) *session {
+	s, _ := r.Context().Value(who{}).(*session)
+	return s
+}
+
+// guard lets in what was meant for this server, by a page of this server or a
+// person, and of who may read.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		harden(w.Header())
+		if err := s.admit(r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		me := s.sessions.of(r, s.cookie())
+		if s.private && me == nil && !open(r.URL.Path) {
+			if navigates(r) {
+				http.Redirect(w, r, loginPath(r), http.StatusSeeOther)
+				return
+			}
+			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "this needs the key of the server", Hint: "sign in at /login"})
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), who{}, me)))
+	})
+}
+
+// admit refuses requests that another site has made a browser send.
+func (s *Server) admit(r *http.Request) error {
+	if !s.named(r.Host) {
+		return &fault.Error{
+			Boundary: fault.Server, Kind: fault.Refused, Where: r.Host, What: "this server is not known by that name",
+			Hint: "open it by its address, or start it with --name and the name",
+		}
+	}
+	site := r.Header.Get("Sec-Fetch-Site")
+	foreign := site == "cross-site" || site == "same-site" // another port of this machine is same-site
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if foreign && !(reads && navigates(r)) || !reads && http.NewCrossOriginProtection().Check(r) != nil {
+		return &fault.Error{
+			Boundary: fault.Server, Kind: fault.Refused, Where: r.URL.Path, What: "a page of another site asked for this",
+			Hint: "open the page itself",
+		}
+	}
+	return nil
+}
+
+// navigates reports whether a person goes to a page, and no script asks.
+func navigates(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	return mode == "navigate" || mode == "" && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// named reports whether the server goes by a Host header's name. An address is
+// as good as another: only names can be made to lead elsewhere.
+func (s *Server) named(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(strings.ToLower(name), "["), "]")
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	return name == "localhost" || slices.ContainsFunc(s.config.Names, func(n string) bool { return strings.EqualFold(n, name) })
+}
+
+// open reports whether a path is open to who has not signed in: the way in.
+func open(path string) bool {
+	return path == "/login" || strings.HasPrefix(path, "/assets/"+frameName+"/")
+}

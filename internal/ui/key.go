@@ -1,0 +1,91 @@
+package ui
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/serve/tenant"
+)
+
+// ReadKey reads the key in a file, as web.ReadKey does. Where there is no file it
+// makes one with a new key, and says so by made.
+func ReadKey(path string) (key string, made bool, err error) {
+	if _, err = os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		key, err = httpd.ReadKey(path)
+		return key, false, err
+	}
+	key, _, _ = tenant.NewKey()
+	if err := renameio.WriteFile(path, []byte(key+"\n"), 0o600); err != nil {
+		return "", false, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "the key cannot be written", Hint: "choose an existing folder that this user may write to", Err: err}
+	}
+	return key, true, nil
+}
+
+// session is somebody who has shown the key.
+type session struct {
+	token string // that a page of this server, and no other, can send along
+}
+
+// sessions are those of this process, by the hash of their cookie.
+type sessions struct {
+	sync.Mutex
+	known map[[sha256.Size]byte]*session
+	order [][sha256.Size]byte // oldest first
+}
+
+const maxSessions = 64
+
+// begin returns the cookie of a new session. The oldest makes room for it.
+func (s *sessions) begin() (cookie string) {
+	s.Lock()
+	defer s.Unlock()
+	if s.known == nil {
+		s.known = map[[sha256.Size]byte]*session{}
+	}
+	if len(s.order) >= maxSessions {
+		delete(s.known, s.order[0])
+		s.order = s.order[1:]
+	}
+	cookie = rand.Text()
+	sum := sha256.Sum256([]byte(cookie))
+	s.known[sum] = &session{token: rand.Text()}
+	s.order = append(s.order, sum)
+	return cookie
+}
+
+// of returns the session of a request; nil if it has none.
+func (s *sessions) of(r *http.Request, name string) *session {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return nil
+	}
+	s.Lock()
+	defer s.Unlock()
+	return s.known[sha256.Sum256([]byte(c.Value))]
+}
+
+func (s *sessions) end(r *http.Request, name string) {
+	c, err := r.Cookie(name)
+	if err != nil {
+		return
+	}
+	s.Lock()
+	defer s.Unlock()
+	delete(s.known, sha256.Sum256([]byte(c.Value)))
+}
+
+// same compares secrets in a time that says nothing of where they differ.
+func same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}

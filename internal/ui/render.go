@@ -1,0 +1,171 @@
+package ui
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Screen is what templates are given.
+type Screen struct {
+	Title  string
+	Nav    []Link
+	Here   string // Path of the link that the page belongs to
+	Style  string // path of the room's style sheet, its style.css; empty = none
+	Script string // path of the page's module; empty = none
+	Writes bool   // who looks may change things
+	Locked bool   // there is a key, and who looks has not signed in
+	Token  string // of the session, for what writes
+	// Version is that of the hub before the page was made: what is published
+	// after it may not be part of the page.
+	Version uint64
+	Data    any // View.Data
+}
+
+// view is a page's template within the layout.
+type view struct{ *template.Template }
+
+// loadViews parses the templates of all rooms, once, under NAME/FILE.
+func (s *Server) loadViews() error {
+	s.views = map[string]*view{}
+	layout, err := template.New("layout.html").Funcs(functions).ParseFS(frameFiles, "assets/layout.html")
+	if err != nil {
+		return broken("layout.html", err)
+	}
+	inside, err := fs.Sub(frameFiles, "assets")
+	if err != nil {
+		return broken("assets", err)
+	}
+	add := func(room string, functions template.FuncMap, files fs.FS, file string) error {
+		t, err := template.Must(layout.Clone()).Funcs(functions).ParseFS(files, file)
+		if err != nil {
+			return broken(room+"/"+file, err)
+		}
+		s.views[room+"/"+file] = &view{t}
+		return nil
+	}
+	for _, file := range []string{"login.html", "error.html"} {
+		if err := add(frameName, nil, inside, file); err != nil {
+			return err
+		}
+	}
+	for _, room := range s.rooms {
+		for _, p := range room.Pages {
+			if err := add(room.Name, room.Functions, room.Files, p.File); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func broken(where string, err error) error {
+	return &fault.Error{Boundary: fault.Server, Kind: fault.Internal, Where: where, What: "a page cannot be made", Err: err, Hint: "please report it"}
+}
+
+// page answers a person.
+func (s *Server) page(room Room, p Page) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		version := s.hub.Version()
+		v, err := p.Load(r)
+		if err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		v.version = version
+		s.show(w, r, http.StatusOK, room.Name+"/"+p.File, p.Script, v)
+	}
+}
+
+// show writes the page of a template, ROOM/FILE, whole or, if it cannot be made,
+// an error in its place.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, status int, name, script string, v View) {
+	room := path.Dir(name)
+	screen := Screen{Title: v.Title, Data: v.Data, Version: v.version, Nav: s.nav(), Here: s.here(r.URL.Path)}
+	if script != "" {
+		screen.Script = path.Join("/assets", room, script)
+	}
+	if _, ok := s.files[room+"/style.css"]; ok && room != frameName {
+		screen.Style = path.Join("/assets", room, "style.css")
+	}
+	me := signedIn(r)
+	screen.Locked = s.config.Key != "" && me == nil
+	if me != nil {
+		screen.Writes, screen.Token = true, me.token
+	}
+	var out bytes.Buffer
+	if err := s.views[name].ExecuteTemplate(&out, "layout.html", screen); err != nil {
+		s.config.Logger.Warn("a page cannot be shown", "page", name, "error", err)
+		http.Error(w, "this page cannot be shown; the log of merit ui says why", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(out.Bytes()) // the reader has gone
+}
+
+func (s *Server) nav() (all []Link) {
+	for _, room := range s.rooms {
+		all = append(all, room.Nav...)
+	}
+	return all
+}
+
+// here is the link of the room in which path lies; of several, the longest
+// that path begins with.
+func (s *Server) here(path string) string {
+	best, first := "", ""
+	for _, room := range s.rooms {
+		mine := false
+		for _, p := range room.Pages {
+			_, at, _ := strings.Cut(p.Pattern, " ")
+			mine = mine || at == path || strings.Contains(at, "{") && strings.HasPrefix(path, at[:strings.Index(at, "{")])
+		}
+		for i, link := range room.Nav {
+			if mine && i == 0 {
+				first = link.Path
+			}
+			if (path == link.Path || strings.HasPrefix(path, link.Path+"/")) && len(link.Path) > len(best) {
+				best = link.Path
+			}
+		}
+	}
+	if best == "" {
+		return first
+	}
+	return best
+}
+
+// functions are those of all templates.
+var functions = template.FuncMap{
+	"visible": Visible,
+	"clip":    Clip,
+	"asset":   func(room, file string) string { return path.Join("/assets", room, file) },
+	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+	"number":  Number,
+	"count":   count,
+	"query":   Query,
+}
+
+// Query is a path with a query: names and values in turn, of which those that
+// are empty are left out. A value may be a string or a whole number.
+func Query(path string, pairs ...any) (template.URL, error) {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if value := fmt.Sprint(pairs[i+1]); value != "" {
+			q.Add(fmt.Sprint(pairs[i]), value)
+		}
+	}
+	if len(pairs)%2 != 0 {
+		return "", errors.New("a name without a value")
+	}
+	return template.URL(path + "?" + q.Encode()), nil
+}

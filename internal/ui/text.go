@@ -1,0 +1,89 @@
+package ui
+
+import (
+	"fmt"
+	"html/template"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Visible is text with what a browser would obey or hide shown in its place:
+// control characters, bytes that are no UTF-8, characters that turn the
+// direction of writing or that have no width. Line breaks and tabs stay.
+func Visible(text string) string {
+	if !strings.ContainsFunc(text, odd) && utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == utf8.RuneError:
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				fmt.Fprintf(&b, "⟨%02X⟩", text[i])
+				continue
+			}
+			b.WriteRune(r)
+		case odd(r):
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// odd reports whether a character is not seen as itself. The joiners are: they
+// are part of many scripts' words and of emoji.
+func odd(r rune) bool {
+	switch r {
+	case '\n', '\t', '\u200c', '\u200d':
+		return false
+	case '\u2028', '\u2029', '\u200b', '\u2060', '\ufeff', '\u00ad', '\u180e':
+		return true
+	}
+	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control) || r >= 0xE0000 && r <= 0xE0FFF || r >= 0xFFF9 && r <= 0xFFFB
+}
+
+// shown is how many characters of a text a page shows at once.
+const shown = 2000
+
+// Clip is text as pages show it: visible, and what is beyond a screenful
+// behind a fold.
+func Clip(text string) template.HTML {
+	if utf8.RuneCountInString(text) <= shown+shown/4 {
+		return template.HTML(template.HTMLEscapeString(Visible(text)))
+	}
+	cut := 0
+	for range shown {
+		_, size := utf8.DecodeRuneInString(text[cut:])
+		cut += size
+	}
+	return template.HTML(fmt.Sprintf(`%s<details class="fold"><summary>show all %s characters</summary>%s</details>`,
+		template.HTMLEscapeString(Visible(text[:cut])), Count(utf8.RuneCountInString(text)), template.HTMLEscapeString(Visible(text[cut:]))))
+}
+
+// Number is a measurement for people: four significant digits.
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+
+// Count is a whole number with its thousands apart.
+func Count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// count is Count of a whole number of any type, for templates.
+func count(n any) (string, error) {
+	switch v := reflect.ValueOf(n); {
+	case v.CanInt():
+		return Count(int(v.Int())), nil
+	case v.CanUint():
+		return Count(int(v.Uint())), nil
+	}
+	return "", fmt.Errorf("%T is no whole number", n)
+}

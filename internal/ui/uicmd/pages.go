@@ -1,0 +1,107 @@
+// Package uicmd holds the verb ui: Merit's pages for a browser.
+package uicmd
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/ui"
+	"github.com/merit-rl/merit/internal/ui/site"
+)
+
+type options struct {
+	host    *console.Host
+	config  site.Config
+	keyFile string
+	open    bool
+}
+
+// NewCmd is the verb ui.
+func NewCmd(h *console.Host) *cobra.Command {
+	o := &options{host: h}
+	cmd := &cobra.Command{
+		Use:   "ui",
+		Short: "Show runs and traces in a browser",
+		Long: `Ui serves pages about runs, groups, steps and traces, which move as things happen.
+It answers on this machine only, asks no other host for anything, and changes
+nothing: with --key-file, who signs in with the key of that file can write labels.
+A file that is not there is made, with a new key.
+
+An address that others can reach needs a key, for reading too. Better leave it on
+this machine and come in by ssh -L 8720:127.0.0.1:8720 HOST.`,
+		Example: "  merit ui\n  merit ui --runs runs --listen 127.0.0.1:0 --open\n  merit ui --store traces.db --key-file ui.key",
+		Args:    console.NoArgs,
+		RunE:    o.run,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.config.Runs, "runs", "runs", "folder with run directories, at any depth, or a run directory")
+	f.StringVar(&o.config.Store, "store", "", "store of traces: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it is there)")
+	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 takes a free one")
+	f.StringArrayVar(&o.config.Names, "name", nil, "a name by which browsers reach the server, beside its addresses and localhost (repeatable)")
+	f.StringVar(&o.keyFile, "key-file", "", "file with the key that lets write; made if it is not there")
+	console.Certificates(cmd, &o.config.TLS.Cert, &o.config.TLS.Key, &o.config.TLS.ClientCA)
+	f.BoolVar(&o.open, "open", false, "open the pages in the browser of this desktop")
+	console.Files(cmd, "key-file", "key")
+	return cmd
+}
+
+func (o *options) run(cmd *cobra.Command, _ []string) error {
+	c := o.config
+	c.Logger = o.host.Logger()
+	if o.keyFile != "" {
+		key, made, err := ui.ReadKey(o.keyFile)
+		if err != nil {
+			return err
+		}
+		if c.Key = key; made {
+			fmt.Fprintf(o.host.Stderr, "made a key: %s\n", o.keyFile)
+		}
+	}
+	s, err := site.Open(cmd.Context(), c)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := o.ready(s); err != nil {
+		return err
+	}
+	if o.open {
+		if err := show(s.URL()); err != nil {
+			terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
+		}
+	}
+	return s.Serve(cmd.Context())
+}
+
+// ready says where the pages are.
+func (o *options) ready(s *ui.Server) error {
+	if o.host.Global.JSON {
+		return o.host.PrintJSON(struct {
+			URL string `json:"url"`
+		}{s.URL()})
+	}
+	may := "read-only"
+	if o.keyFile != "" {
+		may = "who has the key in " + o.keyFile + " can write"
+	}
+	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s (%s)\n", s.URL(), may)
+	return err
+}
+
+// show opens a page in the browser of the desktop.
+func show(url string) error {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	}
+	if err := exec.Command(program, url).Start(); err != nil {
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "open", What: "no browser could be opened", Err: err, Hint: "open " + url + " yourself"}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
+)
+
+// decodeEvents reads what few slots say, and holds a slot that failed to saying
+// why.
+func decodeEvents(events []*pb.Event, b *env.Batch, r *env.Reply, n int) error {
+	if len(events) > n*MaxEvents {
+		return broken("events", "%d events for %d slots", len(events), n)
+	}
+	r.Events = r.Events[:0]
+	last, reasons := 0, make([]bool, n)
+	for i, e := range events {
+		at := fmt.Sprintf("events[%d]", i)
+		if int(e.Slot) >= n || int(e.Slot) < last {
+			return broken(at, "slot %d is out of order or not one of %d", e.Slot, n)
+		}
+		if most := maxMessage(env.EventKind(e.Kind)); len(e.Name) > MaxName || len(e.Message) > most {
+			return broken(at, "name of %d bytes, message of %d: more than %d, %d", len(e.Name), len(e.Message), MaxName, most)
+		}
+		event := env.Event{Slot: int(e.Slot), Kind: env.EventKind(e.Kind), Name: Clean(e.Name, MaxName), Message: e.Message}
+		switch event.Kind {
+		case env.EventError:
+			event.Message = Clean(e.Message, MaxText)
+			reasons[event.Slot] = true
+		case env.EventTask:
+			if b.Ops[event.Slot] != env.Reset || !json.Valid([]byte(e.Message)) {
+				return broken(at, "the task of slot %d is not JSON, or does not come right after a reset", e.Slot)
+			}
+		case env.EventInfo:
+			if !json.Valid([]byte(e.Message)) {
+				return broken(at, "info %q of slot %d is not JSON", event.Name, e.Slot)
+			}
+		case env.EventMetric:
+			if err := CheckMetric(e.Name, e.Message); err != nil {
+				return broken(at, "slot %d: %v", e.Slot, err)
+			}
+		case env.EventToolResult:
+		default:
+			return broken(at, "unknown kind %q", Cut(e.Kind, MaxName))
+		}
+		last = event.Slot
+		r.Events = append(r.Events, event)
+	}
+	for i, f := range r.Flags {
+		if f&env.Failed != 0 && !reasons[i] {
+			return broken("flags", "slot %d failed and no event says why", i)
+		}
+	}
+	return nil
+}
+
+// CheckMetric holds a metric of an episode to a name that a table can show and
+// to a finite number in JSON.
+func CheckMetric(name, value string) error {
+	ok := name != "" && len(name) <= 64
+	for _, c := range []byte(name) {
+		ok = ok && (c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z')
+	}
+	if !ok {
+		return fmt.Errorf("the metric %q is not named by 1 to 64 letters, digits and _", Clean(name, MaxName))
+	}
+	var number *float64 // JSON has no numbers that are not finite
+	if err := strictjson.Unmarshal([]byte(value), &number); err != nil || number == nil {
+		return fmt.Errorf("the metric %s is %s, which is no finite number", name, Clean(value, MaxName))
+	}
+	return nil
+}
+
+// maxMessage is how long the message of an event may be.
+func maxMessage(kind env.EventKind) int {
+	if kind == env.EventInfo {
+		return MaxAttached
+	}
+	return MaxText
+}

@@ -1,0 +1,148 @@
+package wire
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/merit-rl/merit/core/env"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
+)
+
+const allFlags = env.Terminated | env.Truncated | env.Failed | env.InvalidAction
+
+// EncodeReply writes the reply to a batch into m, reusing m's memory. It fails
+// if a column of r does not fit spec.
+func EncodeReply(m *pb.BatchReply, seq uint64, r *env.Reply, want env.Want, spec env.Spec) error {
+	if err := checkColumns(r, want, spec); err != nil {
+		return err
+	}
+	m.Seq, m.Fault, m.Events = seq, nil, m.Events[:0]
+	m.Anchor, m.AnchorEnd = appendArena(m.Anchor[:0], m.AnchorEnd[:0], r.Anchor)
+	m.Text, m.TextEnd = m.Text[:0], m.TextEnd[:0]
+	if want&env.WantText != 0 {
+		m.Text, m.TextEnd = appendArena(m.Text, m.TextEnd, r.Text)
+	}
+	m.Features, m.FeatureEncoding = m.Features[:0], pb.FeatureEncoding_FEATURES_F32
+	if want&env.WantFeatures != 0 && spec.Features() > 0 {
+		m.Features, m.FeatureEncoding = appendFeatures(m.Features, r.Features, spec.Features())
+	}
+	m.Mask = append(m.Mask[:0], r.Mask...)
+	m.Reward, m.Flags = m.Reward[:0], m.Flags[:0]
+	for i, v := range r.Reward {
+		m.Reward = le.AppendUint64(m.Reward, math.Float64bits(v))
+		m.Flags = append(m.Flags, byte(r.Flags[i]))
+	}
+	for _, e := range r.Events {
+		m.Events = append(m.Events, &pb.Event{
+			Slot: uint32(e.Slot), Kind: string(e.Kind), Name: Clean(e.Name, MaxName), Message: Cut(e.Message, maxMessage(e.Kind)),
+		})
+	}
+	return nil
+}
+
+func checkColumns(r *env.Reply, want env.Want, spec env.Spec) error {
+	n := spec.Slots
+	for _, c := range []struct {
+		name      string
+		got, need int
+		wanted    bool
+	}{
+		{"Anchor", len(r.Anchor), n, true},
+		{"Text", len(r.Text), n, want&env.WantText != 0},
+		{"Features", len(r.Features), n * spec.Features(), want&env.WantFeatures != 0},
+		{"Mask", len(r.Mask), n * len(spec.Actions), true},
+		{"Reward", len(r.Reward), n, true},
+		{"Flags", len(r.Flags), n, true},
+	} {
+		if c.wanted && c.got != c.need {
+			return broken("Reply."+c.name, "has %d rows, not %d", c.got, c.need)
+		}
+	}
+	return nil
+}
+
+// DecodeReply checks m against the batch that it answers and writes it into r,
+// reusing r's memory. A fault in m is returned as it is.
+func DecodeReply(m *pb.BatchReply, seq uint64, b *env.Batch, r *env.Reply, spec env.Spec) error {
+	if m.Fault != nil {
+		return DecodeFault(m.Fault)
+	}
+	if m.Seq != seq {
+		return broken("seq", "reply %d answers batch %d", m.Seq, seq)
+	}
+	n := spec.Slots
+	r.Anchor, r.Text = resize(r.Anchor, n), r.Text[:0]
+	if err := decodeArena("anchor", m.Anchor, m.AnchorEnd, r.Anchor); err != nil {
+		return err
+	}
+	if b.Want&env.WantText != 0 {
+		r.Text = resize(r.Text, n)
+	}
+	if same := len(r.Text) > 0 && bytes.Equal(m.Text, m.Anchor) && bytes.Equal(m.TextEnd, m.AnchorEnd); same {
+		copy(r.Text, r.Anchor)
+	} else if err := decodeArena("text", m.Text, m.TextEnd, r.Text); err != nil {
+		return err
+	}
+	r.Features = r.Features[:0]
+	if width := spec.Features(); b.Want&env.WantFeatures != 0 && width > 0 {
+		r.Features = resize(r.Features, n*width)
+		if err := decodeFeatures(m.Features, m.FeatureEncoding, r.Features, width); err != nil {
+			return err
+		}
+	} else if err := length("features", m.Features, 0, 1); err != nil {
+		return err
+	}
+	if err := decodeOutcome(m, b, r, n); err != nil {
+		return err
+	}
+	if err := decodeMask(m.Mask, b, r, n, len(spec.Actions)); err != nil {
+		return err
+	}
+	return decodeEvents(m.Events, b, r, n)
+}
+
+// decodeOutcome reads rewards and flags.
+func decodeOutcome(m *pb.BatchReply, b *env.Batch, r *env.Reply, n int) error {
+	if err := length("reward", m.Reward, n, 8); err != nil {
+		return err
+	}
+	if err := length("flags", m.Flags, n, 1); err != nil {
+		return err
+	}
+	r.Reward, r.Flags = resize(r.Reward, n), resize(r.Flags, n)
+	for i := range n {
+		v, f := math.Float64frombits(le.Uint64(m.Reward[8*i:])), env.Flag(m.Flags[i])
+		switch {
+		case !finite(v):
+			return broken("reward", "slot %d has %v", i, v)
+		case v != 0 && b.Ops[i] == env.Reset:
+			return broken("reward", "slot %d has %v right after its reset", i, v)
+		case f&^allFlags != 0:
+			return broken("flags", "slot %d has unknown bits in %#x", i, byte(f))
+		}
+		r.Reward[i], r.Flags[i] = v, f
+	}
+	return nil
+}
+
+// decodeMask also sees to it that an episode that goes on can go on.
+func decodeMask(mask []byte, b *env.Batch, r *env.Reply, n, actions int) error {
+	if err := length("mask", mask, n, actions); err != nil {
+		return err
+	}
+	r.Mask = append(r.Mask[:0], mask...)
+	for i := range n {
+		available := actions == 0
+		for a, v := range mask[i*actions : (i+1)*actions] {
+			if v > 1 {
+				return broken("mask", "slot %d, action %d has %d, neither 0 nor 1", i, a, v)
+			}
+			available = available || v == 1
+		}
+		over := r.Flags[i]&(env.Terminated|env.Truncated|env.Failed) != 0
+		if !available && !over && b.Ops[i] != env.Skip {
+			return broken("mask", "slot %d goes on but has no action available", i)
+		}
+	}
+	return nil
+}

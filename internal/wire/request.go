@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
+)
+
+// EncodeRequest asks for a decision on o that comes within limit; 0 = none. The
+// id is the sender's to give. Actions and tools are those of the configuration
+// and do not travel.
+func EncodeRequest(o *policy.Observation, limit time.Duration) (*pb.ActRequest, error) {
+	var messages bytes.Buffer
+	e := json.NewEncoder(&messages)
+	e.SetEscapeHTML(false) // as in rl.Content: no page embeds it
+	if err := e.Encode(o.Messages); err != nil {
+		return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Invalid, Where: "messages", What: "have no JSON form", Err: err}
+	}
+	m := &pb.ActRequest{
+		Messages: messages.Bytes(), Text: strings.ToValidUTF8(o.Text, "\uFFFD"),
+		Features: appendFloats(nil, o.Features), Mask: o.Mask, Seed: uint64(o.Seed), Greedy: o.Greedy,
+		Tokens: appendTokens(nil, o.Tokens), Covered: uint32(o.Covered),
+	}
+	if limit > 0 {
+		m.Timeout = uint32(min((limit + time.Millisecond - 1).Milliseconds(), math.MaxUint32))
+	}
+	const columns = 1 << 10 // what the other fields are together, at most
+	if n := len(m.Messages) + len(m.Text) + len(m.Features) + len(m.Mask) + len(m.Tokens) + columns; n > MaxMessage {
+		return nil, &fault.Error{
+			Boundary: fault.Plugin, Kind: fault.Exhausted, Where: "messages",
+			What: "the conversation is too long for a message to a plug-in", Hint: "shorten what the environment says, or end the episode earlier",
+		}
+	}
+	return m, nil
+}
+
+// DecodeRequest is the plug-in's side: what it is asked.
+func DecodeRequest(m *pb.ActRequest, c PolicyConfiguration) (policy.Observation, error) {
+	o := policy.Observation{
+		Text: m.Text, Actions: c.Actions, Tools: c.Tools, Seed: rl.Seed(m.Seed), Greedy: m.Greedy, Covered: int(m.Covered),
+	}
+	if !utf8.Valid(m.Messages) {
+		return o, broken("messages", "are not UTF-8")
+	}
+	if err := strictjson.Unmarshal(m.Messages, &o.Messages); err != nil {
+		return o, broken("messages", "are no list of messages: %v", err)
+	}
+	if o.Covered > len(o.Messages) {
+		return o, broken("covered", "is %d of %d messages", m.Covered, len(o.Messages))
+	}
+	var err error
+	if len(m.Features) > 0 {
+		if o.Features, err = decodeFloats("features", m.Features, values(c.FeatureShape)); err != nil {
+			return o, err
+		}
+	}
+	if len(m.Mask) > 0 {
+		if err := length("mask", m.Mask, len(c.Actions), 1); err != nil {
+			return o, err
+		}
+		o.Mask = m.Mask
+	}
+	o.Tokens, err = decodeTokens("tokens", m.Tokens)
+	return o, err
+}
+
+// values is how many numbers a tensor has; none if it has no shape.
+func values(shape []int) int {
+	n := min(len(shape), 1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,36 @@
+package fuel
+
+import "github.com/merit-rl/merit/sandbox/internal/fuel/internal/binary"
+
+// Version numbers the code that Instrument writes and the form of what stands beside it in Instrumented. Caches of what comes of it
+// have it in their keys.
+const Version = 3
+
+// Skeleton returns the metered module without what its functions do: every body is unreachable, and custom sections are left out.
+// Everything else, and with it every index, is the same, so that native code made of the metered module serves instances of the
+// skeleton, which takes a small part of the time to read and to validate.
+func (m *Instrumented) Skeleton() []byte {
+	r := binary.Reader{Buf: m.Wasm, Pos: 8, End: len(m.Wasm)}
+	e := binary.Encoder{Out: append(make([]byte, 0, len(m.Wasm)/4), m.Wasm[:8]...)}
+	for r.More() {
+		start := r.Pos
+		id := binary.SectionID(r.U8())
+		content := r.Window(r.U32())
+		switch id {
+		case binary.SecCustom:
+		case binary.SecCode:
+			n := content.U32()
+			var code binary.Encoder
+			code.U32(n)
+			for range n {
+				code.Raw(3, 0, byte(binary.OpUnreachable), byte(binary.OpEnd)) // its size, no locals
+			}
+			e.Raw(byte(id))
+			e.U32(uint32(len(code.Out)))
+			e.Raw(code.Out...)
+		default:
+			e.Raw(m.Wasm[start:r.Pos]...)
+		}
+	}
+	return e.Out
+}
