@@ -31,7 +31,7 @@ type Difference struct {
 const (
 	Success = "success"
 	Return  = "return"
-	Length  = "length"
+	length  = "length"
 )
 
 // seed is that of all resampling: a comparison is a function of its files.
@@ -74,7 +74,7 @@ func differences(before, after []run.Played, paired bool) []Difference {
 	list := []Difference{
 		difference(Success, before, after, paired, of(Success)),
 		difference(Return, before, after, paired, of(Return)),
-		difference(Length, before, after, paired, of(Length)),
+		difference(length, before, after, paired, of(length)),
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b, a := before, after

@@ -51,7 +51,7 @@ func value(e run.Played, metric string) (float64, bool) {
 		return number(e.Success), true
 	case Return:
 		return e.Return, true
-	case Length:
+	case length:
 		return float64(e.Length), true
 	}
 	v, ok := e.Metrics[metric]

@@ -103,7 +103,7 @@ func (c Config) Validate() []error {
 	var p fault.Problems
 	p.OneOf("on_alarm", string(c.OnAlarm), string(OnAlarmWarn), string(OnAlarmStop), string(OnAlarmAdapt))
 	for _, name := range c.Off {
-		p.OneOf("off", name, append(Names(), all)...)
+		p.OneOf("off", name, append(checkNames(), all)...)
 	}
 	for _, name := range c.Watch {
 		p.Check(strings.TrimPrefix(name, "-") != "", "watch", name, "write the name of a metric, with a minus if less is better")

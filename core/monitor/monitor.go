@@ -32,8 +32,8 @@ type finding struct {
 // flags are all there are, in the order of their reports.
 var flags = slices.Concat(rewardFlags, policyFlags, dataFlags, outcomeFlags, hackingFlags)
 
-// Names returns the names of all red flags.
-func Names() []string {
+// checkNames returns the names of all red flags.
+func checkNames() []string {
 	var names []string
 	for _, f := range flags {
 		names = append(names, f.name)

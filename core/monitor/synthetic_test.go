@@ -125,7 +125,7 @@ func TestEveryFlagOnItsKind(t *testing.T) {
 		"length":         {run.Warn, func(i int, it *run.Iteration) { it.Outputs.Words = 50 * (1 + float64(i)/20) }},
 	}
 	require.Empty(t, replay(Default(), healthy(120, nil)), "of a healthy run")
-	for _, name := range Names() {
+	for _, name := range checkNames() {
 		t.Run(name, func(t *testing.T) {
 			c, ok := cases[name]
 			require.True(t, ok, "there is no case")

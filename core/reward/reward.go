@@ -125,13 +125,15 @@ type Parameter struct {
 	Need Need `json:"need"`
 	// OrTruth says that the ground truth fills it where no column does.
 	OrTruth bool `json:"or_truth,omitempty"`
+	// Empty says that the default of a setting is None or an empty value.
+	Empty bool `json:"empty,omitempty"`
 }
 
 // Need says what a parameter is without a column of its name.
 type Need int
 
-// The needs: a setting has a default of its own, an optional parameter the
-// default None or an empty value, a required one none at all.
+// The needs: a setting has a default of its own or stands after *, an optional
+// parameter has the default None or an empty value, a required one none at all.
 const (
 	Setting Need = iota
 	Optional

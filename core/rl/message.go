@@ -89,8 +89,8 @@ type Field struct {
 	Value json.RawMessage
 }
 
-// AsGiven is the name under which rewards find Message's Given, as an object.
-const AsGiven = "as_given"
+// asGiven is the name under which rewards find Message's Given, as an object.
+const asGiven = "as_given"
 
 // Seen returns what rewards see of m beside its five fields: Fields, and an
 // object of Given where there is one.
@@ -106,7 +106,7 @@ func (m *Message) Seen() []Field {
 		object = append(appendText(object, f.Name), ':')
 		object = append(object, f.Value...)
 	}
-	return append(slices.Clip(m.Fields()), Field{AsGiven, append(object, '}')})
+	return append(slices.Clip(m.Fields()), Field{asGiven, append(object, '}')})
 }
 
 // Empty reports whether nothing was said at all: neither content, nor a tool

@@ -15,11 +15,11 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
-// ChunkTrajectories, if a Run does not say otherwise, and ChunkBytes bound how
+// ChunkTrajectories, if a Run does not say otherwise, and chunkBytes bound how
 // much of the file is in memory; a group that a group reward compares is never divided and may exceed them.
 const (
 	ChunkTrajectories = 1024
-	ChunkBytes        = 32 << 20
+	chunkBytes        = 32 << 20
 )
 
 // item is a trajectory and a checksum of the line that it came from.
@@ -83,7 +83,7 @@ func (c *chunks) next(ctx context.Context) ([]item, error) {
 // block reads and decodes lines up to the bounds of a chunk.
 func (c *chunks) block() ([]item, error) {
 	var lines []jsonl.Line
-	for start := c.in.Bytes(); len(lines) < c.most && c.in.Bytes()-start < ChunkBytes; {
+	for start := c.in.Bytes(); len(lines) < c.most && c.in.Bytes()-start < chunkBytes; {
 		line, err := c.in.Line()
 		if errors.Is(err, io.EOF) {
 			c.ended = true

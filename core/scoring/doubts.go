@@ -93,7 +93,7 @@ func NewDoubts(pool *reward.Pool) *Doubts {
 			d.forgets = append(d.forgets, forgets(info.Entry))
 		}
 		for _, p := range info.Entry.Asks {
-			if p.Need != reward.Setting {
+			if p.Need != reward.Setting || p.Empty {
 				d.unfilled = append(d.unfilled, asked{p, info.Entry.Function})
 			}
 		}
@@ -231,7 +231,9 @@ func (d *Doubts) Warnings() []Warning {
 	}
 	all = append(all, d.forgets...)
 	for _, p := range d.unfilled {
-		all = append(all, nothingFills(p, d.columns))
+		if p.Need != reward.Setting || fault.Nearest(p.Name, d.columns) != "" {
+			all = append(all, nothingFills(p, d.columns))
+		}
 	}
 	if d.compares != "" && !d.together {
 		all = append(all, Warning{
@@ -265,7 +267,7 @@ func forgets(e *reward.Entry) Warning {
 
 func nothingFills(p asked, columns []string) Warning {
 	what := fmt.Sprintf("%s has a parameter %s, and no row has such a column", p.function, p.Name)
-	if p.Need == reward.Optional {
+	if p.Need != reward.Required {
 		what += "; it keeps its default"
 	}
 	hint := "the columns are: " + strings.Join(columns[:min(len(columns), mostNames)], ", ")
@@ -274,6 +276,8 @@ func nothingFills(p asked, columns []string) Warning {
 	}
 	if near := fault.Nearest(p.Name, columns); near != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	} else if p.Need == reward.Optional {
+		hint += "; if it is a setting of the reward, move it after * in the signature"
 	}
 	return Warning{UnfilledParameter, what, hint}
 }

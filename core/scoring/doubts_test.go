@@ -62,7 +62,19 @@ func TestUnfilledParameters(t *testing.T) {
 	require.NoError(t, lacking(t, info, rows))
 	bare := warnings(t, info, []string{`{"prompt":"q","completion":"a"}`}, 1)
 	require.Len(t, bare, 3)
-	require.Equal(t, "the rows have no columns of their own", bare[0].Hint)
+	require.Equal(t, "the rows have no columns of their own; if it is a setting of the reward, move it after * in the signature", bare[0].Hint)
+}
+
+// Promise: a setting whose default is None or empty is not asked of the rows, but one that is nearly the name of a column
+// is reported with that name.
+func TestSettingsAreNotParametersOfRows(t *testing.T) {
+	info := reward.Info{Name: "r", Entry: &reward.Entry{Function: "f", Asks: []reward.Parameter{{Name: "only", Empty: true}, {Name: "solutoin", Empty: true}}}}
+	require.Empty(t, warnings(t, info, []string{`{"prompt":"q","completion":"a","answer":"4"}`}, 1))
+	got := warnings(t, info, []string{`{"prompt":"q","completion":"a","solution":"4"}`}, 1)
+	require.Len(t, got, 1)
+	require.Equal(t, "f has a parameter solutoin, and no row has such a column; it keeps its default", got[0].What)
+	require.Equal(t, "did you mean solution? the columns are: solution", got[0].Hint)
+	require.NoError(t, lacking(t, info, []string{`{"prompt":"q","completion":"a"}`}))
 }
 
 // Promise: scores that are all one number are said once there are sixteen of them.

@@ -65,7 +65,7 @@ func (e *estimate) measure() {
 	s.Return, s.ReturnInterval[0], s.ReturnInterval[1] = e.tasks.Weighted(sums, e.weights)
 	s.Length, s.LengthInterval[0], s.LengthInterval[1] = e.tasks.Weighted(lengths, e.weights)
 	n := stats.Effective(e.weights)
-	s.Metrics = []run.Metric{{Name: EstimateMetric, Mean: n, Interval: run.Interval{n, n}, Episodes: len(sums)}}
+	s.Metrics = []run.Metric{{Name: estimateMetric, Mean: n, Interval: run.Interval{n, n}, Episodes: len(sums)}}
 }
 
 func (e *estimate) columns() (success []bool, sums, lengths []float64) {

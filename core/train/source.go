@@ -31,9 +31,9 @@ type Source interface {
 	Weigh(ctx context.Context, p policy.Policy, all []*rl.Trajectory) ([]float64, error)
 }
 
-// EstimateMetric is the metric of an evaluation on episodes that somebody else
+// estimateMetric is the metric of an evaluation on episodes that somebody else
 // played: as how many of its own they count (Kish).
-const EstimateMetric = "effective_episodes"
+const estimateMetric = "effective_episodes"
 
 // draw takes the groups of an iteration from the source.
 func (l *loop) draw(ctx context.Context, it *iteration) (*Played, error) {

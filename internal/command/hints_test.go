@@ -223,15 +223,13 @@ func TestExamplesAreWhole(t *testing.T) {
 
 // unknown are words of a script's line that are known only when it runs, and
 // what the help shows in their place.
-var unknown = strings.NewReplacer("$FLEET", "nats://127.0.0.1:4222", "$REGISTRY", "localhost:5000", "$KEY", "key_1f2e3d4c5b6a", `"`, "'")
+var unknown = strings.NewReplacer("$MERIT_FLEET", "tls://trainer.example:4222", "$FLEET", "nats://127.0.0.1:4222", "$REGISTRY", "localhost:5000", "$KEY", "key_1f2e3d4c5b6a", `"`, "'")
 
 // notRun are the examples that no test can run, and why.
 var notRun = map[string]string{
-	"merit engine install skyrl --model smollm2":                                                        "downloads several GB of Python packages; make llm runs it",
-	"merit engine up --engine skyrl --model smollm2":                                                    "needs the packages of skyrl; make llm runs it",
-	"merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml":                       "needs the packages of skyrl; make llm runs it",
-	"merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store postgres://merit@db/traces":   "needs a Postgres server",
-	"merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu": "needs a server on another machine; fleettls.txtar joins one by TLS",
+	"merit engine install skyrl --model smollm2":                                  "downloads several GB of Python packages; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2":                              "needs the packages of skyrl; make llm runs it",
+	"merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml": "needs the packages of skyrl; make llm runs it",
 }
 
 // ranByScripts returns the command lines that must succeed in the scripts of
@@ -276,6 +274,20 @@ func TestExamplesAreRun(t *testing.T) {
 		}
 	})
 	require.Equal(t, len(notRun), excused, "a line of notRun is not an example any more")
+}
+
+// Promise: a help whose example names files of Merit's source says where they come from: an installation lacks them.
+func TestExamplesSayWhereTheirFilesComeFrom(t *testing.T) {
+	h, _ := memory()
+	found := 0
+	every(newRoot(h), func(cmd *cobra.Command) {
+		said := strings.Contains(cmd.Long, fromSource)
+		require.Equal(t, strings.Contains(cmd.Example, "examples/"), said, cmd.CommandPath())
+		if said {
+			found++
+		}
+	})
+	require.Greater(t, found, 6)
 }
 
 // shellWords splits a line as a shell does, up to a redirection.
@@ -364,7 +376,7 @@ func TestNoHintAsksForACheckoutOnly(t *testing.T) {
 // the kit that verbs share.
 func ofCommands(file string) bool {
 	folder := filepath.Dir(file)
-	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/guest/", "internal/fleet/crew/"}, func(kit string) bool {
+	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/", "internal/fleet/crew/"}, func(kit string) bool {
 		return strings.HasPrefix(folder+"/", kit)
 	})
 }

@@ -152,6 +152,27 @@ func TestNoCommandReplacesAFileUnasked(t *testing.T) {
 	}
 }
 
+// Promise: whichever command writes a file, a file that is the standard output is
+// written as - is, so that nothing else is printed there.
+func TestFilesOfTheStandardOutput(t *testing.T) {
+	for _, name := range []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"} {
+		for _, o := range outputs(t) {
+			h, _ := memory()
+			args := []string{"in.jsonl", name}
+			if o.flag != "" {
+				require.NoError(t, o.cmd.Flags().Set(o.flag, name))
+			}
+			require.NoError(t, console.CheckOutputs(h, o.cmd, args), o)
+			if o.flag == "" {
+				require.Equal(t, "-", args[1], o)
+			} else {
+				require.Equal(t, "-", o.cmd.Flags().Lookup(o.flag).Value.String(), o)
+				require.Equal(t, name, args[1], o)
+			}
+		}
+	}
+}
+
 // Promise: an input is never an output, whichever command, by whatever name the
 // file goes, and even with --force.
 func TestNoCommandReplacesWhatItReads(t *testing.T) {

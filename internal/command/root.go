@@ -4,12 +4,14 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -81,9 +83,22 @@ what to do next and an exit code: see merit help exit-codes.`,
 	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
 	cmd.AddCommand(verbs(h)...)
 	cmd.AddCommand(newExitCodesTopic(h))
+	sayWhereExamplesAre(cmd)
 	console.Values(cmd, "log-level", "debug", "info", "warn", "error")
 	console.Values(cmd, "log-format", "text", "json")
 	return cmd
+}
+
+const fromSource = "The folder examples is part of Merit's source code, not of an installation: the\nexamples below run in a checkout."
+
+// sayWhereExamplesAre completes each help whose example names a file of a checkout.
+func sayWhereExamplesAre(cmd *cobra.Command) {
+	if strings.Contains(cmd.Example, "examples/") {
+		cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + fromSource
+	}
+	for _, sub := range cmd.Commands() {
+		sayWhereExamplesAre(sub)
+	}
 }
 
 func checkGlobals(h *console.Host, cmd *cobra.Command) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // environment is an env.Env in a plug-in. After a fault its process is gone;

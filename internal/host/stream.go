@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/lane"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // stream is what batches travel through: a lane, or gRPC's Run. Close ends it

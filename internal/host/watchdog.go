@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // whereDeadline is how long a plug-in whose time is over has to say which slot

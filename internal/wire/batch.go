@@ -2,7 +2,7 @@ package wire
 
 import (
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // EncodeBatch writes b, which fits spec, into m, reusing m's memory.

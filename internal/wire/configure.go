@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Configuration is what a host asks of an environment.

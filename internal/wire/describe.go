@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Description is what a plug-in says of itself before it is configured.

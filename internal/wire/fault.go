@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/merit-rl/merit/core/fault"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Caps on an error that crosses.

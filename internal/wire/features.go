@@ -3,7 +3,7 @@ package wire
 import (
 	"math"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Planes of 0 and 1 are what small networks are fed most. They travel as bits:

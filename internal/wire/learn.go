@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 const (

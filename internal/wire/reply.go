@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/merit-rl/merit/core/env"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 const allFlags = env.Terminated | env.Truncated | env.Failed | env.InvalidAction

@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 var asks = wire.PolicyConfiguration{

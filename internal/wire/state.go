@@ -2,7 +2,7 @@ package wire
 
 import (
 	"github.com/merit-rl/merit/core/fault"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // The replies of Publish, Save and Load. Decoders return the plug-in's own

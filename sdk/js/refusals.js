@@ -1,5 +1,5 @@
 // What the sandbox refused a reward, and where its code asked for it. A reward
-// that catches the refusal would go on to a score that means nothing: such an
+// that catches the refusal would get a score that is not used: such an
 // evaluation has no score, unless the module says that it does without.
 
 // The kinds, as "export const merit" names them in "without", and what was refused.

@@ -109,7 +109,7 @@ func (c *Config) Marshal(dir string) ([]byte, error) {
 // Environment variables that say where things are.
 const (
 	PluginsVariable = "MERIT_PLUGINS" // folders that are searched for plug-ins before all others
-	CacheVariable   = "MERIT_CACHE"   // the folder of compiled modules; "off" keeps none
+	cacheVariable   = "MERIT_CACHE"   // the folder of compiled modules; "off" keeps none
 )
 
 // PluginFolders returns where plug-ins are searched, in this order: the folders
@@ -146,7 +146,7 @@ func PluginFolders(getenv func(string) string) []string {
 // program: $MERIT_CACHE, or merit in the user's cache folder. It is empty if
 // there is no such place, or none is wanted.
 func CacheFolder(getenv func(string) string) string {
-	if folder := getenv(CacheVariable); folder == "off" {
+	if folder := getenv(cacheVariable); folder == "off" {
 		return ""
 	} else if folder != "" {
 		return folder

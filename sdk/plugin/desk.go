@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // desk hands the requests of one stream to the policy, each in a goroutine of

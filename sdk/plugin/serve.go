@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // Exit statuses of a plug-in, besides those of the Go runtime.

@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/internal/wire"
 	"github.com/merit-rl/merit/internal/wire/lane"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 	"github.com/merit-rl/merit/sdk/plugin/internal/track"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
 )
 
 // server answers the host. The environment is called under its lock only.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,9 @@ type destination struct {
 // that is there unless --force says so. The root command calls it before any
 // command runs.
 func CheckOutputs(h *Host, cmd *cobra.Command, args []string) error {
+	if err := standardOutput(cmd, args); err != nil {
+		return err
+	}
 	if err := namedTwice(cmd); err != nil {
 		return err
 	}
@@ -93,6 +97,21 @@ func CheckOutputs(h *Host, cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// standardOutput writes - for an output that names the standard output by one of
+// its files: for - a command knows that it must print nothing else there.
+func standardOutput(cmd *cobra.Command, args []string) (err error) {
+	files := []string{"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if output(f) && slices.Contains(files, f.Value.String()) {
+			err = errors.Join(err, f.Value.Set("-"))
+		}
+	})
+	if i, wrong := strconv.Atoi(cmd.Annotations[outputArg]); wrong == nil && i < len(args) && slices.Contains(files, args[i]) {
+		args[i] = "-"
+	}
+	return err
 }
 
 // namedTwice refuses a file that does not exist yet and that two flags name, one

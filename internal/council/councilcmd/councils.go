@@ -4,6 +4,7 @@ package councilcmd
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/council/councils"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/traces"
 )
 
@@ -48,7 +49,7 @@ writes each agent's conversation with its share, for learners.`,
 	f := cmd.Flags()
 	f.StringVarP(&o.config, "config", "c", "", "configuration file")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.out, "out", "", "write the decisions to this file, one a line or row")
+	f.StringVar(&o.out, "out", "", "write the decisions to this file, one a line or row; - is stdout")
 	f.StringVar(&o.episodes, "episodes", "", "write the agents' conversations to this file, with their shares")
 	f.StringVar(&o.store, "store", "", "keep traces in this store: a file, or postgres://… (default: keep none)")
 	f.IntVar(&o.parallel, "parallel", 1, "how many tasks are decided at one time; it changes no decision")
@@ -118,10 +119,13 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 	if err := o.write(decisions); err != nil {
 		return err
 	}
-	if o.host.Global.JSON {
+	switch rows := o.out == "-" || o.episodes == "-"; {
+	case o.host.Global.JSON && !rows:
 		return o.host.PrintJSON(decisions)
+	case rows: // they have the standard output
+		return o.print(o.host.Stderr, cfg, decisions)
 	}
-	return o.print(cfg, decisions)
+	return o.print(o.host.Stdout, cfg, decisions)
 }
 
 // write puts decisions and conversations into their files, whole or not at all.
@@ -164,7 +168,7 @@ func (o *options) each(path string, rows func(*jsonl.Writer) error) error {
 	return w.Close()
 }
 
-func (o *options) print(cfg *councils.Config, decisions []councils.Decision) error {
+func (o *options) print(to io.Writer, cfg *councils.Config, decisions []councils.Decision) error {
 	scored := len(cfg.Rewards) > 0
 	t := terminal.Table{Head: []string{"task", "answer", "by", "rounds", "agreed"}}
 	if scored {
@@ -189,12 +193,12 @@ func (o *options) print(cfg *councils.Config, decisions []councils.Decision) err
 		}
 		t.Add(row...)
 	}
-	if err := t.Write(o.host.Stdout); err != nil {
+	if err := t.Write(to); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%d of %d decisions were agreed on\n", agreed, len(decisions))
+	_, err := fmt.Fprintf(to, "\n%d of %d decisions were agreed on\n", agreed, len(decisions))
 	if n, first := unanswered(decisions); err == nil && n > 0 {
-		_, err = fmt.Fprintf(o.host.Stdout, "%d requests for an answer have none; the first: %s\n", n, terminal.Clean(first))
+		_, err = fmt.Fprintf(to, "%d requests for an answer have none; the first: %s\n", n, terminal.Clean(first))
 	}
 	return err
 }

@@ -39,6 +39,9 @@ registry/repository@sha256:…, which always means the same bytes.`,
 }
 
 func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
+	if o.to.Path == "-" {
+		return console.Usage(cmd, "name the file or folder to make with --out", "a reward cannot be written to the standard output")
+	}
 	options, err := o.options(cmd)
 	if err != nil {
 		return err

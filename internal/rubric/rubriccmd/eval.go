@@ -192,7 +192,7 @@ func failures(all []*judged) error {
 func hintOf(f rubric.Failure, of *rubric.Rubric) string {
 	for _, c := range of.Criteria {
 		if c.Name == f.Criterion && c.Rule.Question != "" {
-			return "a question needs a judge that knows it (--judge or --config); examples/rubric/judge.py is one"
+			return "a question needs a judge that knows it (--judge or --config); examples/rubric/judge.py in Merit's source is one"
 		}
 	}
 	if f.Outcome == reward.OutOfFuel && f.Fuel == 0 { // not even begun

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/sweep"
 	"github.com/merit-rl/merit/internal/sweep/sweeppage"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -61,7 +61,7 @@ folder of the same name, from what is finished.`,
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.study == "":
-		return console.Usage(cmd, "name the study's file with -c; examples/study/gigpo.yaml is one", "a study needs a file")
+		return console.Usage(cmd, "name the study's file with -c; examples/study/gigpo.yaml in Merit's source is one", "a study needs a file")
 	case o.parallel < 1:
 		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.parallel)
 	case o.report != "" && filepath.Ext(o.report) != ".md":

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	common "go.opentelemetry.io/proto/otlp/common/v1"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // deepest is how many lists and maps of a value may stand in each other.
@@ -75,7 +77,7 @@ func document(v *common.AnyValue) json.RawMessage {
 	case nil:
 		return nil
 	case *common.AnyValue_StringValue:
-		if !json.Valid([]byte(x.StringValue)) {
+		if strictjson.Check([]byte(x.StringValue)) != nil {
 			return nil
 		}
 		return json.RawMessage(x.StringValue)

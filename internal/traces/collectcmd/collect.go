@@ -35,7 +35,7 @@ An agent that is instrumented needs one variable:
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 
 SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`,
-		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store postgres://merit@db/traces",
+		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}

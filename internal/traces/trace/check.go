@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // Limits of what a recorder may send.
@@ -89,8 +90,12 @@ func (s *Span) checkPrompt(p *problems) {
 	for i, t := range c.Tokens {
 		p.check(finite(t.LogProb), "prompt.tokens[%d].log_prob is not a finite number", i)
 	}
-	p.check(len(c.Tools) == 0 || json.Valid(c.Tools), "prompt.tools is not JSON")
-	p.check(len(c.Settings) == 0 || json.Valid(c.Settings), "prompt.settings is not JSON")
+	if len(c.Tools) > 0 {
+		p.json("prompt.tools", c.Tools)
+	}
+	if len(c.Settings) > 0 {
+		p.json("prompt.settings", c.Settings)
+	}
 }
 
 // Check reports everything in which a is not fit to be kept.
@@ -151,8 +156,14 @@ func (p *problems) attributes(field string, m map[string]json.RawMessage) {
 	slices.Sort(names)
 	for _, name := range names {
 		p.name(field, name)
-		p.check(json.Valid(m[name]), "%s.%s is not JSON", field, printable(name))
+		p.json(field+"."+printable(name), m[name])
 	}
+}
+
+// json demands what a store reads back: it refuses names given twice, too.
+func (p *problems) json(field string, text json.RawMessage) {
+	err := strictjson.Check(text)
+	p.check(err == nil, "%s is not JSON: %v", field, err)
 }
 
 func (p *problems) err() error {

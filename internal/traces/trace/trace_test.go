@@ -1,6 +1,8 @@
 package trace
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,4 +53,17 @@ func TestTotal(t *testing.T) {
 	require.Equal(t, -0.5, *Total(spans))
 	require.Equal(t, 7.0, *Total(append(spans, score("4", "", "whole", 0, 7))))
 	require.Nil(t, Total(nil))
+}
+
+// Promise: a span with JSON that no store could read back, such as a name given
+// twice, is refused before it is kept: it would make all labels unreadable.
+func TestSpansHoldReadableJSON(t *testing.T) {
+	for _, text := range []string{`{"a":1,"a":2}`, `{"a":`, strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)} {
+		s := Span{Trace: "t", ID: "s", Kind: KindPrompt, Name: "m", Start: time.Unix(0, 0), End: time.Unix(0, 0), Status: StatusOK,
+			Attributes: map[string]json.RawMessage{"x": json.RawMessage(text)}, Prompt: &Prompt{Settings: json.RawMessage(text), Tools: json.RawMessage(text)}}
+		err := s.Check()
+		require.ErrorContains(t, err, `attributes."x" is not JSON: `)
+		require.ErrorContains(t, err, "prompt.settings is not JSON: ")
+		require.ErrorContains(t, err, "prompt.tools is not JSON: ")
+	}
 }

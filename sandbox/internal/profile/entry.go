@@ -21,7 +21,7 @@ func Believed(e *reward.Entry) *reward.Entry {
 	}
 	b := &reward.Entry{Function: name(e.Function), Shape: name(e.Shape), Batch: min(max(e.Batch, 0), reward.MaxBatch), Lists: e.Lists}
 	for _, p := range e.Asks[:min(len(e.Asks), maxAsks)] {
-		b.Asks = append(b.Asks, reward.Parameter{Name: name(p.Name), Need: min(max(p.Need, reward.Setting), reward.Required), OrTruth: p.OrTruth})
+		b.Asks = append(b.Asks, reward.Parameter{Name: name(p.Name), Need: min(max(p.Need, reward.Setting), reward.Required), OrTruth: p.OrTruth, Empty: p.Empty})
 	}
 	for _, n := range e.Counts[:min(len(e.Counts), maxAsks)] {
 		b.Counts = append(b.Counts, name(n))

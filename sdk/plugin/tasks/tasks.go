@@ -24,7 +24,7 @@ import (
 // Bounds of what is read. Tasks are held in memory, in each process of an
 // environment.
 const (
-	MaxBytes = 256 << 20 // of all rows, as JSON
+	maxBytes = 256 << 20 // of all rows, as JSON
 	MaxTask  = 960 << 10 // of one row
 )
 
@@ -45,7 +45,7 @@ func (s Source) Rows() bool {
 // Read returns the tasks of the file in order. A prompt that is there twice with
 // one ground truth is one task, the first; with another ground truth it is an
 // error. All rows that cannot be used are listed; errors name the options.
-func (s Source) Read() ([]plugin.Task, error) { return s.ReadWithin(MaxBytes) }
+func (s Source) Read() ([]plugin.Task, error) { return s.ReadWithin(maxBytes) }
 
 // ReadWithin is Read of at most so many bytes of rows, as JSON.
 func (s Source) ReadWithin(most int) ([]plugin.Task, error) {

@@ -1,5 +1,6 @@
 """The private server comes with the first use and goes with the last process."""
 
+import io
 import multiprocessing
 import os
 import shutil
@@ -8,6 +9,8 @@ import subprocess
 import sys
 import threading
 import unittest
+from contextlib import redirect_stderr
+from unittest import mock
 
 import servers
 from servers import ANSWER, USES, WithFolder, alone, mine, python, running, soon
@@ -91,6 +94,23 @@ class Ends(WithFolder):
         self.assertNotEqual(os.getsid(mine()), os.getsid(0))
 
 
+class Notices(WithFolder):
+    # Promise: what the server says that it compiles is shown, whole, once, and nothing else that it writes; also its last line.
+    def test_log(self):
+        path = os.path.join(self.folder, "log")
+        with open(path, "w") as log, mock.patch.dict(os.environ, {_server.FOLDER: self.folder}), mock.patch.object(_server, "address"):
+            log.write("compiling what came before\n")
+            log.flush()
+            with redirect_stderr(io.StringIO()) as said, _server.notices():
+                log.write("listening\ncompiling A, which")
+                log.flush()
+                log.write(" takes a while\ncompilingB\ncompiling C\n")
+                log.flush()
+            self.assertEqual(said.getvalue(), "merit: compiling A, which takes a while\nmerit: compiling C\n")
+            log.write("compiling what comes later\n")
+            self.assertEqual(said.getvalue().count("\n"), 2)
+
+
 class Returns(WithFolder):
     # Promise: a server that was killed is replaced, and gets the uploads again; what it did not answer is asked again.
     def test_killed_server(self):
@@ -112,6 +132,17 @@ class Returns(WithFolder):
                 os.kill(second, signal.SIGKILL)
         self.assertEqual([(r.id, r.score) for r in got], [(f"line-{i + 1}", float(i % 3 == 1)) for i in range(n)])
         self.assertNotEqual(second, mine())
+
+    # Promise: while the interpreter is compiled, standard error says so, and what makes it quick the next time; then it says nothing.
+    def test_compiling(self):
+        env = {**os.environ, **alone(), "PYTHONPATH": str(servers.PACKAGES), "MERIT_CACHE": self.folder}
+        said = []
+        for _ in range(2):
+            ran = subprocess.run([sys.executable, "-B", "-c", USES], env=env, capture_output=True, text=True, check=True)
+            said.append(ran.stderr)
+        self.assertRegex(said[0], r"^merit: compiling CPython .* takes a while; the result is kept in .*so the next start is quick\n$")
+        self.assertIn(self.folder, said[0])
+        self.assertEqual(said[1], "")
 
     # Promise: an environment of a tree that is gone is of no consequence.
     def test_stale(self):

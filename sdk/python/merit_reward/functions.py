@@ -14,6 +14,7 @@ OFFERED = frozenset(
     ("messages", "ground_truth", "rollout", "metadata", "rollouts_messages", "rollouts", "ground_truths", "ground_truth_for_eval")
 )
 TRUTH = 4  # the ground truth fills the parameter where no column does
+EMPTY = 8  # the default of a setting is None or empty: it may be a column with a letter wrong
 UNKNOWN, READ, IGNORED = range(3)
 # what only a trainer gives
 TRAINERS = frozenset("completion_ids trainer_state environments reward_router_address reward_model_tokenizer tokenizer parser args".split())
@@ -33,6 +34,7 @@ class Function:
         self.open = bool(code.co_flags & 0x08)  # **kwargs
         self.is_async = bool(code.co_flags & 0x80)
         places = order[: code.co_argcount]
+        self.settings = frozenset(order[code.co_argcount :] if places[placed:] else ())  # what stands after *, where something stands before it
         defaults = self.inner.__defaults__ or ()
         self.defaults: "dict[str, Any]" = {**dict(zip(places[len(places) - len(defaults) :], defaults)), **(self.inner.__kwdefaults__ or {})}
         self.required = self.names - self.defaults.keys()
@@ -48,10 +50,11 @@ class Function:
         return bool(self.known and self.known.strong(self.names, self.open))
 
     def asks(self, given: "dict[str, Any]") -> "dict[str, int]":
-        """The parameters that only the data can fill: 2 if one has no default, 1 if its default is nothing, 0 if it is a setting; TRUTH beside it."""
+        """The parameters that only the data can fill: 2 if one has no default, 1 if its default is nothing, 0 if it is a setting; TRUTH or EMPTY beside it."""
         row = self.shape
         offered, truths = (row.fills | TRAINERS, row.truths) if row else (OFFERED, frozenset())
         needs = {n: self._need(n) for n in sorted(self.names - offered - given.keys() - {"ground_truth"})}
+        needs.update((n, EMPTY) for n, need in needs.items() if need == 1 and n in self.settings - truths)
         # What the shape gives itself is there without a column: verifiers' answer is then "".
         return {n: (min(need, 1) if row and n in row.given else need) + (TRUTH if n in truths else 0) for n, need in needs.items()}
 

@@ -1,8 +1,8 @@
 """What the sandbox refused a reward, and where the author's code asked for it.
 
-A reward that catches the refusal would go on to a score that means nothing. So
-an evaluation in which something was refused has no score, unless ``__merit__``
-says that the reward does without that kind of thing. What was refused while
+The score of a reward that catches the refusal is not used: an evaluation in
+which something was refused has no score, unless ``__merit__`` says that the
+reward does without that kind of thing. What was refused while
 the reward was loaded is a warning: that is how code chooses between packages.
 """
 

@@ -320,6 +320,9 @@ class Asks(unittest.TestCase):
             ("def f(solution_str, ground_truth, extra_info=None, format_score=0.0): return 1", {"format_score": 0}),
             ("def f(completion, answer, info, parser): return 1", {"answer": 5}),
             ("def f(queries, prompts, labels): return [1]", {}),
+            ("def f(messages, *, only=None, words=60, level, ground_truht=''): return 1", {"only": 8, "words": 0, "level": 2, "ground_truht": 8}),
+            ("def f(*, completions, solution=None, **kw): return [1]", {"solution": 1}),
+            ("def f(completion, *, answer=None, info=None): return 1", {"answer": 5}),
         ):
             self.assertEqual(runner.find(module(source)).asks, want)
 

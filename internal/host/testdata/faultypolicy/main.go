@@ -19,7 +19,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/merit-rl/merit/internal/wire"
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 func main() {

@@ -74,20 +74,27 @@ func readHello(data []byte) (h hello, ok bool) {
 	return h, true
 }
 
-// orTruth is TRUTH of merit_reward.functions.
-const orTruth = 4
+// The bits of merit_reward.functions: its TRUTH and its EMPTY.
+const (
+	orTruth = 4
+	empty   = 8
+)
 
 // readEntry reads what the function that scores is called with. It comes from
 // the guest: profile.Believed bounds it.
 func readEntry(v *marshal.Value) reward.Entry {
 	e := reward.Entry{Function: string(v.Get("function").Text), Shape: string(v.Get("shape").Text), Batch: int(v.Get("batch").Int), Lists: v.Get("lists").Bool}
 	for asks := v.Get("asks").Items; len(asks) > 1; asks = asks[2:] {
-		e.Asks = append(e.Asks, reward.Parameter{Name: string(asks[0].Text), Need: reward.Need(asks[1].Int &^ orTruth), OrTruth: asks[1].Int&orTruth != 0})
+		e.Asks = append(e.Asks, readParameter(string(asks[0].Text), asks[1].Int))
 	}
 	for _, n := range v.Get("counts").Items {
 		e.Counts = append(e.Counts, string(n.Text))
 	}
 	return e
+}
+
+func readParameter(name string, said int64) reward.Parameter {
+	return reward.Parameter{Name: name, Need: reward.Need(said &^ (orTruth | empty)), OrTruth: said&orTruth != 0, Empty: said&empty != 0}
 }
 
 // refusals reads what the guest says that it was refused.

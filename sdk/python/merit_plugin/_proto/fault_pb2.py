@@ -13,14 +13,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmerit/plugin/v1/fault.proto\x12\x0fmerit.plugin.v1\"\xad\x01\n\x05\x46\x61ult\x12\x10\n\x08\x62oundary\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05where\x18\x03 \x01(\t\x12\x0c\n\x04what\x18\x04 \x01(\t\x12\x0c\n\x04hint\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\x12%\n\x05\x63\x61use\x18\x07 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\x12#\n\x03\x61ll\x18\x08 \x03(\x0b\x32\x16.merit.plugin.v1.FaultB,Z*github.com/merit-rl/merit/sdk/plugin/protob\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bmerit/plugin/v1/fault.proto\x12\x0fmerit.plugin.v1\"\xad\x01\n\x05\x46\x61ult\x12\x10\n\x08\x62oundary\x18\x01 \x01(\t\x12\x0c\n\x04kind\x18\x02 \x01(\t\x12\r\n\x05where\x18\x03 \x01(\t\x12\x0c\n\x04what\x18\x04 \x01(\t\x12\x0c\n\x04hint\x18\x05 \x01(\t\x12\r\n\x05retry\x18\x06 \x01(\x08\x12%\n\x05\x63\x61use\x18\x07 \x01(\x0b\x32\x16.merit.plugin.v1.Fault\x12#\n\x03\x61ll\x18\x08 \x03(\x0b\x32\x16.merit.plugin.v1.FaultB/Z-github.com/merit-rl/merit/internal/wire/protob\x06proto3')
 
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'merit.plugin.v1.fault_pb2', globals())
 if _descriptor._USE_C_DESCRIPTORS == False:
 
   DESCRIPTOR._options = None
-  DESCRIPTOR._serialized_options = b'Z*github.com/merit-rl/merit/sdk/plugin/proto'
+  DESCRIPTOR._serialized_options = b'Z-github.com/merit-rl/merit/internal/wire/proto'
   _FAULT._serialized_start=49
   _FAULT._serialized_end=222
 # @@protoc_insertion_point(module_scope)

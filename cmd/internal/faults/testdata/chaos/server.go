@@ -16,7 +16,7 @@ import (
 	_ "google.golang.org/grpc/encoding/proto" // the codec behind ours
 	"google.golang.org/grpc/mem"
 
-	pb "github.com/merit-rl/merit/sdk/plugin/proto"
+	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
 // server hands every message on, but for one.

@@ -1,0 +1,28 @@
+package rewardcmd
+
+import (
+	"github.com/merit-rl/merit/internal/rewards/guest"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// staticProblems says everything that is wrong with the module in a file, as
+// far as it shows without running it, and how to mend it in the language that
+// the module, or else the folder at source, is written in.
+func staticProblems(module, source string, limits sandbox.Limits) error {
+	x, err := sandbox.Inspect(module, limits)
+	if err != nil {
+		return err
+	}
+	how := guest.AnyLanguage
+	if lang, ok := guest.Made(x); ok {
+		how = lang.Export
+	} else if lang, _, err := guest.Detect(source); err == nil && lang.Script == "" {
+		how = lang.Export
+	}
+	for i, p := range x.Problems {
+		if p.Export != "" {
+			x.Problems[i].Hint = how(p.Export)
+		}
+	}
+	return x.Err()
+}

@@ -1,0 +1,142 @@
+package rewardcmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/merit-rl/merit/core/align"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/rewards/guest"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// fixtureFile is a file of trajectories that a reward is tried on.
+type fixtureFile struct {
+	path         string
+	trajectories []*rl.Trajectory
+}
+
+const expectedSuffix = ".expected.jsonl"
+
+// expected is the path of the golden results.
+func (f fixtureFile) expected() string {
+	return strings.TrimSuffix(f.path, ".jsonl") + expectedSuffix
+}
+
+// readFixtures reads the fixtures of a reward: data if it is named, else
+// fixtures/*.jsonl in the reward's folder, else, if sample is set, the
+// conversations that every new reward begins with.
+func readFixtures(folder, data string, sample bool) ([]fixtureFile, error) {
+	var paths []string
+	if data != "" {
+		paths = []string{data}
+	} else {
+		found, _ := fs.Glob(os.DirFS(folder), "fixtures/*.jsonl") // the pattern is well-formed
+		for _, path := range found {
+			if !strings.HasSuffix(path, expectedSuffix) {
+				paths = append(paths, filepath.Join(folder, path))
+			}
+		}
+	}
+	sort.Strings(paths)
+	var files []fixtureFile
+	for _, path := range paths {
+		in, err := jsonl.Open(path, nil)
+		if err != nil {
+			return nil, err
+		}
+		f, err := readFixture(path, in)
+		if err := errors.Join(err, in.Close()); err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	if len(files) == 0 && sample {
+		conversations, err := Sample()
+		return []fixtureFile{{builtin, conversations}}, err
+	}
+	if len(files) == 0 {
+		return nil, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: "holds no fixtures",
+			Hint: "put trajectories into fixtures/<name>.jsonl, or name a file with --data",
+		}
+	}
+	return files, nil
+}
+
+// Sample returns the conversations that every new reward begins with.
+func Sample() ([]*rl.Trajectory, error) {
+	in, err := jsonl.NewReader(builtin, bytes.NewReader(guest.Conversations))
+	if err != nil {
+		return nil, err
+	}
+	f, err := readFixture(builtin, in)
+	return f.trajectories, err
+}
+
+func readFixture(path string, in *jsonl.Reader) (fixtureFile, error) {
+	f := fixtureFile{path: path}
+	var bad jsonl.Bad
+	for {
+		t, err := in.NextGood(&bad)
+		if errors.Is(err, io.EOF) {
+			return f, bad.Err(path)
+		} else if err != nil {
+			return f, err
+		}
+		f.trajectories = append(f.trajectories, t)
+	}
+}
+
+// evaluate scores the trajectories of a file, in order or in reverse.
+func (f fixtureFile) evaluate(ctx context.Context, j *merit.Rewards, reverse bool) ([]reward.Evaluation, error) {
+	pool := reward.NewPool(j.Parts, 1)
+	order, ends := pool.Units(f.trajectories)
+	evaluations := make([]reward.Evaluation, len(f.trajectories))
+	for k := range ends {
+		if reverse { // of what is scored together: it stays as it is
+			k = len(ends) - 1 - k
+		}
+		from := 0
+		if k > 0 {
+			from = ends[k-1]
+		}
+		at := order[from:ends[k]]
+		members := make([]*rl.Trajectory, len(at))
+		for i := range at {
+			members[i] = f.trajectories[at[i]]
+		}
+		for i, e := range pool.EvaluateUnit(ctx, members) {
+			evaluations[at[i]] = align.Check(members[i], e, pool.StepIndexing())
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	return evaluations, nil
+}
+
+// builtin stands for the path of the conversations that every new reward begins with.
+const builtin = "built-in"
+
+// golden is a result without the fuel, which every compiler changes.
+type golden struct {
+	scoring.Result
+	Fuel *uint64 `json:"fuel,omitempty"`
+}
+
+func goldenLine(t *rl.Trajectory, e reward.Evaluation) ([]byte, error) {
+	return json.Marshal(golden{Result: scoring.NewResult(t, e)})
+}

@@ -1,0 +1,86 @@
+// Package rewardcmd holds the verbs of merit reward, one file each, and loads
+// rewards for the other verbs.
+package rewardcmd
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/rewards/guest"
+	"github.com/merit-rl/merit/sandbox"
+)
+
+// NewCmd is the verb reward with the verbs below it, and more of them.
+func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "reward",
+		Short: "Write, build and examine rewards",
+		Args:  console.UnknownCommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newNewCmd(h),
+		newBuildCmd(h),
+		newCheckCmd(h),
+		newRunCmd(h),
+		newTestCmd(h),
+		newBenchCmd(h),
+		newInspectCmd(h),
+	)
+	cmd.AddCommand(more...)
+	return cmd
+}
+
+// folderOrModule takes at most one argument; the default is this folder.
+func folderOrModule(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return console.Usage(cmd, "", "%s takes one folder or module, got %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}
+
+func target(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// findModule returns the reward that path stands for: a module, a script, or,
+// in a folder, reward.wasm. A folder with a script is one as a whole.
+func findModule(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", console.CannotRead(err)
+	}
+	if lang, ok := guest.SourceOf(path); ok && !info.IsDir() {
+		return "", &fault.Error{
+			Boundary: fault.Sandbox, Kind: fault.Refused, Where: path, What: "is the source of a reward in " + lang + ", which must be built",
+			Hint: "build it and name the folder: merit reward build " + filepath.Dir(path),
+		}
+	}
+	if !info.IsDir() || sandbox.IsScript(path) {
+		return path, nil
+	}
+	module := filepath.Join(path, "reward.wasm")
+	if _, err := os.Stat(module); err == nil {
+		return module, nil
+	}
+	hint := "build it: merit reward build " + path
+	if _, _, err := guest.Detect(path); err != nil {
+		hint = "give a module, a reward.py, or the folder of a reward"
+	}
+	return "", &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: path, What: "holds no reward.wasm", Hint: hint}
+}
+
+// folderOf returns the folder of a reward: where its fixtures are.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return path
+	}
+	return filepath.Dir(path)
+}
