@@ -431,7 +431,7 @@ func TestWaste(t *testing.T) {
 		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong))
 		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong), "alone, nobody is disturbed")
 		require.Equal(t, 100*time.Millisecond, decode(neighbour, nil), "and a neighbour waits for nothing")
-		require.Equal(t, 700*time.Millisecond, decode(attacker, nil), "beside a neighbour it waits for both, less what has passed")
+		require.Equal(t, 2*time.Second, decode(attacker, nil), "beside a neighbour it waits for both, up to two seconds, less what has passed")
 		require.Equal(t, 100*time.Millisecond, decode(attacker, nil), "once")
 		for range 20 {
 			decode(attacker, wrong)

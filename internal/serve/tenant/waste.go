@@ -7,9 +7,10 @@ import (
 
 // What a tenant sends that cannot be read is computed for nothing, and no limit of
 // requests or fuel counts it. While others compute too, a tenant waits wastePrice
-// times as long as such work took before more of what it sends is decoded.
+// times as long as such work took before more of what it sends is decoded: it has a
+// twentieth of a processor for that, so that few requests of others meet it.
 const (
-	wastePrice = 4
+	wastePrice = 19
 	leastWait  = time.Millisecond // less is added up
 	mostWait   = 2 * time.Second  // nobody owes more
 )
