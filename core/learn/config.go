@@ -43,7 +43,7 @@ func (c Config) Validate() []error {
 // Takes returns why the backend of c cannot train the network p, one problem a
 // key of p.
 func (c Config) Takes(p PolicyConfig) []error {
-	if c.Backend == BackendGorgonia {
+	if c.Backend != BackendKernels {
 		return nil
 	}
 	activation, _ := net.ParseActivation(p.Activation) // p.Validate reports a wrong name

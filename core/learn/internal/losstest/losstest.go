@@ -72,7 +72,7 @@ func Wider() []Case {
 		Inputs: 2 * 4 * 3, Planes: [3]int{2, 4, 3}, Kernel: 3, Filters: []int{5, 3}, Hidden: []int{6, 6}, Actions: 3,
 		Activation: net.GELU, Value: true, LayerNorm: true, Residual: true,
 	}
-	o := loss.Objective{Low: 0.2, High: 0.3, Entropy: 0.1, KL: 0.3, Value: 0.5, ValueClip: 0.2}
+	o := loss.Objective{Low: 0.2, High: 0.3, Dual: 1.4, Entropy: 0.1, KL: 0.3, Estimator: loss.K2, Value: 0.5, ValueClip: 0.2}
 	sequence := o
 	sequence.Sequence, sequence.ValueClip, sequence.Huber = true, 0, 0.7
 	return []Case{
