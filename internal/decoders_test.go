@@ -20,7 +20,7 @@ var loose = map[string]string{
 	"cmd/internal/fleetfaults/parts.go":             "what the program itself wrote for its own processes",
 	"cmd/internal/fleetfaults/scene.go":             "as parts.go",
 	"cmd/internal/runbytes/runbytes.go":             "compares files that Merit wrote",
-	"internal/guest/sources.go":                     "the output of go list, a stream of values",
+	"internal/rewards/guest/sources.go":             "the output of go list, a stream of values",
 	"core/action/decode.go":                         "reads tokens of what a model said, where JSON may break off; it refuses names given twice itself",
 	"internal/data/jsonl/answers.go":                "asks only where the first value of a line ends",
 	"internal/data/jsonl/foreign.go":                "asks only whether a text breaks off",

@@ -44,7 +44,7 @@ var floors = []floor{
 		"the loop, stage by stage; rows of estimates; what holds guests to each other"},
 	{"assembly", []string{"sdk/merit"},
 		"joins the stages as a configuration says"},
-	{"terminal", []string{"internal/cli", "internal/guest"},
+	{"terminal", []string{"internal/cli", "internal/rewards/guest"},
 		"what all verbs share: flags, files, tables, errors, and the languages of rewards"},
 	{"features", []string{"internal", "internal/host/plugincmd", "internal/engine/enginecmd"},
 		"one folder a feature: engine, server, verb, page"},

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
 	"github.com/merit-rl/merit/internal/recheck/reviewcmd"
 	"github.com/merit-rl/merit/internal/registry/registrycmd"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/rubric/rubriccmd"
 	"github.com/merit-rl/merit/internal/runs/runscmd"
 	"github.com/merit-rl/merit/internal/serve/servecmd"

@@ -376,7 +376,7 @@ func TestNoHintAsksForACheckoutOnly(t *testing.T) {
 // the kit that verbs share.
 func ofCommands(file string) bool {
 	folder := filepath.Dir(file)
-	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/guest/", "internal/fleet/crew/"}, func(kit string) bool {
+	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/", "internal/fleet/crew/"}, func(kit string) bool {
 		return strings.HasPrefix(folder+"/", kit)
 	})
 }

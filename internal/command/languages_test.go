@@ -12,7 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/cli/exit"
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 

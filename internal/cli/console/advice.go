@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/base/built"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/engine"
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
 

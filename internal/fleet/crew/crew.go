@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/fleets"
 	"github.com/merit-rl/merit/internal/fleet/gauges"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

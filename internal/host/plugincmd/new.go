@@ -17,8 +17,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/guest"
 	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
 //go:embed templates

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/judge/agreement"
 	"github.com/merit-rl/merit/internal/judge/judgecheck"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )

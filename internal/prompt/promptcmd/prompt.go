@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/prompt"
 	"github.com/merit-rl/merit/internal/prompt/optimize"
 	"github.com/merit-rl/merit/internal/prompt/promptpage"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 )
 
 type promptOptions struct {

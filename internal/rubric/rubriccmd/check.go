@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
 	"github.com/merit-rl/merit/internal/rubric/study"
 	"github.com/merit-rl/merit/sdk/merit"

@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/fleet/crew"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/learning"

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/promote"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 

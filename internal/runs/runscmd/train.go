@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/fleet/crew"
 	"github.com/merit-rl/merit/internal/judge"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
 	"github.com/merit-rl/merit/internal/rubric/study"
 	coretelemetry "github.com/merit-rl/merit/internal/telemetry"

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	"github.com/merit-rl/merit/internal/rewardcmd"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/sweep"
 	"github.com/merit-rl/merit/internal/sweep/sweeppage"
 	"github.com/merit-rl/merit/sdk/merit"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
 // Promise: a compiler that npm put into the folder of a reward, or above it,

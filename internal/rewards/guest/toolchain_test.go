@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
 // build builds a reward in a language with the programs of a folder, each a

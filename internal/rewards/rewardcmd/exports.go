@@ -1,7 +1,7 @@
 package rewardcmd
 
 import (
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox"
 )
 

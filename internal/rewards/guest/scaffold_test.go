@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/internal/base/testneeds"
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 )
 
 // Promise: the test that a new reward comes with passes at once, with nothing

@@ -10,7 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/guest"
+	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox"
 )
 
