@@ -41,7 +41,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai,openenv,htdag,planner,rubric}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/{corridor,frozenlake,bandit,grid,openai,openenv,htdag,planner,rubric}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -63,6 +63,7 @@ func build() (string, error) {
 		wasm     bool
 	}{
 		{"plugins/sokoban", "./plugins/sokoban", false},
+		{"plugins.test/frozenlake", "./plugins/frozenlake", false},
 		{"plugins.test/grid", "./plugins/grid", false},
 		{"plugins.test/openai", "./plugins/openai", false},
 		{"plugins.test/openenv", "./plugins/openenv", false},
