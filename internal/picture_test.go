@@ -49,7 +49,7 @@ func picture(folders [][]string, count map[[2]int]int) string {
 		fmt.Fprintf(&b, `<rect x="8" y="%d" width="%d" height="%d" rx="5" fill="#eef3f8" stroke="#b9c8d8"/>`+"\n", y, left+inner-8, band)
 		fmt.Fprintf(&b, `<text x="18" y="%d" font-weight="bold" fill="#1d3b5a">%s</text>`+"\n", y+band/2+4, f.name)
 		for k, line := range wrapped(folders[i]) {
-			fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#333" font-size="10">%s</text>`+"\n", left, y+14+k*12, line)
+			fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#333" font-size="11">%s</text>`+"\n", left, y+18+k*14, line)
 		}
 	}
 	pairs := make([][2]int, 0, len(count))
@@ -90,13 +90,12 @@ func wrapped(folders []string) []string {
 		if dir, name, nested := strings.Cut(f, "/"); nested && dir == parent {
 			word = name
 		} else {
-			parent, word = dir, strings.Replace(f, "/", "/ ", 1)
-			word = strings.TrimSpace(word)
+			parent = dir
 		}
 		if len(line)+len(word) > column {
 			lines, line = append(lines, line), ""
 		}
-		line = strings.TrimSpace(line + "  " + word)
+		line = strings.TrimPrefix(line+" · "+word, " · ")
 	}
 	return append(lines, line)
 }

@@ -373,6 +373,83 @@ func (f fingerprint) natively(t *testing.T, data string, rows []row) came {
 	return c
 }
 
+// byCommand is what python -m merit_reward makes of a file.
+func (f fingerprint) byCommand(t *testing.T, data string) came {
+	text, err := os.ReadFile(f.path())
+	require.NoError(t, err)
+	return natively(t, string(text), data)
+}
+
+// natively runs a reward by python -m merit_reward, in a folder of its own.
+func natively(t *testing.T, reward, data string) came {
+	path := filepath.Join(t.TempDir(), "reward.py")
+	require.NoError(t, os.WriteFile(path, []byte(reward), 0o644))
+	cmd := exec.Command(testneeds.Python(t), "-B", "-m", "merit_reward", path, data)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join("..", "..", "python"), "PYTHONHASHSEED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	text, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	c := came{}
+	for line := range bytes.Lines(text) {
+		var r struct {
+			said
+			ID    string `json:"id"`
+			Valid *bool  `json:"is_score_valid"`
+		}
+		require.NoError(t, json.Unmarshal(line, &r), string(line))
+		if r.Valid != nil {
+			r.Outcome = "invalid"
+		}
+		c.put(r.ID, r.said)
+	}
+	return c
+}
+
+// seen are rewards whose score is a digest of what they are called with.
+var seen = map[string]string{
+	"TRL": `def reward(prompts, completions, id=None, stop_reason=None, error=None, outcome=None, steps=None, seed=None, evaluation=None, task=None, a=None, metadata=None, **kw):
+    return [digest(prompts, completions, id, stop_reason, error, outcome, steps, seed, evaluation, task, a, metadata, {k: v for k, v in kw.items() if k not in ("log_extra", "log_metric")})]
+`,
+	"messages": `def reward(messages, ground_truth=None, metadata=None, rollout=None, prompt_messages=None, **kw):
+    return digest(messages, ground_truth, metadata, prompt_messages, kw, {k: rollout[k] for k in ("id", "group", "task", "stop_reason", "steps")})
+`,
+	"verl": `def compute_score(data_source, solution_str, ground_truth, extra_info=None):
+    return digest(data_source, solution_str, ground_truth, extra_info)
+`,
+	"groups": `def reward(rollouts_messages, ground_truths=None, **kw):
+    return [digest(m, len(rollouts_messages), i) for i, m in enumerate(rollouts_messages)]
+`,
+	"batches": `__merit__ = {"batch": 3}
+def reward(prompts, completions, **kw):
+    return [digest(c, len(completions), i) for i, c in enumerate(completions)]
+`,
+}
+
+const digest = `import hashlib, json
+def digest(*seen):
+    return float(int(hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:8], 16))
+`
+
+// Promise: python -m merit_reward reads, groups and batches rows as merit eval
+// does: names that Merit has too, rows without an id or an answer, groups apart.
+func TestNativeRows(t *testing.T) {
+	testneeds.File(t, "run: merit python install", interpreter.Python().Path(interpreter.Folder()))
+	merit, err := program()
+	require.NoError(t, err)
+	data, err := filepath.Abs("ways/native.jsonl")
+	require.NoError(t, err)
+	for name, reward := range seen {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "seen.py")
+			require.NoError(t, os.WriteFile(path, []byte(digest+reward), 0o644))
+			here := evaluated(t, merit, path, data)
+			require.Len(t, here, 9)
+			equal(t, "python -m merit_reward", here, natively(t, digest+reward, data))
+		})
+	}
+}
+
 // equal lists the rows of want that another way has otherwise.
 func equal(t *testing.T, what string, want, got came) {
 	t.Helper()
@@ -384,8 +461,8 @@ func equal(t *testing.T, what string, want, got came) {
 }
 
 // Promise: the same hundred rows have the same scores, bit for bit, whoever
-// brings them: merit eval on JSON Lines, Parquet and CSV, the Python client, and
-// the server; in every shape of reward; and they are what the trainer's own call
+// brings them: merit eval on JSON Lines, Parquet and CSV, the Python client, the
+// server, and python -m merit_reward; in every shape of reward; and they are what the trainer's own call
 // gives natively. A CSV carries texts only, and no empty ones; so the rows
 // that have anything else are not compared there.
 func TestWays(t *testing.T) {
@@ -425,6 +502,9 @@ func TestWays(t *testing.T) {
 			t.Parallel()
 			here := evaluated(t, merit, f.path(), all)
 			require.Len(t, here, 100)
+			if filepath.Ext(f.file) == ".py" {
+				equal(t, "python -m merit_reward", f.byCommand(t, native), here)
+			}
 			natively := f.natively(t, native, plain)
 			for _, r := range plain {
 				if f.texts && !r.text {

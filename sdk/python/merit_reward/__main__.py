@@ -1,20 +1,19 @@
 """Scores trajectories natively, without a sandbox: ``python -m merit_reward reward.py[:function] data.jsonl [with]``.
 
-One line of JSON for each line of the data; consecutive lines with the same
-``group`` make a group. For the author's own tests: nothing here is metered,
+One line of JSON for each row of the data. Rows are read, grouped and batched as
+``merit eval`` does it. For the author's own tests: nothing here is metered,
 restored or bounded.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import sys
 
-from . import runner, shims
+from . import _rows_native, runner, shims
 from .models import check_names
-from .results import NAMES
+from .results import NAMES, plain
 
 
 def main(reference: str, data: str, given: str = "{}") -> None:
@@ -27,32 +26,60 @@ def main(reference: str, data: str, given: str = "{}") -> None:
     module = runner.load(path, os.path.splitext(os.path.basename(path))[0])
     reward = runner.find(module, function, json.loads(given))
     runner.prepare(module)
-    with open(data, encoding="utf-8") as f:
-        rows = [json.loads(line) for line in f if line.strip()]
-    count = itertools.count()
-    for _, members in itertools.groupby(rows, lambda r: r.get("group") or next(count)):
-        rollouts = [runner.rollout(_columns(m)) for m in members]
-        for batch in [rollouts] if reward.group else [[r] for r in rollouts]:
-            for r, result in zip(batch, score(reward, batch)):
-                print(json.dumps({"id": r.id, **result}, sort_keys=True), file=out)
+    rows = _read(data)
+    lines: "list[dict]" = [{"id": r["id"]} for r in rows]
+    for call in _calls(reward, rows):
+        answered = []
+        for i in call:
+            if why := _rows_native.unanswered(rows[i], runner.boundary(rows[i]) or 0):
+                lines[i].update(is_score_valid=False, reason=why)
+            else:
+                answered.append(i)
+        if answered:
+            for i, result in zip(answered, score(reward, [rows[i] for i in answered])):
+                lines[i].update(result)
+    for line in lines:
+        print(json.dumps(line, sort_keys=True), file=out)
 
 
-KNOWN = frozenset(
-    "id group task seed messages ground_truth metadata steps stop_reason bootstrap error outcome evaluation reward_notes".split()
-)
+def _calls(reward: runner.Reward, rows: "list[dict]") -> "list[list[int]]":
+    """Which rows come in one call: each alone, those of a group, or as many as the reward says."""
+    if not reward.group:
+        return [[i] for i in range(len(rows))]
+    if reward.batch:
+        return [list(range(i, min(i + reward.batch, len(rows)))) for i in range(0, len(rows), reward.batch)]
+    groups: "dict[object, list[int]]" = {}
+    for i, r in enumerate(rows):
+        groups.setdefault(r["group"] or i, []).append(i)
+    return list(groups.values())
 
 
-def _columns(row: "dict") -> "dict":
-    """The row with the columns that Merit does not know in its metadata."""
-    metadata = {**(row.get("metadata") or {}), **{k: v for k, v in row.items() if k not in KNOWN}}
-    return {**{k: v for k, v in row.items() if k in KNOWN}, "metadata": metadata}
+def _read(path: str) -> "list[dict]":
+    """The rows of a file. All that cannot be read is told at once, before any is scored."""
+    rows, problems = [], []
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate(f, 1):
+            if line.strip():
+                try:
+                    rows.append(_rows_native.read(line, number))
+                except ValueError as e:
+                    problems.append(f"{os.path.basename(path)}, line {number}: {e}")
+    if problems:
+        more = [f"and {len(problems) - 5} more lines"] if len(problems) > 5 else []
+        hint = "python -m merit_reward reads only usual rows; for every form that Merit reads, run: merit eval --reward FILE --data FILE"
+        sys.exit("\n".join([*problems[:5], *more, hint]))
+    return rows
 
 
-def score(reward: runner.Reward, members: "list[runner.Rollout]") -> "list[dict]":
+def score(reward: runner.Reward, rows: "list[dict]") -> "list[dict]":
+    members, asked = [], {}
+    for r in rows:
+        fields, asked = _rows_native.of(reward, r)
+        members.append(runner.rollout(fields))
     try:
-        results = reward.results(members)
+        results = [plain(reward.func(**{**asked, **reward._arguments(members[0])}))] if asked else reward.results(members)
     except Exception as e:
-        return [{"error": runner.explain(e)} for _ in members]
+        return [{"error": runner.explain(e)} for _ in rows]
     return [_named(r) if isinstance(r, dict) else {"score": float(r)} for r in results]
 
 

@@ -6,7 +6,7 @@ import unittest
 
 from merit_rl.openrlhf import response
 
-CASES = pathlib.Path(__file__).parents[3] / "core" / "serve" / "shape" / "testdata" / "cases" / "responses.json"
+CASES = pathlib.Path(__file__).parents[3] / "internal" / "serve" / "shape" / "testdata" / "cases" / "responses.json"
 
 
 class Responses(unittest.TestCase):
