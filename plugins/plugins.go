@@ -6,7 +6,10 @@ package plugins
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/wire"
@@ -93,7 +96,7 @@ func Main() {
 func serve(args []string) int {
 	s, ok := all[args[0]]
 	if !ok {
-		fmt.Fprintf(os.Stderr, "there is no built-in plug-in %q; merit plugin list shows those there are\n", args[0])
+		fmt.Fprintf(os.Stderr, "there is no built-in plug-in %q; there are %s\n", args[0], strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 		return 2
 	}
 	os.Args = args

@@ -50,7 +50,7 @@ func checkBuiltin(path string) error {
 	if builtins.manifests[name] != nil {
 		return nil
 	}
-	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path, What: "this program has no built-in plug-in of that name", Hint: "merit plugin list shows those that merit has"}
+	e := &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: path, What: "this program has no built-in plug-in of that name", Hint: "it has " + strings.Join(slices.Sorted(maps.Keys(builtins.manifests)), ", ")}
 	if !HasBuiltins() {
 		e.What, e.Hint = "this program has no built-in plug-ins", "name a file: go build ./plugins/"+name+" makes one, in the source of Merit"
 	}
@@ -93,7 +93,7 @@ func builtinDigest(path string) (string, error) {
 			return "", err
 		}
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "merit built-in plug-in 1\n%s\n%q\n", strings.TrimPrefix(path, BuiltIn), id))
+	sum := sha256.Sum256(fmt.Appendf(nil, "built-in plug-in 1\n%s\n%q\n", strings.TrimPrefix(path, BuiltIn), id))
 	return hex.EncodeToString(sum[:]), nil
 }
 

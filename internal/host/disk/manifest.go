@@ -118,7 +118,7 @@ func WriteManifest(path string, m *Manifest) (string, error) {
 		return "", err
 	}
 	if f == builtin {
-		return "", alreadyBuiltIn(path, "its manifest is part of the program too: merit plugin list shows it")
+		return "", alreadyBuiltIn(path, "its manifest is part of the program too, and needs no file")
 	}
 	text, err := config.Marshal(*m)
 	if err != nil {
