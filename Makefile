@@ -2,10 +2,11 @@
 # make llm    train a language model on two cores, about 20 minutes after 1 GB of downloads
 # make judge  a local model writes titles, a local judge ranks them: minutes
 # make rewards  measures the rewards of examples/rewards and writes their READMEs' tables: minutes, on a quiet machine
-# make wheel  dist/merit_rl-*.whl: the Python package with the command, the plug-ins, the interpreters and the quickstart
+# make wheel  dist/merit_rl-*.whl: the Python package with the command, the interpreters and the quickstart
 # make release VERSION=v0.1.0  dist/*: what a release consists of (docs/releases.md)
 # make test   everything that needs only Go; says in one line what it left out
-# make build  bin/merit, bin/plugins/*, the example rewards
+# make build  bin/merit, the example rewards
+# make bin/plugins/sokoban  a plug-in that merit has in it, as a program of its own
 # make lint   vet, staticcheck, gofmt
 # make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
 # make bench  the figures of docs/performance.md
@@ -22,7 +23,7 @@ OUT     ?= runs/quickstart
 BUILD   := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w"
 
 .PHONY: build run llm judge wheel release test lint bench soak soak-serve generate clean
-build: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
+build: $(BIN)/merit $(REWARDS)
 
 # The go command knows best what is stale, so these run every time.
 .PHONY: $(BIN)/merit $(PLUGINS:%=$(BIN)/plugins/%) $(REWARDS)
@@ -78,7 +79,7 @@ release:
 # The closing lines name every test that stood aside, and why. The example
 # rewards start sympy several times, which is minutes where others compute too:
 # they and other long ones begin first, so that none is left alone at the end.
-LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./internal/host ./plugins/openai
+LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./internal/host ./plugins/internal/openai
 test: build
 	$(GO) tool gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
 
@@ -94,8 +95,8 @@ lint:
 
 # What docs/performance.md shows: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
-BENCHED  := ./plugins/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
-            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
+BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
+            ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
             ./internal/traces/proxy ./internal/traces/store/sqlite ./internal/traces/store/postgres
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/

@@ -41,7 +41,7 @@ func (t tidy) Run() int {
 }
 
 // built is a folder with a real plug-in and real rewards, made once:
-// plugins/sokoban, plugins.test/{corridor,bandit,grid,openai,openenv,htdag,planner,rubric}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
+// plugins/sokoban, plugins.test/{corridor,bandit,broken}, gsm8k.wasm, htdag.wasm, sokoban.wasm, solved.wasm, odd.wasm.
 var built struct {
 	once sync.Once
 	dir  string
@@ -63,13 +63,6 @@ func build() (string, error) {
 		wasm     bool
 	}{
 		{"plugins/sokoban", "./plugins/sokoban", false},
-		{"plugins.test/grid", "./plugins/grid", false},
-		{"plugins.test/openai", "./plugins/openai", false},
-		{"plugins.test/openenv", "./plugins/openenv", false},
-		{"plugins.test/dataset", "./plugins/dataset", false},
-		{"plugins.test/htdag", "./plugins/htdag", false},
-		{"plugins.test/planner", "./plugins/planner", false},
-		{"plugins.test/rubric", "./plugins/rubric", false},
 		{"plugins.test/broken", "./cmd/merit/testdata/plugins/broken", false},
 		{"plugins.test/corridor", "./cmd/merit/testdata/plugins/corridor", false},
 		{"plugins.test/bandit", "./internal/host/testdata/bandit", false},

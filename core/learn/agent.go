@@ -23,16 +23,17 @@ var (
 )
 
 // NewAgent makes the network that cfg describes for an environment, a function
-// of cfg, in and seed, and a learner with the settings ppo for it. Without
-// them it only acts, and loads what an agent with other settings has saved.
-func NewAgent(cfg PolicyConfig, ppo *PPOConfig, in Input, seed rl.Seed) (*Agent, error) {
+// of cfg, in and seed, and a learner with the settings how and ppo for it.
+// Without ppo it only acts, and loads what an agent with other settings has
+// saved.
+func NewAgent(cfg PolicyConfig, how Config, ppo *PPOConfig, in Input, seed rl.Seed) (*Agent, error) {
 	p, err := NewPolicy(cfg, in, seed)
 	if err != nil {
 		return nil, err
 	}
 	a := &Agent{Policy: p, initial: slices.Clone(p.params)}
 	if ppo != nil {
-		a.learner, err = NewLearner(*ppo, p)
+		a.learner, err = NewLearner(how, *ppo, p)
 	}
 	return a, err
 }

@@ -32,7 +32,7 @@ func TestAgentContract(t *testing.T) {
 					return o
 				},
 				Open: func(t testing.TB) policy.Learner {
-					a, err := learn.NewAgent(learn.DefaultPolicyConfig(), &ppo, in, 5)
+					a, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), &ppo, in, 5)
 					require.NoError(t, err)
 					return a
 				},
@@ -46,13 +46,13 @@ func TestAgentContract(t *testing.T) {
 func TestAgentThatOnlyActs(t *testing.T) {
 	in := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}
 	ppo := small(nil)
-	learner, err := learn.NewAgent(learn.DefaultPolicyConfig(), &ppo, in, 5)
+	learner, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), &ppo, in, 5)
 	require.NoError(t, err)
 	learner.Params()[0] = 3
 	state, err := learner.Save(t.Context(), "iteration-1")
 	require.NoError(t, err)
 
-	player, err := learn.NewAgent(learn.DefaultPolicyConfig(), nil, in, 6)
+	player, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), nil, in, 6)
 	require.NoError(t, err)
 	require.False(t, player.Spec().Learns)
 	require.NoError(t, player.Load(t.Context(), state))
@@ -70,7 +70,7 @@ func TestAgentThatOnlyActs(t *testing.T) {
 func TestWeights(t *testing.T) {
 	in := learn.Input{Shape: []int{3, 7, 7}, Actions: moves}
 	ppo := small(nil)
-	learner, err := learn.NewAgent(learn.DefaultPolicyConfig(), &ppo, in, 5)
+	learner, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), &ppo, in, 5)
 	require.NoError(t, err)
 	learner.Params()[0] = 3
 	state, err := learner.Save(t.Context(), "iteration-1")
@@ -79,7 +79,7 @@ func TestWeights(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, 2*len(weights), len(state))
 
-	player, err := learn.NewAgent(learn.DefaultPolicyConfig(), nil, in, 6)
+	player, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), nil, in, 6)
 	require.NoError(t, err)
 	require.NoError(t, player.Load(t.Context(), weights))
 	require.Equal(t, learner.Params(), player.Params())

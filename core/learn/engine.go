@@ -1,8 +1,10 @@
 package learn
 
 import (
+	"errors"
 	"math"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn/internal/gang"
 	"github.com/merit-rl/merit/core/learn/internal/gradient"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
@@ -25,9 +27,10 @@ type engine struct {
 	objective *loss.Objective
 	shardRows int
 
-	weights   *gradient.Weights
-	passes    []*gradient.Pass // of the workers
-	rows      *loss.Rows       // of the minibatch, as all that follow
+	backend   gradient.Backend
+	passes    []gradient.Differentiator // of the workers
+	failed    []error                   // of the workers, at the minibatch
+	rows      *loss.Rows                // of the minibatch, as all that follow
 	found     *loss.Result
 	outputs   gradient.Rows
 	gradients [][]float32 // of the shards; their sum is in the first
@@ -45,15 +48,16 @@ type engine struct {
 	whole, ahead, back, sum, move func(worker, i int) // the jobs, made once
 }
 
-func newEngine(p *Policy, objective *loss.Objective, minibatch int) *engine {
-	e := &engine{policy: p, objective: objective, shardRows: shardRows(minibatch), weights: gradient.NewWeights(p.net)}
+func newEngine(p *Policy, objective *loss.Objective, minibatch int, backend gradient.Backend) *engine {
+	e := &engine{policy: p, objective: objective, shardRows: shardRows(minibatch), backend: backend}
 	e.squares = make([]float64, (len(p.params)+maxPieceParams-1)/maxPieceParams)
 	e.whole, e.ahead, e.back, e.sum, e.move = e.shard, e.forward, e.backward, e.add, e.step
 	return e
 }
 
-// start makes the workers for an update of that many rows; stop must follow.
-func (e *engine) start(rows int) {
+// start makes the workers for an update of that many rows; stop must follow,
+// unless it fails.
+func (e *engine) start(rows int) error {
 	n, actions := e.policy.net, e.policy.net.Actions
 	if e.rows == nil || len(e.rows.Weight) < rows {
 		e.rows, e.found = loss.NewRows(rows, n.Inputs, actions), loss.NewResult(rows)
@@ -68,9 +72,33 @@ func (e *engine) start(rows int) {
 	}
 	workers := min(processors.Count(), max(shards, len(e.squares)))
 	for len(e.passes) < workers {
-		e.passes = append(e.passes, gradient.NewPass(n, e.shardRows))
+		pass, err := e.backend.Pass(e.shardRows)
+		if err != nil {
+			return broken(err)
+		}
+		e.passes = append(e.passes, pass)
 	}
+	e.failed = make([]error, len(e.passes))
 	e.gang.Start(workers)
+	return nil
+}
+
+// broken says that the backend failed.
+func broken(err error) error {
+	return &fault.Error{
+		Boundary: fault.Learner, Kind: fault.Internal, What: "the backend cannot differentiate the network", Err: err,
+		Hint: "this is a bug of Merit; please report it with the policy and learner sections of the configuration",
+	}
+}
+
+// close frees the passes.
+func (e *engine) close() error {
+	var failed []error
+	for _, p := range e.passes {
+		failed = append(failed, p.Close())
+	}
+	e.passes = nil
+	return errors.Join(failed...)
 }
 
 func (e *engine) stop() { e.gang.Stop() }
@@ -79,7 +107,7 @@ func (e *engine) stop() { e.gang.Stop() }
 // names, as their part of the mean over so many, and its norm. If more is set,
 // both are of the sum with the call before. The gradient is valid until the next
 // call.
-func (e *engine) gradient(b *batch, order []int, rows int, more bool) (gradient []float32, norm float64) {
+func (e *engine) gradient(b *batch, order []int, rows int, more bool) (gradient []float32, norm float64, err error) {
 	e.batch, e.order, e.share, e.more = b, order, 1/float64(rows), more
 	if more {
 		if e.before == nil {
@@ -87,7 +115,7 @@ func (e *engine) gradient(b *batch, order []int, rows int, more bool) (gradient 
 		}
 		e.before, e.gradients[0] = e.gradients[0], e.before
 	}
-	e.weights.Load(e.policy.params)
+	e.backend.Load()
 	shards := e.shards()
 	if e.objective.Sequence {
 		e.gang.Run(shards, e.ahead)
@@ -96,12 +124,15 @@ func (e *engine) gradient(b *batch, order []int, rows int, more bool) (gradient 
 	} else {
 		e.gang.Run(shards, e.whole)
 	}
+	if err := errors.Join(e.failed...); err != nil {
+		return nil, 0, broken(err)
+	}
 	e.gang.Run(len(e.squares), e.sum)
 	var square float64
 	for _, s := range e.squares {
 		square += s
 	}
-	return e.gradients[0], math.Sqrt(square)
+	return e.gradients[0], math.Sqrt(square), nil
 }
 
 func (e *engine) shards() int { return (len(e.order) + e.shardRows - 1) / e.shardRows }
@@ -130,7 +161,7 @@ func (e *engine) shard(worker, i int) {
 func (e *engine) forward(worker, i int) {
 	r, from, to := e.part(i)
 	e.batch.fill(e.rows, e.order, from, to, e.share)
-	e.passes[worker].Forward(e.weights, r)
+	e.note(worker, e.passes[worker].Forward(r))
 	e.objective.LogProbs(e.rows, e.outputs.Logits, e.found, from, to)
 }
 
@@ -138,7 +169,7 @@ func (e *engine) forward(worker, i int) {
 // or shard may have used the pass since, so it goes forward again.
 func (e *engine) backward(worker, i int) {
 	r, _, _ := e.part(i)
-	e.passes[worker].Forward(e.weights, r)
+	e.note(worker, e.passes[worker].Forward(r))
 	e.derive(worker, i)
 }
 
@@ -146,7 +177,14 @@ func (e *engine) derive(worker, i int) {
 	r, from, to := e.part(i)
 	o := &e.outputs
 	e.objective.Derive(e.rows, o.Logits, o.Values, e.found, o.ByLogit, o.ByValue, from, to)
-	e.passes[worker].Backward(e.weights, r, e.gradients[i])
+	e.note(worker, e.passes[worker].Backward(r, e.gradients[i]))
+}
+
+// note keeps the first error of a worker.
+func (e *engine) note(worker int, err error) {
+	if err != nil && e.failed[worker] == nil {
+		e.failed[worker] = err
+	}
 }
 
 // piece returns what belongs to piece i of x, which lies as the parameters do.

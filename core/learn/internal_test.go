@@ -76,7 +76,7 @@ func updateMatchesReference(t *testing.T, set func(*PPOConfig)) {
 	cfg := DefaultPPOConfig()
 	cfg.Epochs, cfg.Minibatch, cfg.KLCoefficient, cfg.Entropy, cfg.ValueClip = 1, 600, 0.2, 0.1, 0.3
 	set(&cfg)
-	l, err := NewLearner(cfg, p)
+	l, err := NewLearner(DefaultConfig(), cfg, p)
 	require.NoError(t, err)
 	b, err := l.prepare(s)
 	require.NoError(t, err)
@@ -92,8 +92,9 @@ func updateMatchesReference(t *testing.T, set func(*PPOConfig)) {
 	want := reference.Gradient(p.net, params, l.objective, rows)
 
 	sums := newSums(b, l, 1)
-	l.engine.start(len(order))
-	gradient, _ := l.engine.gradient(b, order, len(order), false)
+	require.NoError(t, l.engine.start(len(order)))
+	gradient, _, err := l.engine.gradient(b, order, len(order), false)
+	require.NoError(t, err)
 	l.engine.stop()
 	for j, row := range order {
 		sums.row(b, row, l.engine.found, j)
@@ -127,7 +128,7 @@ func TestOnPolicyRatioIsOne(t *testing.T) {
 	p := quickstart(t, false)
 	cfg := DefaultPPOConfig()
 	cfg.Epochs, cfg.LearningRate = 1, 1e-9
-	l, err := NewLearner(cfg, p)
+	l, err := NewLearner(DefaultConfig(), cfg, p)
 	require.NoError(t, err)
 	stats, err := l.Update(context.Background(), sampled(t, p, 300), 1)
 	require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestTinyMinibatches(t *testing.T) {
 	p := quickstart(t, true)
 	cfg := DefaultPPOConfig()
 	cfg.Minibatch = 1
-	l, err := NewLearner(cfg, p)
+	l, err := NewLearner(DefaultConfig(), cfg, p)
 	require.NoError(t, err)
 	stats, err := l.Update(context.Background(), sampled(t, p, 3), 1)
 	require.NoError(t, err)
@@ -215,7 +216,7 @@ func TestGradientClip(t *testing.T) {
 		p := quickstart(t, false)
 		cfg := DefaultPPOConfig()
 		cfg.Epochs, cfg.GradClip = 1, clip
-		l, err := NewLearner(cfg, p)
+		l, err := NewLearner(DefaultConfig(), cfg, p)
 		require.NoError(t, err)
 		_, err = l.Update(context.Background(), sampled(t, p, 200), 1)
 		require.NoError(t, err)
@@ -253,7 +254,7 @@ func TestPPOConfigProblems(t *testing.T) {
 	}, keys)
 	cfg := DefaultPPOConfig()
 	cfg.Schedule.Kind, cfg.EntropySchedule.Kind = ScheduleCosine, ScheduleLinear
-	_, err := NewLearner(cfg, quickstart(t, false))
+	_, err := NewLearner(DefaultConfig(), cfg, quickstart(t, false))
 	require.ErrorContains(t, err, "the cosine schedule has no length")
 	require.ErrorContains(t, err, "the linear schedule has no length")
 	keys = nil
@@ -270,7 +271,7 @@ func TestPPOConfigProblems(t *testing.T) {
 // Samples per second of an update: 5,000 rows of the quickstart, 2 epochs.
 func BenchmarkUpdate(b *testing.B) {
 	p := quickstart(b, false)
-	l, err := NewLearner(DefaultPPOConfig(), p)
+	l, err := NewLearner(DefaultConfig(), DefaultPPOConfig(), p)
 	require.NoError(b, err)
 	s := sampled(b, p, 5000)
 	b.ReportAllocs()
@@ -289,7 +290,7 @@ func TestStepsAllocateNothing(t *testing.T) {
 	allocations := func(minibatch int) float64 {
 		cfg := DefaultPPOConfig()
 		cfg.Minibatch = minibatch
-		l, err := NewLearner(cfg, p)
+		l, err := NewLearner(DefaultConfig(), cfg, p)
 		require.NoError(t, err)
 		return testing.AllocsPerRun(5, func() {
 			_, err := l.Update(context.Background(), s, 1)
@@ -299,4 +300,9 @@ func TestStepsAllocateNothing(t *testing.T) {
 	few, many := allocations(400), allocations(50)
 	require.InDelta(t, few, many, 4)
 	require.Less(t, many, 40.0)
+}
+
+// Update lets the learner of a learn from s.
+func Update(a *Agent, s *Samples, seed rl.Seed) (Stats, error) {
+	return a.learner.Update(context.Background(), s, seed)
 }

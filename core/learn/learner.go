@@ -26,9 +26,16 @@ type Learner struct {
 	backup backup
 }
 
-// NewLearner makes a learner that changes p in place. The parameters that p
-// has now are the initial ones of the KL term.
-func NewLearner(cfg PPOConfig, p *Policy) (*Learner, error) {
+// NewLearner makes a learner that changes p in place, differentiating it as how
+// says. The parameters that p has now are the initial ones of the KL term.
+func NewLearner(how Config, cfg PPOConfig, p *Policy) (*Learner, error) {
+	if problems := how.Validate(); len(problems) > 0 {
+		return nil, problems[0]
+	}
+	backend, err := how.backend(p)
+	if err != nil {
+		return nil, err
+	}
 	if problems := cfg.Validate(); len(problems) > 0 {
 		return nil, problems[0]
 	}
@@ -38,7 +45,7 @@ func NewLearner(cfg PPOConfig, p *Policy) (*Learner, error) {
 	l := &Learner{
 		cfg: cfg, policy: p, adam: newAdam(cfg, len(p.params)), klCoefficient: cfg.KLCoefficient,
 	}
-	l.engine = newEngine(p, &l.objective, cfg.Minibatch)
+	l.engine = newEngine(p, &l.objective, cfg.Minibatch, backend)
 	if l.holdsInitial() {
 		l.reference = slices.Clone(p.params)
 	}
@@ -63,7 +70,9 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 	}
 	l.backup.save(l)
 	sums := newSums(b, l, l.heed(s.Caution))
-	l.engine.start(b.most(l.cfg.Minibatch))
+	if err := l.engine.start(b.most(l.cfg.Minibatch)); err != nil {
+		return Stats{}, err
+	}
 	defer l.engine.stop()
 	for epoch := range l.cfg.Epochs {
 		order := b.order(seed.Child(uint64(epoch)))
@@ -116,7 +125,10 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 		if err := ctx.Err(); err != nil {
 			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is as before it", Err: err}
 		}
-		_, norm = l.engine.gradient(b, minibatch, len(rows), i > 0)
+		var err error
+		if _, norm, err = l.engine.gradient(b, minibatch, len(rows), i > 0); err != nil {
+			return err
+		}
 		for j, row := range minibatch {
 			if loss := l.engine.found.Loss[j]; loss-loss != 0 {
 				return numeric("the loss is infinite or not a number")
@@ -136,8 +148,8 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 	return nil
 }
 
-// Close has nothing to free. The policy stays usable.
-func (l *Learner) Close() error { return nil }
+// Close frees what the backend holds. The policy stays usable.
+func (l *Learner) Close() error { return l.engine.close() }
 
 func numeric(what string) error {
 	return &fault.Error{

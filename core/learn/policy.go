@@ -89,7 +89,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 	}
 	s := net.Shape{
 		Inputs: 1, Kernel: cfg.Convolution.Kernel, Filters: cfg.Convolution.Filters, Hidden: cfg.Hidden,
-		Activation: activation, Actions: len(in.Actions), Value: cfg.ValueHead,
+		Activation: activation, LayerNorm: cfg.LayerNorm, Residual: cfg.Residual, Actions: len(in.Actions), Value: cfg.ValueHead,
 	}
 	for _, d := range in.Shape {
 		if d < 1 || s.Inputs > math.MaxInt32/d {
@@ -118,9 +118,11 @@ func describe(cfg PolicyConfig, in Input) (string, error) {
 		Convolution *Convolution `json:"convolution,omitempty"`
 		Hidden      []int        `json:"hidden"`
 		Activation  string       `json:"activation"`
+		LayerNorm   bool         `json:"layer_norm,omitempty"`
+		Residual    bool         `json:"residual,omitempty"`
 		Critic      bool         `json:"value_head"`
 		Actions     []string     `json:"actions"`
-	}{Features: in.Shape, Hidden: append([]int{}, cfg.Hidden...), Activation: cfg.Activation, Critic: cfg.ValueHead, Actions: in.Actions}
+	}{Features: in.Shape, Hidden: append([]int{}, cfg.Hidden...), Activation: cfg.Activation, LayerNorm: cfg.LayerNorm, Residual: cfg.Residual, Critic: cfg.ValueHead, Actions: in.Actions}
 	if len(in.Shape) == 0 {
 		a.Ngrams = &cfg.Ngrams
 	}

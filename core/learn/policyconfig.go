@@ -13,8 +13,15 @@ type PolicyConfig struct {
 	// a linear policy (behind the convolutions, if there are any).
 	Hidden []int `yaml:"hidden" json:"hidden"`
 	// Activation follows every convolution and hidden layer: relu, tanh,
-	// sigmoid or silu.
+	// sigmoid or silu; with learner.backend: gorgonia also gelu, leaky_relu,
+	// softplus or mish.
 	Activation string `yaml:"activation" json:"activation"`
+	// LayerNorm normalises what enters each fully connected layer behind
+	// another layer; it needs learner.backend: gorgonia.
+	LayerNorm bool `yaml:"layer_norm" json:"layer_norm"`
+	// Residual adds what enters a hidden layer to its result where both have
+	// the same width; it needs learner.backend: gorgonia.
+	Residual bool `yaml:"residual" json:"residual"`
 	// Convolution stands before the hidden layers; it needs a feature tensor
 	// of shape [channels rows columns].
 	Convolution Convolution `yaml:"convolution" json:"convolution"`

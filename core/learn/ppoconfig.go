@@ -123,6 +123,10 @@ type PPOConfig struct {
 	// in the sense of PPO's clipped value loss; 0 = no clipping.
 	ValueLoss float64 `yaml:"value_loss" json:"value_loss"`
 	ValueClip float64 `yaml:"value_clip" json:"value_clip"`
+	// ValueHuber is the distance from which on the critic's loss grows as a
+	// straight line (Huber 1964), so that single returns far away count less;
+	// 0 = it is squared everywhere.
+	ValueHuber float64 `yaml:"value_huber" json:"value_huber"`
 	// AdvantageScale is applied once to the whole batch: none leaves the
 	// advantages as the estimator made them; rms divides by the root of their
 	// mean square, so that learning rate, entropy and gradient clip mean the
@@ -171,6 +175,7 @@ func (c PPOConfig) Validate() []error {
 	c.validateKL(&p)
 	p.Within("value_loss", c.ValueLoss, 0, 100)
 	p.Within("value_clip", c.ValueClip, 0, 1e6)
+	p.Within("value_huber", c.ValueHuber, 0, 1e6)
 	p.OneOf("advantage_scale", string(c.AdvantageScale), string(ScaleRMS), string(ScaleNone), string(ScaleWhiten))
 	p.Within("grad_clip", c.GradClip, 0, 1e6)
 	p.Check(c.LearningRate > 0 && c.LearningRate <= 1, "learning_rate", c.LearningRate, "use a number above 0, at most 1")

@@ -11,7 +11,7 @@ func (l *Learner) terms() loss.Objective {
 	c := l.cfg
 	o := loss.Objective{
 		Sequence: c.Ratio == RatioSequence, Low: c.ClipLow, High: c.ClipHigh, Dual: c.DualClip,
-		Entropy: c.Entropy * c.EntropySchedule.Factor(l.policy.Version()), Value: c.ValueLoss, ValueClip: c.ValueClip,
+		Entropy: c.Entropy * c.EntropySchedule.Factor(l.policy.Version()), Value: c.ValueLoss, ValueClip: c.ValueClip, Huber: c.ValueHuber,
 	}
 	if c.Surrogate == SurrogateCISPO {
 		o.Surrogate = loss.CISPO

@@ -83,7 +83,7 @@ func TestAccumulation(t *testing.T) {
 			p := quickstart(t, true)
 			cfg := DefaultPPOConfig()
 			cfg.Ratio, cfg.Minibatch, cfg.Accumulate, cfg.LearningRate = ratio, minibatch, accumulate, 1e-3
-			l, err := NewLearner(cfg, p)
+			l, err := NewLearner(DefaultConfig(), cfg, p)
 			require.NoError(t, err)
 			stats, err := l.Update(t.Context(), sampled(t, p, 420), 1)
 			require.NoError(t, err)

@@ -70,7 +70,7 @@ func newRounds(b *testing.B, hidden []int, minibatch int) rounds {
 	require.NoError(b, err)
 	ppo := DefaultPPOConfig()
 	ppo.Minibatch = minibatch
-	l, err := NewLearner(ppo, p)
+	l, err := NewLearner(DefaultConfig(), ppo, p)
 	require.NoError(b, err)
 	return rounds{l, sampled(b, p, 5000)}
 }

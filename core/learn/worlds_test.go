@@ -105,7 +105,7 @@ func newLearner(t testing.TB, in learn.Input, pc func(*learn.PolicyConfig), ppo 
 	}
 	p, err := learn.NewPolicy(cfg, in, 3)
 	require.NoError(t, err)
-	l, err := learn.NewLearner(ppo, p)
+	l, err := learn.NewLearner(learn.DefaultConfig(), ppo, p)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return p, l

@@ -44,9 +44,9 @@ func unanswered(t *rl.Trajectory) string {
 
 // fatal returns the first error of evaluations after which there can be no other.
 func fatal(evaluations []Evaluation) error {
-	for _, e := range evaluations {
-		if e.Fatal != nil {
-			return e.Fatal
+	for i := range evaluations { // an evaluation is too large to copy it for this
+		if err := evaluations[i].Fatal; err != nil {
+			return err
 		}
 	}
 	return nil
@@ -84,7 +84,11 @@ func (w Weighted) evaluate(ctx context.Context, members []*rl.Trajectory) []Eval
 			if size > 0 {
 				n = min(n, size)
 			}
-			evaluations = append(evaluations, g.EvaluateGroup(ctx, rest[:n])...)
+			if got := g.EvaluateGroup(ctx, rest[:n]); evaluations == nil {
+				evaluations = slices.Clip(got)
+			} else {
+				evaluations = append(evaluations, got...)
+			}
 			rest = rest[n:]
 		}
 		if len(evaluations) != len(members) {

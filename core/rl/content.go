@@ -17,8 +17,14 @@ import (
 // parts that Merit does not read (images, audio) survive a round trip.
 type Content struct {
 	text  string
-	parts json.RawMessage // list form as it came, or "null"; nil for a string; empty where a message has no content
+	parts *json.RawMessage // list form as it came, null or absent; nil for a string, which most contents are
 }
+
+// What is the same for all contents of a kind.
+var (
+	null   = &json.RawMessage{'n', 'u', 'l', 'l'}
+	absent = &json.RawMessage{}
+)
 
 // Text makes the string form of a Content.
 func Text(s string) Content { return Content{text: s} }
@@ -30,24 +36,32 @@ func (c Content) Text() string { return c.text }
 // Parts returns the JSON of the list form as it came, and nil for a string or
 // null.
 func (c Content) Parts() json.RawMessage {
-	if c.IsNull() || len(c.parts) == 0 {
+	if c.IsNull() {
 		return nil
 	}
-	return c.parts
+	return c.raw()
 }
 
 // Absent reports whether the message that was read had no content at all. Its
 // text is empty, and it is written as that.
-func (c Content) Absent() bool { return c.parts != nil && len(c.parts) == 0 }
+func (c Content) Absent() bool { return c.parts == absent }
 
 // IsNull reports whether the content was JSON null, as assistant messages that
 // only call tools have it.
-func (c Content) IsNull() bool { return string(c.parts) == "null" }
+func (c Content) IsNull() bool { return c.parts == null }
+
+// raw is the JSON of what is no string; nil for one, and where there is none.
+func (c Content) raw() json.RawMessage {
+	if c.parts == nil || c.Absent() {
+		return nil
+	}
+	return *c.parts
+}
 
 // MarshalJSON writes the form that c was read from.
 func (c Content) MarshalJSON() ([]byte, error) {
-	if len(c.parts) > 0 {
-		return c.parts, nil
+	if raw := c.raw(); raw != nil {
+		return raw, nil
 	}
 	return appendText(nil, c.text), nil
 }
@@ -57,7 +71,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	data = bytes.TrimSpace(data)
 	switch {
 	case string(data) == "null":
-		*c = Content{parts: json.RawMessage("null")}
+		*c = Content{parts: null}
 		return nil
 	case len(data) > 0 && data[0] == '"':
 		text, err := unquoted(data)
@@ -177,7 +191,8 @@ func (c *Content) unmarshalParts(data []byte) error {
 			text.WriteString(p.Text)
 		}
 	}
-	*c = Content{text: text.String(), parts: bytes.Clone(data)}
+	raw := json.RawMessage(bytes.Clone(data))
+	*c = Content{text: text.String(), parts: &raw}
 	return nil
 }
 

@@ -39,7 +39,7 @@ func (m *Message) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	m.Content.parts = json.RawMessage{} // until there is a content
+	m.Content.parts = absent // until there is a content
 	for d.PeekKind() != '}' {
 		raw, err := d.ReadValue()
 		if err != nil {
@@ -144,7 +144,8 @@ func (m *Message) settle(err error) error {
 
 // MarshalJSON writes the message as it came.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := make([]byte, 0, len(m.Content.text)+len(m.Content.text)/16+len(m.Content.parts)+96)
+	raw := m.Content.raw()
+	out := make([]byte, 0, len(m.Content.text)+len(m.Content.text)/16+len(raw)+96)
 	var err error
 	out = append(out, `{"role":`...)
 	if given := m.given("role"); given != nil {
@@ -155,8 +156,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	switch given := m.given("parts"); {
 	case given != nil:
 		out = append(append(out, `,"parts":`...), given...)
-	case len(m.Content.parts) > 0:
-		out = append(append(out, `,"content":`...), m.Content.parts...)
+	case raw != nil:
+		out = append(append(out, `,"content":`...), raw...)
 	default:
 		out = appendText(append(out, `,"content":`...), m.Content.text)
 	}

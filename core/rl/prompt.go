@@ -56,36 +56,21 @@ func (a *AsText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Given returns how many messages are the prompt's, as far as anybody said:
-// PromptMessages, or what the policy saw before its first step. Without either
-// it is 0.
+// Given returns how many messages are the prompt's, as far as anybody said. Where
+// nobody did, it is 0.
 func (t *Trajectory) Given() int {
-	n, _ := t.boundary()
+	n, _ := t.Boundary()
 	return n
 }
 
-func (t *Trajectory) boundary() (n int, said bool) {
+// Boundary returns how many messages are the prompt's, and whether that was said:
+// by PromptMessages, or by what the policy saw before its first step.
+func (t *Trajectory) Boundary() (n int, said bool) {
 	switch {
 	case t.PromptMessages != nil:
 		return *t.PromptMessages, true
 	case len(t.Steps) > 0:
 		return t.Steps[0].MessageCount, true
-	}
-	return 0, false
-}
-
-// Boundary returns how many messages are the prompt's, and whether that was
-// said. Where it was not, the prompt ends with the last message of the user or
-// of those that instruct.
-func (t *Trajectory) Boundary() (n int, said bool) {
-	if n, said = t.boundary(); said {
-		return n, true
-	}
-	for n = len(t.Messages); n > 0; n-- {
-		switch t.Messages[n-1].Role {
-		case RoleUser, RoleSystem, RoleDeveloper:
-			return n, false
-		}
 	}
 	return 0, false
 }
@@ -97,8 +82,9 @@ func (t *Trajectory) Answered() bool {
 	if len(t.Messages) == 0 {
 		return true
 	}
-	for _, m := range t.Messages[min(t.Given(), len(t.Messages)):] {
-		if m.Role == RoleAssistant {
+	given := min(t.Given(), len(t.Messages))
+	for i := len(t.Messages) - 1; i >= given; i-- { // usually the last
+		if t.Messages[i].Role == RoleAssistant {
 			return true
 		}
 	}

@@ -136,6 +136,13 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 			Hint: "bring back what the run began with, or start a new run in another directory",
 		})
 	}
+	otherPlugin := func(p, now Plugin) {
+		problems = append(problems, &fault.Error{
+			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
+			What: fmt.Sprintf("plug-in %s changed since the run began: %s, now %s", p.Name, p.Digest, now.Digest),
+			Hint: "bring back the plug-in's file, in a folder of $MERIT_PLUGINS, or, for one built into merit, resume with the same build of merit (this run: " + m.Merit + "); or start a new run in another directory",
+		})
+	}
 	if m.Seed != now.Seed {
 		differs("the seed", fmt.Sprint(m.Seed), fmt.Sprint(now.Seed))
 	}
@@ -160,7 +167,7 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 	}
 	for i, p := range m.Plugins {
 		if p != now.Plugins[i] {
-			differs("plug-in "+p.Name, p.Digest, now.Plugins[i].Digest)
+			otherPlugin(p, now.Plugins[i])
 		}
 	}
 	return problems

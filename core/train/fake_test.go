@@ -130,7 +130,7 @@ func network(change func(*learn.PPOConfig)) func(context.Context, env.Spec, int)
 	}
 	return func(_ context.Context, spec env.Spec, updates int) (policy.Learner, error) {
 		in := learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}
-		return learn.NewAgent(cfg, &ppo, in, rl.Seed(3).Child(credit.SeedPolicy))
+		return learn.NewAgent(cfg, learn.DefaultConfig(), &ppo, in, rl.Seed(3).Child(credit.SeedPolicy))
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/exit"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/plugins"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
@@ -31,6 +32,7 @@ func Main() int {
 	if sandbox.IsWorker(os.Args) {
 		return sandbox.WorkerMain()
 	}
+	plugins.Main()
 	// A file size limit is an error of write, as a full disk is, not a death.
 	signal.Ignore(syscall.SIGXFSZ)
 	defer processors.Spare()() // for the watchdog and the plug-ins while rewards compute

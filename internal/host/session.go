@@ -67,7 +67,9 @@ func start(ctx context.Context, l *launch) (*session, error) {
 	defer os.RemoveAll(dir)
 	s := &session{name: nameOf(l.path), secrets: l.secrets}
 	s.out = process.NewOutput(l.log, s.name, l.limits.Output, l.secrets)
-	s.process = process.New(exec.Command(command.Path, slices.Concat(command.Args, l.args)...), l.limits, s.out)
+	cmd := exec.Command(command.Path, slices.Concat(command.Args, l.args)...)
+	cmd.Args[0] = cmp.Or(command.Name, command.Path)
+	s.process = process.New(cmd, l.limits, s.out)
 	s.client = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
+
+	"github.com/merit-rl/merit/internal/base/processors"
 )
 
 // door is a listener with a bounded number of connections. When all places are
@@ -17,16 +20,17 @@ type door struct {
 	net.Listener
 	most int
 
-	mu     sync.Mutex
-	free   sync.Cond // a connection ended, or has nothing under way any more
-	open   int
-	closed bool
-	fresh  list.List // of *conn: without a request so far, the oldest first
-	known  list.List // of *conn: between two requests
+	mu         sync.Mutex
+	handshakes chan struct{} // holds one value for each that computes
+	free       sync.Cond     // a connection ended, or has nothing under way any more
+	open       int
+	closed     bool
+	fresh      list.List // of *conn: without a request so far, the oldest first
+	known      list.List // of *conn: between two requests
 }
 
 func newDoor(l net.Listener, most int) *door {
-	d := &door{Listener: l, most: most}
+	d := &door{Listener: l, most: most, handshakes: make(chan struct{}, max(1, processors.Count()/2))}
 	d.free.L = &d.mu
 	return d
 }
@@ -102,6 +106,8 @@ type conn struct {
 	net.Conn
 	door *door
 
+	computing atomic.Bool // its handshake, with a place of the door's for that
+
 	// Of the door, under its lock.
 	place *list.Element // in that list; nil while a request is under way
 	in    *list.List    // fresh or known
@@ -120,6 +126,7 @@ func (c *conn) Close() error {
 		d.free.Broadcast()
 	}
 	d.mu.Unlock()
+	c.rest()
 	return c.Conn.Close()
 }
 

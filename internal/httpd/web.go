@@ -9,6 +9,7 @@
 //     place, the longest idle first.
 //   - HTTP/2 frames that cost the server more than the client arrive at a bounded
 //     rate.
+//   - TLS handshakes compute on half of the processors at most.
 //   - Wrong keys are limited by address: see Guesses.
 package httpd
 
@@ -46,6 +47,7 @@ func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
 	}
 	if s.TLSConfig != nil {
 		paceHTTP2(s)
+		limitHandshakes(s)
 	}
 	return newDoor(l, connections)
 }

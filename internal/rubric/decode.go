@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/rubric/internal/tree"
@@ -209,11 +210,11 @@ func (d *decoder) mismatch(n *tree.Node, path, want string) {
 	d.fail(n.Line, fault.Invalid, path, what, "write "+want+" there")
 }
 
-var word = regexp.MustCompile(`^[\pL_][\pL\d_-]{0,39}$`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL_][\pL\d_-]{0,39}$`) }) // most of a millisecond
 
 // plain is a key of a stranger as a part of a path.
 func plain(key string) string {
-	if word.MatchString(key) {
+	if word().MatchString(key) {
 		return key
 	}
 	if runes := []rune(key); len(runes) > 40 {

@@ -61,7 +61,17 @@ func (c *call) length(name string, most int64) error {
 // decode runs f, which decodes, checks or unpacks what the tenant has sent, in the
 // tenant's turn: it takes no more of the processors than its evaluations may.
 func (c *call) decode(f func() error) error {
-	return c.Scheduler.Decode(c.r.Context(), c.tenant, f)
+	took, err := c.Scheduler.Decode(c.r.Context(), c.tenant, f)
+	c.decoded.Add(int64(took))
+	return err
+}
+
+// refused has the tenant wait for all that was decoded of a request that is refused
+// with that status, wherever the fault was found.
+func (c *call) refused(status int) {
+	if status < http.StatusInternalServerError && c.tenant != nil {
+		c.Scheduler.Wasted(c.tenant, time.Duration(c.decoded.Load()))
+	}
 }
 
 // object reads the whole body, which is JSON, and holds it to that.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -25,7 +26,8 @@ type call struct {
 	r       *http.Request
 	control *http.ResponseController
 	tenant  *tenant.Tenant
-	told    bool // the answer itself says that it is not whole, and why
+	decoded atomic.Int64 // nanoseconds that decoding what was sent has taken
+	told    bool         // the answer itself says that it is not whole, and why
 	closers []func()
 }
 

@@ -128,6 +128,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 		return
 	}
 	status := statusOf(err)
+	c.refused(status)
 	level := s.Logger.Debug
 	if f := fault.As(err); r.Context().Err() == nil && (status == http.StatusInternalServerError || f != nil && f.Boundary == fault.Storage && f.Retry) {
 		level = s.Logger.Error // it is the operator's, such as a disk that is full, and nobody has left

@@ -37,9 +37,19 @@ func (c *call) stream() error {
 	s := &scoring.Stream{
 		Pool: x.pool, Group: x.group, Batch: x.batch, Parallel: x.parallel, Doubts: scoring.NewDoubts(x.pool),
 		Window: lines, Bytes: window, MaxLine: c.Limits.Conversation, MaxGroup: min(c.Limits.Group, lines-1),
-		Admit: c.waited, Decode: func(ctx context.Context, f func() error) error { return c.Scheduler.Decode(ctx, c.tenant, f) },
+		Admit: c.waited, Decode: c.decodeLine,
 	}
 	return c.pump(s)
+}
+
+// decodeLine decodes a line of a stream in the tenant's turn: one that is refused
+// delays the next ones.
+func (c *call) decodeLine(ctx context.Context, f func() error) error {
+	took, err := c.Scheduler.Decode(ctx, c.tenant, f)
+	if err != nil {
+		c.Scheduler.Wasted(c.tenant, took)
+	}
+	return err
 }
 
 // lines is how many lines of a stream may be read and not answered.

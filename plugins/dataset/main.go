@@ -1,23 +1,9 @@
-// Command dataset is an environment plug-in for language models: a prompt, one
-// reply, and the episode is over. The prompts are the rows of a file of data
-// (JSON Lines, Parquet, CSV, TSV), whose ground truths and other columns reach
-// the rewards, or stand in a file of text, split by blank lines. The environment
-// gives no reward of its own: that is for a reward module or a judge.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command dataset is the environment of plugins/internal/dataset as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/dataset"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "dataset",
-		Version:  "1.2.0",
-		Summary:  "One prompt of a file of data or text, one reply; for language models.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(dataset.Definition()) }

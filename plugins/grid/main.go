@@ -1,24 +1,9 @@
-// Command grid is an environment plug-in for language models: walk to a goal
-// on a small board that is told in words.
-//
-// A move is one word, by default one token of the usual vocabularies, and an
-// observation a dozen, so that an episode costs a model little. The reward is
-// +1 at the goal and 0 otherwise. Every wording is an option.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command grid is the environment of plugins/internal/grid as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/grid"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "grid",
-		Version:  "1.0.0",
-		Summary:  "Walk to a goal on a small board told in words; for language models.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(grid.Definition()) }

@@ -1,25 +1,9 @@
-// Command htdag is an environment plug-in: break a request down into a DAG of
-// tasks that others execute.
-//
-// Requests come from a seeded generator that knows their right structure. Their
-// text, and an estimate of how large each task is, are all that a planner sees.
-// Too large a task goes wrong, too many tasks cost time and calls, and what
-// begins before the things that it needs fails. README.md has the rules.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command htdag is the environment of plugins/internal/htdag as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/htdag"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "htdag",
-		Version:  "1.0.0",
-		Summary:  "Break requests down into a DAG of tasks: when to split, into what, and when to stop.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(htdag.Definition()) }

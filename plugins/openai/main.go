@@ -1,22 +1,9 @@
-// Command openai is a policy plug-in: a language model behind an
-// OpenAI-compatible API, such as vLLM, SGLang, llama.cpp's server or a hosted
-// service. It plays and does not learn.
-//
-// It is written against sdk/plugin and the client in the folder chat, which
-// judges use too.
+// Command openai is the policy of plugins/internal/openai as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/openai"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.ServePolicy(definition()) }
-
-func definition() plugin.PolicyDefinition[Options] {
-	return plugin.PolicyDefinition[Options]{
-		Name:     "openai",
-		Version:  "1.0.0",
-		Summary:  "A language model behind an OpenAI-compatible API: vLLM, SGLang, llama.cpp, hosted.",
-		Defaults: defaults(),
-		Check:    func(_ plugin.PolicySetup, o Options) error { return o.check() },
-		New:      newPlayer,
-	}
-}
+func main() { plugin.ServePolicy(openai.Definition()) }

@@ -1,22 +1,9 @@
-// Command openenv is an environment plug-in that plays any OpenEnv server over
-// its WebSocket protocol. Each slot has a session of its own, and the slots of a
-// batch wait for the server together, so that one process plays thousands.
-//
-// It is written against sdk/plugin, the client in the folder session and the
-// protocol in the folder shape, which the server of this repository speaks too.
+// Command openenv is the environment of plugins/internal/openenv as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/openenv"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "openenv",
-		Version:  "1.0.0",
-		Summary:  "Any OpenEnv server, over its WebSocket protocol.",
-		Defaults: defaults(),
-		Check:    func(_ plugin.Setup, o Options) error { return o.check() },
-		Vector:   open,
-	}
-}
+func main() { plugin.Serve(openenv.Definition()) }

@@ -1,12 +1,9 @@
-// Command planner is a policy plug-in that plays htdag by rules, in both of its
-// forms: the baseline that a learned policy has to beat.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command planner is the policy of plugins/internal/planner as a program of its own.
 package main
 
 import (
-	"github.com/merit-rl/merit/plugins/internal/rules"
+	"github.com/merit-rl/merit/plugins/internal/planner"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
-func main() { plugin.ServePolicy(rules.Definition()) }
+func main() { plugin.ServePolicy(planner.Definition()) }

@@ -1,24 +1,9 @@
-// Command rubric is an environment plug-in in which an agent asks a stakeholder
-// what matters and writes a rubric; then workers do the task, and a reward (see
-// internal/rubric) evaluates what they made by the written rubric and by the
-// stakeholder's own, which the agent never sees.
-//
-// A network chooses questions and criteria from a list (form: choice); language
-// models ask and write in JSON (form: json). Both come to the same rubrics, whose
-// rules are code.
+// Command rubric is the environment of plugins/internal/rubric as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/rubric"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "rubric",
-		Version:  "1.0.0",
-		Summary:  "Ask a stakeholder, write a rubric; judged on whether both agree about what workers make.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(rubric.Definition()) }

@@ -1,24 +1,9 @@
-// Command sokoban is an environment plug-in: push every box onto a target.
-//
-// Levels come from a seeded generator or from Boxoban files. The splits train,
-// validation and test share no level, not even turned or mirrored. The reward
-// is +1 when the level is solved and 0 otherwise; shaping is left to reward
-// modules, which see the boards in the conversation.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command sokoban is the environment of plugins/internal/sokoban as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/sokoban"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "sokoban",
-		Version:  "1.1.0",
-		Summary:  "Push every box onto a target; generated levels or Boxoban files.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(sokoban.Definition()) }

@@ -1,26 +1,9 @@
-// Command toolbox is an environment plug-in for calling functions over many
-// turns: a small office with contacts, a calendar, orders, notes and
-// thermostats, and requests that take looking up, changing, and trying again.
-//
-// An episode is judged on the state that it ends in and on the calls that
-// changed it. Language models call the tools (form: tools); a network chooses
-// from a list of concrete calls (form: choice) in the same world, before the
-// same judge.
-//
-// It is written against sdk/plugin only, as anybody's would be.
+// Command toolbox is the environment of plugins/internal/toolbox as a program of its own.
 package main
 
-import "github.com/merit-rl/merit/sdk/plugin"
+import (
+	"github.com/merit-rl/merit/plugins/internal/toolbox"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
 
-func main() { plugin.Serve(definition()) }
-
-func definition() plugin.Definition[Options] {
-	return plugin.Definition[Options]{
-		Name:     "toolbox",
-		Version:  "1.0.0",
-		Summary:  "Call tools over many turns in a small office; judged on the final state and on the calls.",
-		Defaults: defaults(),
-		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
-		New:      newEnvironment,
-	}
-}
+func main() { plugin.Serve(toolbox.Definition()) }

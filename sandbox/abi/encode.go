@@ -54,6 +54,13 @@ func (e *Encoder) Group(members []*rl.Trajectory) ([]byte, error) {
 	table := HeaderSize
 	e.room(HeaderSize + len(members)*MemberSize)
 	e.header(FlagGroup)
+	e.put(HeaderPromptMessages, -1)
+	e.put(HeaderLastAssistant, -1)
+	for _, t := range [...][2]int{
+		{HeaderMessages, MessageSize}, {HeaderToolCalls, ToolCallSize}, {HeaderMetadata, MetadataSize}, {HeaderSteps, StepSize}, {HeaderFields, FieldSize},
+	} {
+		e.table(t[0], 0, HeaderSize, t[1])
+	}
 	e.table(HeaderMembers, len(members), table, MemberSize)
 	e.heap()
 	if len(members) > 0 {
@@ -110,6 +117,7 @@ func (e *Encoder) trajectory(t *rl.Trajectory) {
 	e.table(HeaderMetadata, len(e.keys), metadata, MetadataSize)
 	e.table(HeaderSteps, len(t.Steps), steps, StepSize)
 	e.table(HeaderFields, fields, table, FieldSize)
+	e.table(HeaderMembers, 0, HeaderSize, MemberSize)
 	e.boundary(t)
 	e.heap()
 	e.str(HeaderID, t.ID)
@@ -133,10 +141,10 @@ func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 		if m.Role == rl.RoleAssistant {
 			last = i
 			assistants++
-		}
-		if m.Role == rl.RoleAssistant && i >= given {
-			index = next
-			next++
+			if i >= given {
+				index = next
+				next++
+			}
 		}
 		e.put(row+MessageRole, role(m.Role))
 		e.put(row+MessageAssistantIndex, index)
@@ -250,14 +258,6 @@ func (e *Encoder) header(flags int) {
 	e.put(HeaderVersion, Version)
 	e.put(HeaderHeaderSize, HeaderSize)
 	e.put(HeaderFlags, flags)
-	for _, t := range [...][2]int{
-		{HeaderMessages, MessageSize}, {HeaderToolCalls, ToolCallSize}, {HeaderMetadata, MetadataSize},
-		{HeaderSteps, StepSize}, {HeaderMembers, MemberSize}, {HeaderFields, FieldSize},
-	} {
-		e.table(t[0], 0, HeaderSize, t[1])
-	}
-	e.put(HeaderLastAssistant, -1)
-	e.put(HeaderPromptMessages, -1)
 }
 
 func (e *Encoder) table(at, count, offset, stride int) {

@@ -87,7 +87,7 @@ export function without(said) {
 // so rewards that try things pay for it: it ends where the sandbox calls the reward.
 Error.prepareStackTrace = (error, frames) => {
   const trace = traced(frames);
-  if (trace === undefined) return frames.map(line).join("");
+  if (trace === undefined) return frames.map((f) => line(f, f.isNative(), f.getFileName())).join("");
   const said = error.message;
   if (typeof said !== "string") return trace;
   if (error instanceof ReferenceError) {
@@ -106,22 +106,24 @@ Error.prepareStackTrace = (error, frames) => {
 // they do for what a program has told of.
 function traced(frames) {
   let trace = "", made = false;
-  for (const frame of frames) {
-    const file = frame.isNative() ? undefined : frame.getFileName() ?? "";
-    if (file !== undefined && file.startsWith("merit/")) {
-      if (!made) return undefined;
-      if (file === "merit/sandbox") break;
+  for (let i = 0; i < frames.length; i++) {
+    const frame = frames[i], native = frame.isNative(), file = frame.getFileName();
+    if (!native) {
+      if (file?.startsWith("merit/")) {
+        if (!made) return undefined;
+        if (file === "merit/sandbox") break;
+      }
+      made = true;
     }
-    made ||= file !== undefined;
-    trace += line(frame);
+    trace += line(frame, native, file);
   }
   return trace;
 }
 
-function line(frame) {
-  const name = frame.getFunctionName(), file = frame.getFileName();
-  const at = frame.isNative() ? "native" : `${file}:${frame.getLineNumber()}:${frame.getColumnNumber()}`;
-  return name || file !== "<input>" ? `    at ${name || "<anonymous>"} (${at})\n` : `    at ${at}\n`;
+function line(frame, native, file) {
+  const name = frame.getFunctionName();
+  const at = native ? "native" : file + ":" + frame.getLineNumber() + ":" + frame.getColumnNumber();
+  return name || file !== "<input>" ? "    at " + (name || "<anonymous>") + " (" + at + ")\n" : "    at " + at + "\n";
 }
 
 for (const [name, kind] of Object.entries(CALLED)) {

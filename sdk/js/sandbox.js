@@ -11,14 +11,15 @@ let room = 0, most = 0, cut = 0; // characters: left in the log, and that it lac
 
 function write(...values) {
   const line = values.map(show).join(" ");
-  const left = room;
+  if (line.length <= room) log.push(line);
+  else cutOff(line);
   room -= line.length + 1;
-  if (left > 0 && line.length <= left) {
-    log.push(line);
-    return;
-  }
+}
+
+function cutOff(line) {
+  const left = Math.max(room, 0);
   if (left > 0) log.push(line.slice(0, left));
-  cut += line.length - Math.max(left, 0);
+  cut += line.length - left;
 }
 
 globalThis.console = { log: write, info: write, warn: write, error: write, debug: write };
@@ -42,11 +43,23 @@ export function boot(module, name, parameters, batch, logged) {
   const { batch: own, ...about } = warm(module);
   const entry = { function: (group ?? one).name || name || "default", shape: group ? "rewardGroup(rollouts)" : "rollout", batch: count(batch || own, group) };
   const given = parameters ? [JSON.parse(parameters)] : [];
+  called = { group, one, given };
+  makeRoom();
   globalThis.__merit = {
     hello: JSON.stringify({ group: Boolean(group), entry, about, refused: refused() }),
     turn,
-    serve: (request) => answer(group ? (members) => group(members, ...given) : (members) => [one(members[0], ...given)], request),
+    serve: answer,
   };
+}
+
+const usual = []; // objects whose shapes the engine then need not make in every evaluation
+
+// makeRoom lets the engine's tables of names and of shapes of objects grow now. They
+// would otherwise grow in every evaluation, since none keeps what another has done.
+function makeRoom() {
+  const held = [];
+  for (let i = 0; i < 500; i++) held.push({ [`room for ${i}`]: i });
+  usual.push({ score: 0 }, JSON.parse('[{"id":"","messages":[{"role":"","content":""}],"ground_truth":""}]'));
 }
 
 // count is how many members one call of rewardGroup gets; 0 is a group.
@@ -102,16 +115,17 @@ function said(about) {
   return about;
 }
 
-const KNOWN = new Set(["score", "is_score_valid", "reason", "metrics", "step_outputs", "error"]);
-const strange = []; // the names of results that have others
+let called; // what the module exports, with the parameters
 
-function answer(evaluate, request) {
-  strange.length = log.length = cut = 0;
+function answer(request) {
+  log.length = cut = 0;
   room = most;
   let members, raw;
   try {
     members = JSON.parse(request);
-    raw = evaluate(members);
+    const { group, one, given } = called;
+    if (group) raw = group(members, ...given);
+    else raw = given.length > 0 ? [one(members[0], ...given)] : [one(members[0])];
     return concluded(raw.map(plain), members.length);
   } catch (e) {
     return later(raw) || raw?.some?.(later) ? wait(raw, members.length) : failed(e);
@@ -123,20 +137,23 @@ function concluded(results, count) {
     throw new Error(`the reward returned ${results.length} results for a group of ${count}`);
   }
   if (any && results.some(stands)) throw new Refused(explanation());
-  return written({ results });
+  return written(results);
 }
 
 function failed(e) {
   if (any) forget();
-  return written({ error: e instanceof Refused ? e.message : explain(e) });
+  return written(undefined, e instanceof Refused ? e.message : explain(e));
 }
 
+const answered = { results: undefined, error: undefined, log: undefined, cut: undefined };
+
 // written is an answer as JSON, with what there is beside it.
-function written(answer) {
-  if (log.length > 0) answer.log = log;
-  if (cut > 0) answer.cut = cut;
-  if (strange.length > 0) answer.strange = strange;
-  return JSON.stringify(answer);
+function written(results, error) {
+  answered.results = results;
+  answered.error = error;
+  answered.log = log.length > 0 ? log : undefined;
+  answered.cut = cut > 0 ? cut : undefined;
+  return JSON.stringify(answered);
 }
 
 class Refused extends Error {}
@@ -175,13 +192,6 @@ function plain(result) {
   if (later(result)) throw undefined; // it is waited for
   if (result === null || typeof result !== "object") {
     throw new TypeError(`the reward returned ${show(result)}; return a number or { score, … }`);
-  }
-  const names = Object.keys(result);
-  for (const name of names) {
-    if (!KNOWN.has(name)) {
-      strange.push(names);
-      break;
-    }
   }
   return result;
 }

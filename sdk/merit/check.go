@@ -51,6 +51,10 @@ func (c *Config) problems(environment, reward bool) []error {
 		p.Invalid("rewards", "an environment has not rewarded traces", "remove environment: true; without rewards those count that the traces hold, and for episodes that are played the environment's")
 	}
 	p = under(p, "policy", c.Policy.Validate())
+	p = under(p, "learner", c.Learner.Validate())
+	if c.Policy.Plugin == "" {
+		p = under(p, "policy", c.Learner.Takes(c.Policy.PolicyConfig))
+	}
 	p = under(p, "ppo", c.PPO.Validate())
 	p = under(p, "train", c.Train.Validate())
 	p = under(p, "monitor", c.Monitor.Validate())
@@ -65,6 +69,9 @@ func (c *Config) problems(environment, reward bool) []error {
 	}
 	if c.Policy.Plugin != "" && c.PPO != learn.DefaultPPOConfig() {
 		p.Invalid("ppo", "is for the embedded network, and policy.plugin names another policy", "remove it; how a plug-in learns stands in policy.options")
+	}
+	if c.Policy.Plugin != "" && c.Learner != learn.DefaultConfig() {
+		p.Invalid("learner", "is for the embedded network, and policy.plugin names another policy", "remove it; how a plug-in learns stands in policy.options")
 	}
 	return p
 }

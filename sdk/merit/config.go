@@ -43,6 +43,8 @@ type Config struct {
 	// Policy is who acts and learns: the embedded network, which most of its
 	// keys lay out, or a plug-in.
 	Policy Policy `yaml:"policy" json:"policy"`
+	// Learner says what differentiates the embedded network.
+	Learner learn.Config `yaml:"learner" json:"learner"`
 	// PPO says how the embedded network is updated.
 	PPO learn.PPOConfig `yaml:"ppo" json:"ppo"`
 	// Train says how long a run is, how it is judged and when it stops.
@@ -180,6 +182,7 @@ func DefaultConfig() *Config {
 		Advantage: advantage.Default(),
 		Traces:    newSection[Section](keyTraces),
 		Policy:    defaultPolicy(),
+		Learner:   learn.DefaultConfig(),
 		PPO:       learn.DefaultPPOConfig(),
 		Train:     train.DefaultConfig(),
 		Evidence:  evidence.Default(),

@@ -100,9 +100,10 @@ const (
 )
 
 // PluginFolders returns where plug-ins are searched, in this order: the folders
-// of $MERIT_PLUGINS, the folder plugins beside the running binary, share/merit/plugins
-// of its installation (a Python wheel has them there), bin/plugins in the working
-// directory, those that were installed, those that came with an engine.
+// of $MERIT_PLUGINS, those that are built into the program (disk.BuiltIn stands for
+// them), the folder plugins beside the running binary, share/merit/plugins of its
+// installation, bin/plugins in the working directory, those that were installed,
+// those that came with an engine.
 func PluginFolders(getenv func(string) string) []string {
 	var folders []string
 	seen := map[string]bool{}
@@ -116,6 +117,9 @@ func PluginFolders(getenv func(string) string) []string {
 	}
 	for _, folder := range filepath.SplitList(getenv(PluginsVariable)) {
 		add(folder)
+	}
+	if disk.HasBuiltins() {
+		add(disk.BuiltIn)
 	}
 	if self, err := os.Executable(); err == nil {
 		add(filepath.Join(filepath.Dir(self), "plugins"))

@@ -178,11 +178,11 @@ func (c *Config) openNetwork(_ context.Context, spec env.Spec, updates int) (pol
 	in := learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}
 	seed := rl.Seed(c.Seed).Child(credit.SeedPolicy)
 	if updates < 0 {
-		return learn.NewAgent(c.Policy.PolicyConfig, nil, in, seed)
+		return learn.NewAgent(c.Policy.PolicyConfig, c.Learner, nil, in, seed)
 	}
 	ppo := c.PPO
 	ppo.Schedule, ppo.EntropySchedule = ppo.Schedule.Over(updates), ppo.EntropySchedule.Over(updates)
-	return learn.NewAgent(c.Policy.PolicyConfig, &ppo, in, seed)
+	return learn.NewAgent(c.Policy.PolicyConfig, c.Learner, &ppo, in, seed)
 }
 
 // OpenPlayer makes the policy that cfg lays out, for the environment of s: as

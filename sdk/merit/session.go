@@ -33,6 +33,9 @@
 //		os.Exit(sandbox.WorkerMain())
 //	}
 //
+// A program finds plug-ins in files. One that calls Main of the package plugins
+// first in its main has those that come with Merit built in, as merit has.
+//
 // # Errors
 //
 // Errors are *fault.Errors, joined where there are several: errors.Is with

@@ -216,7 +216,7 @@ func TestPolicyOfABadCheckpointIsClosed(t *testing.T) {
 	require.NoError(t, err)
 	s := open(t, small(), merit.WithPolicy(func(_ context.Context, spec env.Spec, _ int) (policy.Learner, error) {
 		opened++
-		a, err := learn.NewAgent(learn.DefaultPolicyConfig(), nil, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, 1)
+		a, err := learn.NewAgent(learn.DefaultPolicyConfig(), learn.DefaultConfig(), nil, learn.Input{Shape: spec.FeatureShape, Actions: spec.Actions}, 1)
 		return unloadable{a, &closed}, err
 	}))
 	_, err = s.Rollout(t.Context(), merit.RolloutOptions{Checkpoint: filepath.Join(dir, "none")}, nil)

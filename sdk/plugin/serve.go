@@ -51,27 +51,39 @@ type greeter struct {
 	restore     sync.Once
 }
 
+// OptionsJSON returns the options with their defaults, as a configuration writes
+// them.
+func (d Definition[Options]) OptionsJSON() (json.RawMessage, error) { return optionsJSON(d.Defaults) }
+
+// OptionsJSON returns the options with their defaults, as a configuration writes
+// them.
+func (d PolicyDefinition[Options]) OptionsJSON() (json.RawMessage, error) {
+	return optionsJSON(d.Defaults)
+}
+
+func optionsJSON(defaults any) (json.RawMessage, error) {
+	return json.Marshal(shown(reflect.ValueOf(defaults)))
+}
+
 // greet ends the process if it was started by hand or its definition is wrong.
 func greet(name, version, summary string, defaults any, problem error) *greeter {
-	options, err := json.Marshal(shown(reflect.ValueOf(defaults)))
+	options, err := optionsJSON(defaults)
+	d := wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options}
 	if err := errors.Join(problem, err); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitMisuse)
 	}
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println(name, version, origin())
+		fmt.Println(d.Name, d.Version, origin())
 		os.Exit(0)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
 		fmt.Fprintf(os.Stderr, "%s %s is a plug-in of Merit: %s\nIt is started by merit, not by hand.\n"+
-			"Its options, with their defaults: %s\n", name, version, summary, options)
+			"Its options, with their defaults: %s\n", d.Name, d.Version, d.Summary, d.Options)
 		os.Exit(exitMisuse)
 	}
 	go leaveWithParent(os.Getppid())
-	return &greeter{
-		description: wire.Description{Protocol: wire.Protocol, Name: name, Version: version, Summary: summary, Options: options},
-		stderr:      os.Stderr,
-	}
+	return &greeter{description: d, stderr: os.Stderr}
 }
 
 // origin is what the Go linker left in the program: the module that it belongs

@@ -1,7 +1,7 @@
-"""Puts the program, the plug-ins, the interpreters and the quickstart into the wheel.
+"""Puts the program, the interpreters and the quickstart into the wheel.
 
 They lie where an installation under a prefix has them: ``bin/merit`` and
-``share/merit``. The program finds its plug-ins, interpreters and examples from
+``share/merit``. The program finds its interpreters and examples from
 its own path, and checks the interpreters against the digests that it was built
 with.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NEEDED = ("bin/merit", "bin/plugins/sokoban", "share/merit/interpreters", "share/merit/examples", "share/doc/merit")
+NEEDED = ("bin/merit", "share/merit/interpreters", "share/merit/examples", "share/doc/merit")
 
 
 class Program(BuildHookInterface):
@@ -32,7 +32,7 @@ class Program(BuildHookInterface):
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{os.environ['MERIT_WHEEL_PLATFORM']}"
         build_data["shared_scripts"][str(prefix / "bin" / "merit")] = "merit"
-        for folder, place in (("bin/plugins", "plugins"), ("share/merit/interpreters", "interpreters"), ("share/merit/examples", "examples")):
+        for folder, place in (("share/merit/interpreters", "interpreters"), ("share/merit/examples", "examples")):
             for file in sorted((prefix / folder).rglob("*")):
                 if file.is_file():
                     build_data["shared_data"][str(file)] = f"share/merit/{place}/{file.relative_to(prefix / folder)}"

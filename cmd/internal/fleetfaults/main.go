@@ -15,12 +15,14 @@ import (
 
 	"github.com/merit-rl/merit/cmd/internal/runbytes"
 	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/plugins"
 )
 
 // short are clocks with which a fault costs seconds.
 var short = jetstream.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 5 * time.Second}
 
 func main() {
+	plugins.Main()
 	if text := os.Getenv(variable); text != "" {
 		if err := play(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)

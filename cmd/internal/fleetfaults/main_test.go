@@ -9,9 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/internal/base/testneeds"
+	"github.com/merit-rl/merit/plugins"
 )
 
 func TestMain(m *testing.M) {
+	plugins.Main()
 	if text := os.Getenv(variable); text != "" {
 		if err := play(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -26,7 +28,6 @@ func TestMain(m *testing.M) {
 // drained at random moments has the bytes of an undisturbed one. The whole table
 // and 200 faults are for make soak-fleet: they take minutes.
 func TestAFewFaults(t *testing.T) {
-	t.Setenv("MERIT_PLUGINS", filepath.Join(testneeds.Root(), "bin/plugins")) // which make test has built
 	folder := t.TempDir()
 	want, err := undisturbed(testneeds.Root(), folder)
 	require.NoError(t, err)

@@ -7,27 +7,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-
-	"github.com/merit-rl/merit/internal/host/disk"
 )
 
-// binaries builds merit and the plug-ins for a platform into a folder, as
-// bin/merit and bin/plugins/*.
+// binaries builds merit for a platform into a folder, as bin/merit. Merit has the
+// plug-ins in it.
 func (r *release) binaries(ctx context.Context, p platform, folder string) error {
-	mains, err := filepath.Glob(filepath.Join(r.source.dir, "plugins", "*", "main.go"))
-	if err != nil {
-		return err
-	}
-	if err := r.build(ctx, p, filepath.Join(folder, "bin", "merit"), "./cmd/merit"); err != nil {
-		return err
-	}
-	for _, main := range mains {
-		name := filepath.Base(filepath.Dir(main))
-		if err := r.build(ctx, p, filepath.Join(folder, "bin", "plugins", name), "./plugins/"+name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.build(ctx, p, filepath.Join(folder, "bin", "merit"), "./cmd/merit")
 }
 
 func (r *release) build(ctx context.Context, p platform, out, pkg string) error {
@@ -38,44 +23,14 @@ func (r *release) build(ctx context.Context, p platform, out, pkg string) error 
 	return err
 }
 
-// native builds merit and the plug-ins for this machine, to ask them for what
-// every archive holds alike: completions, the reward of the example and the
-// manifests of the plug-ins. It returns the program merit.
+// native builds merit for this machine, to ask it for what every archive holds
+// alike: completions and the reward of the example. It returns the program.
 func (r *release) native(ctx context.Context) (string, error) {
 	folder, err := filepath.Abs(filepath.Join(r.scratch, "native"))
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(folder, "bin", "merit"), r.binaries(ctx, platform{OS: runtime.GOOS, Arch: runtime.GOARCH}, folder)
-}
-
-// manifests writes the manifest of every plug-in below a folder: what the
-// plug-in of this machine says of itself, with the digest of the one in the
-// folder.
-func (r *release) manifests(ctx context.Context, merit, folder string) error {
-	plugins, err := filepath.Glob(filepath.Join(folder, "bin", "plugins", "*"))
-	if err != nil {
-		return err
-	}
-	for _, path := range plugins {
-		asked := filepath.Join(filepath.Dir(merit), "plugins", filepath.Base(path))
-		if _, err := output(ctx, r.source.dir, merit, "plugin", "info", asked, "--write-manifest"); err != nil {
-			return err
-		}
-		m, err := disk.ReadManifest(asked)
-		if err != nil {
-			return err
-		}
-		sum, err := digest(path)
-		if err != nil {
-			return err
-		}
-		m.Digest = "sha256:" + sum
-		if _, err := disk.WriteManifest(path, m); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // completions writes what shells complete merit with to where they look for it
@@ -97,7 +52,7 @@ func (r *release) completions(ctx context.Context, merit, prefix string) error {
 	return nil
 }
 
-// example writes the quickstart: what it needs beside the plug-in.
+// example writes the quickstart: what it needs beside merit.
 func (r *release) example(ctx context.Context, merit, prefix string) error {
 	from, to := filepath.Join(r.source.dir, "examples", "sokoban"), filepath.Join(prefix, "share", "merit", "examples", "sokoban")
 	for _, name := range []string{"train.yaml", "episodes.jsonl", "rows.jsonl"} {

@@ -92,27 +92,23 @@ type binary struct {
 
 // contents reads the build information of the binaries below a folder.
 func (r *release) contents(folder string) (c contents, err error) {
-	paths := []string{filepath.Join(folder, "bin", "merit")}
-	plugins, err := filepath.Glob(filepath.Join(folder, "bin", "plugins", "*"))
+	path := filepath.Join(folder, "bin", "merit")
 	linked := map[string]module{}
-	for _, path := range append(paths, plugins...) {
-		rel, _ := filepath.Rel(folder, path)
-		b := binary{name: filepath.ToSlash(rel)}
-		if b.sha256, err = digest(path); err != nil {
-			return c, err
-		}
-		if b.info, err = buildinfo.ReadFile(path); err != nil {
-			return c, err
-		}
-		if b.info.Main.Version != r.version {
-			return c, fmt.Errorf("%s is %s, not %s", b.name, b.info.Main.Version, r.version)
-		}
-		b.info.Deps = append(b.info.Deps, &debug.Module{Path: standard, Version: strings.TrimPrefix(b.info.GoVersion, "go")})
-		for _, dep := range b.info.Deps {
-			linked[dep.Path] = module{path: dep.Path, version: dep.Version, sum: dep.Sum, texts: r.modules[dep.Path].texts}
-		}
-		c.files = append(c.files, b)
+	b := binary{name: "bin/merit"}
+	if b.sha256, err = digest(path); err != nil {
+		return c, err
 	}
+	if b.info, err = buildinfo.ReadFile(path); err != nil {
+		return c, err
+	}
+	if b.info.Main.Version != r.version {
+		return c, fmt.Errorf("%s is %s, not %s", b.name, b.info.Main.Version, r.version)
+	}
+	b.info.Deps = append(b.info.Deps, &debug.Module{Path: standard, Version: strings.TrimPrefix(b.info.GoVersion, "go")})
+	for _, dep := range b.info.Deps {
+		linked[dep.Path] = module{path: dep.Path, version: dep.Version, sum: dep.Sum, texts: r.modules[dep.Path].texts}
+	}
+	c.files = append(c.files, b)
 	for _, path := range slices.Sorted(maps.Keys(linked)) {
 		c.modules = append(c.modules, linked[path])
 	}

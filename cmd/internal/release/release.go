@@ -59,7 +59,7 @@ func (r *release) make(ctx context.Context) error {
 		step("the source and what a container is built from")
 	}
 	for _, p := range r.platforms {
-		if err := r.platform(ctx, p, merit, shared); err != nil {
+		if err := r.platform(ctx, p, shared); err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
 		step(p.String())
@@ -93,16 +93,13 @@ func (r *release) alike(ctx context.Context, merit, shared string) error {
 
 // platform makes the archive of a platform, its wheel and its list of
 // components. Archive and wheel hold the same files.
-func (r *release) platform(ctx context.Context, p platform, merit, shared string) error {
+func (r *release) platform(ctx context.Context, p platform, shared string) error {
 	own := filepath.Join(r.scratch, p.OS+"-"+p.Arch)
 	if err := r.binaries(ctx, p, own); err != nil {
 		return err
 	}
 	contents, err := r.contents(own)
 	if err != nil {
-		return err
-	}
-	if err := r.manifests(ctx, merit, own); err != nil {
 		return err
 	}
 	if err := write(filepath.Join(own, "share", "doc", "merit", "THIRD-PARTY-NOTICES"), contents.notices(r.source.dir)); err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// wheel builds the wheel of a platform from a prefix: bin/merit, bin/plugins and
-// share. It returns the wheel's path.
+// wheel builds the wheel of a platform from a prefix: bin/merit and share.
+// It returns the wheel's path.
 func (r *release) wheel(ctx context.Context, p platform, prefix string) (string, error) {
 	into := filepath.Join(r.scratch, "wheel-"+p.OS+"-"+p.Arch)
 	cmd := exec.CommandContext(ctx, r.python, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", into, "./sdk/python")

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -96,7 +97,14 @@ func (c *castle) start() error {
 	if binary == "" {
 		binary = filepath.Join("bin", "merit")
 	}
-	c.server = exec.Command(binary, "serve", "--config", filepath.Join(c.dir, "serve.yaml"))
+	command := []string{binary, "serve", "--config", filepath.Join(c.dir, "serve.yaml")}
+	if os.Getenv(aheadEnv) != "" {
+		command = append([]string{"chrt", "--fifo", "1"}, command...)
+	}
+	c.server = exec.Command(command[0], command[1:]...)
+	if os.Getenv(aheadEnv) != "" { // a thread more than there are processors would wait for ever
+		c.server.Env = append(os.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, runtime.NumCPU()-1)))
+	}
 	said, err := c.server.StderrPipe()
 	if err != nil {
 		return err

@@ -3,7 +3,7 @@
 // each attack, with the server, the attacker and the neighbour in processes of
 // their own on this machine.
 //
-//	go run ./cmd/internal/siege [-seconds 5] [attack …]
+//	go run ./cmd/internal/siege [-seconds 4] [-rounds 3] [-ahead] [attack …]
 package main
 
 import (
@@ -23,14 +23,19 @@ import (
 )
 
 func main() {
-	seconds := flag.Int("seconds", 5, "how long each attack lasts")
+	seconds := flag.Int("seconds", 4, "how long each attack lasts, and each quiet time before it")
+	rounds := flag.Int("rounds", 3, "how often each attack and its quiet time take turns")
 	attack := flag.String("attack", "", "attack alone, as a process of its own does: the name of an attack")
+	ahead := flag.Bool("ahead", false, "measure on a busy machine: the server and the neighbour run before everything else (SCHED_FIFO; as root, on Linux)")
 	flag.Parse()
 	var err error
-	if *attack != "" {
+	switch {
+	case *attack != "":
 		err = besiege(*attack)
-	} else {
-		err = measure(time.Duration(*seconds)*time.Second, flag.Args())
+	case *ahead && os.Getenv(aheadEnv) == "":
+		err = goAhead()
+	default:
+		err = measure(time.Duration(*seconds)*time.Second, *rounds, flag.Args())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "siege:", err)
@@ -38,40 +43,87 @@ func main() {
 	}
 }
 
-// measure prints a line for each attack. Each has a quiet time of its own before
-// it, since what else this machine does changes.
-func measure(d time.Duration, names []string) error {
+// aheadEnv is set where this process runs before everything else.
+const aheadEnv = "SIEGE_AHEAD"
+
+// goAhead has this process start again before everything else on this machine, even
+// before the server.
+func goAhead() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	chrt, err := exec.LookPath("chrt")
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(chrt, append([]string{"chrt", "--fifo", "2", self}, os.Args[1:]...), append(os.Environ(), aheadEnv+"=1"))
+}
+
+// measure prints a line for each attack.
+func measure(d time.Duration, rounds int, names []string) error {
 	c, err := openCastle()
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	fmt.Println("| attack | p50 and p99 before, ms | p50 and p99 under it, ms | ratio of p99 | CPU of the server under it, cores | what the attacker saw |\n|---|---|---|---|---|---|")
+	fmt.Println("| attack | p50 and p99 without it, ms | p50 and p99 under it, ms | ratio of p99: all, median of the rounds | CPU of the server under it, cores | what the attacker saw |\n|---|---|---|---|---|---|")
 	for _, name := range attackNames() {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		quiet, err := c.neighbour(d)
-		if err != nil {
-			return err
-		}
-		attacker, err := c.attack(name)
-		if err != nil {
-			return err
-		}
-		time.Sleep(3 * time.Second) // connections are open, and what may come at once has come
-		busy, began := c.busy(), time.Now()
-		under, err := c.neighbour(d)
-		cores := float64(c.busy()-busy) / float64(time.Since(began))
-		said := attacker.end()
-		if err != nil {
+		if err := c.compare(name, d, rounds); err != nil {
 			return fmt.Errorf("under %s: %w", name, err)
 		}
-		fmt.Printf("| %s | %s, %s | %s, %s | %.1f | %.2f | %s |\n", name, ms(quiet, 50), ms(quiet, 99), ms(under, 50), ms(under, 99),
-			float64(at(under, 99))/float64(at(quiet, 99)), cores, said)
-		time.Sleep(time.Second) // what is queued ends
 	}
 	return nil
+}
+
+// compare prints the line of one attack. Quiet times and attacks take turns, since
+// what else this machine does changes.
+func (c *castle) compare(name string, d time.Duration, rounds int) error {
+	var quiet, under []time.Duration
+	var ratios []float64
+	var cores float64
+	said := ""
+	for range rounds {
+		before, err := c.neighbour(d)
+		if err != nil {
+			return err
+		}
+		during, busy, answers, err := c.attacked(name, d)
+		if err != nil {
+			return err
+		}
+		quiet, under, ratios = append(quiet, before...), append(under, during...), append(ratios, ratio(during, before))
+		cores, said = cores+busy/float64(rounds), answers
+		time.Sleep(settle) // what is queued ends
+	}
+	slices.Sort(quiet)
+	slices.Sort(under)
+	slices.Sort(ratios)
+	fmt.Printf("| %s | %s, %s | %s, %s | %.1f, %.1f | %.2f | %s |\n", name, ms(quiet, 50), ms(quiet, 99), ms(under, 50), ms(under, 99),
+		ratio(under, quiet), ratios[len(ratios)/2], cores, said)
+	return nil
+}
+
+func ratio(a, b []time.Duration) float64 { return float64(at(a, 99)) / float64(at(b, 99)) }
+
+// settle is how long an attack takes to be under way, and to be over.
+const settle = 2 * time.Second
+
+// attacked asks for d while an attack is under way. It returns how long each answer
+// took, how many processors the server used, and what the attacker was answered.
+func (c *castle) attacked(name string, d time.Duration) (times []time.Duration, cores float64, said string, err error) {
+	attacker, err := c.attack(name)
+	if err != nil {
+		return nil, 0, "", err
+	}
+	defer func() { said = attacker.end() }()
+	time.Sleep(settle)
+	busy, began := c.busy(), time.Now()
+	times, err = c.neighbour(d)
+	return times, float64(c.busy()-busy) / float64(time.Since(began)), "", err
 }
 
 // busy is how long the server has computed so far: 0 where the system does not say.
@@ -133,14 +185,18 @@ type attacker struct {
 	out bytes.Buffer
 }
 
-// attack starts an attack, behind everybody else in line for the processors: an
-// attacker elsewhere would take none of this machine's.
+// attack starts an attack, which computes only where nobody else wants to: an
+// attacker elsewhere would take none of this machine's processors.
 func (c *castle) attack(name string) (*attacker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	a := &attacker{cmd: exec.Command("nice", "-n", "19", self, "-attack", name)}
+	behind := []string{"nice", "-n", "19"}
+	if _, err := exec.LookPath("chrt"); err == nil {
+		behind = []string{"chrt", "--idle", "0"} // gives way at once, where nice finishes its slice
+	}
+	a := &attacker{cmd: exec.Command(behind[0], append(behind[1:], self, "-attack", name)...)}
 	a.cmd.Env = append(os.Environ(), "SIEGE_URL="+c.url, "SIEGE_KEY="+c.attackerKey)
 	a.cmd.Stdout, a.cmd.Stderr = &a.out, os.Stderr
 	return a, a.cmd.Start()

@@ -45,6 +45,9 @@ func Elements(text []byte, most int) (elements [][]byte, n int) {
 			break
 		}
 		end := skipValue(text, i)
+		if n == 0 { // most lists have elements of about one size: room for all, so that it need not grow
+			elements = make([][]byte, 0, min(most, mostRoom, 1+(len(text)-i)/(end-i+1)))
+		}
 		if n < most {
 			elements = append(elements, text[i:end:end])
 		}
@@ -55,6 +58,10 @@ func Elements(text []byte, most int) (elements [][]byte, n int) {
 	}
 	return elements, n
 }
+
+// mostRoom bounds the room that is made for the elements of a list that begins
+// with a short one.
+const mostRoom = 1 << 16
 
 func skipSpace(b []byte, i int) int {
 	for b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n' {

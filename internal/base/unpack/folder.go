@@ -1,6 +1,7 @@
 package unpack
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"io/fs"
@@ -28,6 +29,7 @@ type folder struct {
 	names map[string]entry // by what a file system that ignores case would take them for
 	exact bool             // every file is kept, under the name that it has
 	left  int64            // bytes that may still come
+	buf   bytes.Buffer     // the file that is read: what it grew to serves the next ones
 	limit int64
 	wrong Problems
 }
@@ -51,14 +53,14 @@ func (f *folder) add(name string, content io.Reader) error {
 	if len(f.files) >= mostFiles {
 		return tooMany()
 	}
-	data, err := io.ReadAll(io.LimitReader(content, f.left+1))
-	if err != nil {
+	f.buf.Reset()
+	if _, err := f.buf.ReadFrom(io.LimitReader(content, f.left+1)); err != nil {
 		return err
 	}
-	if f.left -= int64(len(data)); f.left < 0 {
+	if f.left -= int64(f.buf.Len()); f.left < 0 {
 		return tooLarge("what it unpacks to", f.limit)
 	}
-	f.files[name] = data
+	f.files[name] = append([]byte{}, f.buf.Bytes()...)
 	return nil
 }
 

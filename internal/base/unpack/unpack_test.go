@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -202,6 +203,29 @@ func TestBombs(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// Promise: unpacking allocates little more than the files that it returns: the
+// memory in which one file grew serves the next.
+func TestUnpackingAllocatesLittle(t *testing.T) {
+	content := make([]byte, mib)
+	for i := range content {
+		content[i] = byte(i * i >> 7)
+	}
+	items := []item{{"reward.py", "r", 0}}
+	for i := range 30 {
+		items = append(items, item{fmt.Sprint("f", i), string(content), 0})
+	}
+	for kind, data := range archives(t, items...) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		files, err := read(kind, data, 64*mib)
+		runtime.ReadMemStats(&after)
+		require.NoError(t, err, kind)
+		require.Len(t, files, 31)
+		require.Equal(t, string(content), string(files["f29"]))
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(3*30*mib), kind)
+	}
+}
 
 // Promise: an archive that is cut short or is none is said to be, and so is a
 // body that breaks off.

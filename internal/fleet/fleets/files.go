@@ -98,10 +98,11 @@ func (p *packing) module(r *merit.Reward) (string, error) {
 	return ref.String(), nil
 }
 
-// plugin packs the plug-in at a path with its manifest; none is no name.
+// plugin packs the plug-in at a path with its manifest; none is no name. A
+// built-in one is part of the worker's own program, and its digest is compared.
 func (p *packing) plugin(at string) (string, error) {
-	if at == "" {
-		return "", nil
+	if at == "" || strings.HasPrefix(at, disk.BuiltIn) {
+		return at, nil
 	}
 	name, err := p.add(at)
 	if err != nil {

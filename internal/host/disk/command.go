@@ -14,6 +14,7 @@ import (
 // Command is what starts a plug-in.
 type Command struct {
 	Path string   // of the program
+	Name string   // as which it is started; empty is its path
 	Args []string // before the user's own
 	Env  []string // KEY=value, beside what every plug-in gets
 }
@@ -30,6 +31,8 @@ func CommandOf(path string) (Command, error) {
 		return pythonCommand(path)
 	case folder:
 		return folderCommand(path)
+	case builtin:
+		return builtinCommand(path)
 	}
 	return Command{Path: path}, nil
 }

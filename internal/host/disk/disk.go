@@ -2,8 +2,9 @@
 // where they are looked for, what their manifests say, what identifies them and
 // which command starts them.
 //
-// A plug-in is an executable file, a Python file (NAME.py), or a folder with a
-// manifest (plugin.yaml) that says how what lies beside it is started.
+// A plug-in is an executable file, a Python file (NAME.py), a folder with a
+// manifest (plugin.yaml) that says how what lies beside it is started, or built
+// into the program itself, which then starts itself again.
 package disk
 
 import (
@@ -25,6 +26,7 @@ const (
 	program form = iota // an executable file
 	script              // a Python file
 	folder              // with a manifest
+	builtin             // this program itself
 )
 
 const pythonSuffix = ".py"
@@ -33,12 +35,12 @@ const pythonSuffix = ".py"
 // name. A name is looked up in folders, in order: the file or folder NAME, then
 // NAME.py.
 func Find(plugin string, folders ...string) (string, error) {
-	if strings.ContainsRune(plugin, filepath.Separator) {
+	if strings.ContainsRune(plugin, filepath.Separator) || isBuiltin(plugin) {
 		_, err := formOf(plugin)
 		return plugin, err
 	}
 	for _, dir := range folders {
-		for _, path := range []string{filepath.Join(dir, plugin), filepath.Join(dir, plugin+pythonSuffix)} {
+		for _, path := range []string{in(dir, plugin), in(dir, plugin+pythonSuffix)} {
 			if _, err := formOf(path); err == nil {
 				return path, trusted(dir, path)
 			}
@@ -46,7 +48,7 @@ func Find(plugin string, folders ...string) (string, error) {
 	}
 	return "", &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Missing, Where: plugin,
-		What: fmt.Sprintf("there is no plug-in of this name in %s", strings.Join(folders, ", ")),
+		What: "there is no plug-in of this name in " + Places(folders),
 		Hint: hint(plugin, folders),
 	}
 }
@@ -104,6 +106,9 @@ func hint(name string, folders []string) string {
 // within returns the paths of the plug-ins in a folder, sorted. A folder that
 // does not exist has none.
 func within(dir string) ([]string, error) {
+	if dir == BuiltIn {
+		return builtinPaths(), nil
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, &fault.Error{Boundary: fault.Plugin, Kind: fault.Missing, Where: dir, What: "cannot be listed", Err: err}
@@ -121,6 +126,9 @@ func within(dir string) ([]string, error) {
 // Name is what a plug-in at a path is called: the last part of the path, without
 // .py.
 func Name(path string) string {
+	if isBuiltin(path) {
+		return strings.TrimPrefix(path, BuiltIn)
+	}
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs // of "." the folder's own
 	}
@@ -136,6 +144,9 @@ func Check(path string) error {
 
 // formOf finds out what kind of plug-in lies at path, or why none does.
 func formOf(path string) (form, error) {
+	if isBuiltin(path) {
+		return builtin, checkBuiltin(path)
+	}
 	info, err := os.Stat(path)
 	e := &fault.Error{Boundary: fault.Plugin, Where: path}
 	switch {

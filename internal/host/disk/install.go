@@ -40,6 +40,9 @@ func Install(path, home string, m Manifest, try func(path string) error) (string
 	if err != nil {
 		return "", nil, err
 	}
+	if f == builtin {
+		return "", nil, alreadyBuiltIn(path, "every configuration finds it by its name already; to install another one, give the path of a file or folder")
+	}
 	m.Command, m.Digest = nil, ""
 	if f == folder {
 		of, err := ReadManifest(path)

@@ -82,6 +82,9 @@ func ReadManifest(path string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f == builtin {
+		return builtinManifest(path)
+	}
 	file := manifestOf(path, f)
 	if _, err := os.Stat(file); err != nil && f != folder {
 		return nil, nil
@@ -113,6 +116,9 @@ func WriteManifest(path string, m *Manifest) (string, error) {
 	f, err := formOf(path)
 	if err != nil {
 		return "", err
+	}
+	if f == builtin {
+		return "", alreadyBuiltIn(path, "its manifest is part of the program too, and needs no file")
 	}
 	text, err := config.Marshal(*m)
 	if err != nil {

@@ -61,8 +61,8 @@ func (o *listOptions) run(*cobra.Command, []string) error {
 	}
 	if len(found) == 0 {
 		return &fault.Error{
-			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + strings.Join(folders, ", "),
-			Hint: "a wheel and an archive of Merit bring the shipped ones, and in a checkout make build puts them into bin/plugins; $" + merit.PluginsVariable + " names other folders",
+			Boundary: fault.Plugin, Kind: fault.Missing, What: "no plug-ins in " + disk.Places(folders),
+			Hint: "$" + merit.PluginsVariable + " names other folders",
 		}
 	}
 	t := terminal.Table{Head: []string{"name", "kind", "version", "what it is", "path"}}

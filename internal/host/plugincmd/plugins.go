@@ -22,12 +22,15 @@ func NewCmd(h *console.Host) *cobra.Command {
 		Aliases: []string{"plugins"},
 		Short:   "Find, install, write and check plug-ins: environments and policies",
 		Long: `A plug-in is an environment or a policy in a process of its own: an executable
-file, a Python file, or a folder whose plugin.yaml says what starts it.
+file, a Python file, or a folder whose plugin.yaml says what starts it. Merit's own
+are built into merit, which starts itself again for each of them.
 
 A configuration names it by its path (with a slash) or by its name, which is
-looked up in the folders of $MERIT_PLUGINS, in plugins beside the merit binary, in
-share/merit/plugins of its installation, in bin/plugins, among those installed, and
-with the engines that are installed.
+looked up in the folders of $MERIT_PLUGINS, among those built in, in plugins beside
+the merit binary, in share/merit/plugins of its installation, in bin/plugins, among
+those installed, and with the engines that are installed. A file in a folder of
+$MERIT_PLUGINS wins over a built-in plug-in of its name; builtin:NAME always means
+the built-in one.
 
 Both merit plugin and merit plugins are this command.`,
 		Args: console.UnknownCommand,

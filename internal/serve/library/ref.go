@@ -17,9 +17,11 @@ const Latest = "latest"
 type Ref struct{ Name, Alias, Digest string }
 
 var (
-	word   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	word   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) // of at most 128 bytes
 	digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 )
+
+func isWord(s string) bool { return len(s) <= 128 && word.MatchString(s) }
 
 // ParseRef reads a reference. The *fault.Error lists every problem of it.
 func ParseRef(s string) (Ref, error) {
@@ -28,7 +30,7 @@ func ParseRef(s string) (Ref, error) {
 	}
 	name, rest, has := strings.Cut(s, "@")
 	var wrong []error
-	if !word.MatchString(name) {
+	if !isWord(name) {
 		wrong = append(wrong, badRef(s, "the name "+quote(name)+" is not allowed"))
 	}
 	switch {
@@ -38,7 +40,7 @@ func ParseRef(s string) (Ref, error) {
 		return Ref{Name: name, Digest: rest}, errors.Join(wrong...)
 	case strings.HasPrefix(rest, "sha256:"):
 		wrong = append(wrong, badRef(s, "the digest is not sha256: and 64 lower-case hexadecimal digits"))
-	case !word.MatchString(rest):
+	case !isWord(rest):
 		wrong = append(wrong, badRef(s, "the alias "+quote(rest)+" is not allowed"))
 	}
 	return Ref{Name: name, Alias: rest}, errors.Join(wrong...)

@@ -96,6 +96,9 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer s.Close()
+	if c.Tenants != "" {
+		defer raiseHeap()()
+	}
 	if err := o.ready(s, c); err != nil {
 		return err
 	}

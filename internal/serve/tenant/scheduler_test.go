@@ -420,13 +420,18 @@ func TestWaste(t *testing.T) {
 		wrong := errors.New("cannot be read")
 		decode := func(who *tenant.Tenant, err error) time.Duration {
 			began := time.Now()
-			require.Equal(t, err, s.Decode(t.Context(), who, func() error { time.Sleep(100 * time.Millisecond); return err }))
+			took, got := s.Decode(t.Context(), who, func() error { time.Sleep(100 * time.Millisecond); return err })
+			require.Equal(t, err, got)
+			require.Equal(t, 100*time.Millisecond, took)
+			if err != nil {
+				s.Wasted(who, took)
+			}
 			return time.Since(began)
 		}
 		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong))
 		require.Equal(t, 100*time.Millisecond, decode(attacker, wrong), "alone, nobody is disturbed")
 		require.Equal(t, 100*time.Millisecond, decode(neighbour, nil), "and a neighbour waits for nothing")
-		require.Equal(t, 700*time.Millisecond, decode(attacker, nil), "beside a neighbour it waits for both, less what has passed")
+		require.Equal(t, 2*time.Second, decode(attacker, nil), "beside a neighbour it waits for both, up to two seconds, less what has passed")
 		require.Equal(t, 100*time.Millisecond, decode(attacker, nil), "once")
 		for range 20 {
 			decode(attacker, wrong)
@@ -435,7 +440,9 @@ func TestWaste(t *testing.T) {
 		require.Equal(t, 100*time.Millisecond, decode(neighbour, wrong))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		require.ErrorIs(t, s.Decode(ctx, attacker, func() error { return nil }), context.DeadlineExceeded)
+		took, err := s.Decode(ctx, attacker, func() error { return nil })
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Zero(t, took)
 		time.Sleep(3 * time.Second)
 		require.Equal(t, 100*time.Millisecond, decode(attacker, nil), "what is owed passes")
 	})

@@ -7,28 +7,33 @@ import (
 
 // What a tenant sends that cannot be read is computed for nothing, and no limit of
 // requests or fuel counts it. While others compute too, a tenant waits wastePrice
-// times as long as such work took before more of what it sends is decoded.
+// times as long as such work took before more of what it sends is decoded: it has a
+// twentieth of a processor for that, so that few requests of others meet it.
 const (
-	wastePrice = 4
+	wastePrice = 19
 	leastWait  = time.Millisecond // less is added up
 	mostWait   = 2 * time.Second  // nobody owes more
 )
 
 // Decode runs f, which decodes, checks or unpacks what t has sent, in a turn of t.
-// Its error is that of f, or of ctx if f did not run.
-func (s *Scheduler) Decode(ctx context.Context, t *Tenant, f func() error) error {
-	w := s.flow(t.account)
-	done, err := s.clean(ctx, t, w)
+// It returns how long f took, for Wasted where what it did turns out to be for
+// nothing. The error is that of f, or of ctx if f did not run.
+func (s *Scheduler) Decode(ctx context.Context, t *Tenant, f func() error) (took time.Duration, err error) {
+	done, err := s.clean(ctx, t, s.flow(t.account))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer done()
 	began := time.Now()
-	if err = f(); err != nil {
-		now := time.Now()
-		s.wasted(w, now.Sub(began), now)
+	err = f()
+	return time.Since(began), err
+}
+
+// Wasted notes that decoding which took d was for nothing: what t sent was refused.
+func (s *Scheduler) Wasted(t *Tenant, d time.Duration) {
+	if d > 0 {
+		s.wasted(s.flow(t.account), d, time.Now())
 	}
-	return err
 }
 
 // clean waits for a turn of t in which it owes nothing: it may have come to owe

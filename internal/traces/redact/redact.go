@@ -70,7 +70,7 @@ func build(cfg Config) (*Redactor, []error) {
 			wrong.OneOf(fmt.Sprintf("off[%d]", i), name, append(Rules(), "all")...)
 		}
 	}
-	for _, rule := range builtin {
+	for _, rule := range builtin() {
 		if !all && !slices.Contains(cfg.Off, rule.name) {
 			r.rules = append(r.rules, rule)
 		}

@@ -3,6 +3,7 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // rule finds secrets that begin with one of some literals: what does not have
@@ -20,8 +21,8 @@ const keyRule = "key"
 // Rules returns the names of the rules there are, in the order of their
 // documentation.
 func Rules() []string {
-	names := make([]string, 0, len(builtin)+1)
-	for _, r := range builtin {
+	names := make([]string, 0, len(builtin())+1)
+	for _, r := range builtin() {
 		names = append(names, r.name)
 	}
 	return append(names, keyRule)
@@ -30,39 +31,43 @@ func Rules() []string {
 // builtin holds the forms that providers document, as scanners of repositories
 // know them. A rule fails within a bounded number of bytes, or cannot begin
 // within what it has run over: that keeps the whole linear.
-var builtin = []rule{
-	provider("anthropic", `sk-ant-`, `[A-Za-z0-9_-]{16,}`),
-	provider("openrouter", `sk-or-`, `[A-Za-z0-9_-]{16,}`),
-	provider("openai", `sk-`, `[A-Za-z0-9_-]{20,}`),
-	provider("google", `AIza`, `[A-Za-z0-9_-]{35}`),
-	provider("github", `ghp_|gho_|ghu_|ghs_|ghr_|github_pat_`, `[A-Za-z0-9_]{22,}`),
-	provider("gitlab", `glpat-`, `[A-Za-z0-9_-]{20,}`),
-	provider("huggingface", `hf_`, `[A-Za-z0-9]{30,}`),
-	provider("slack", `xoxa-|xoxb-|xoxp-|xoxo-|xoxs-|xoxr-|xapp-`, `[A-Za-z0-9-]{10,}`),
-	provider("stripe", `sk_live_|sk_test_|rk_live_|rk_test_`, `[A-Za-z0-9]{16,}`),
-	provider("groq", `gsk_`, `[A-Za-z0-9]{20,}`),
-	provider("xai", `xai-`, `[A-Za-z0-9_-]{20,}`),
-	provider("nvidia", `nvapi-`, `[A-Za-z0-9_-]{20,}`),
-	provider("perplexity", `pplx-`, `[A-Za-z0-9]{20,}`),
-	provider("replicate", `r8_`, `[A-Za-z0-9]{30,}`),
-	provider("tavily", `tvly-`, `[A-Za-z0-9_-]{20,}`),
-	provider("langsmith", `lsv2_pt_|lsv2_sk_`, `[A-Za-z0-9_]{20,}`),
-	provider("databricks", `dapi`, `[a-f0-9]{32}`),
-	provider("npm", `npm_`, `[A-Za-z0-9]{30,}`),
-	provider("pypi", `pypi-`, `[A-Za-z0-9_-]{50,}`),
-	provider("sendgrid", `SG.`, `[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}`),
-	provider("digitalocean", `dop_v1_|doo_v1_|dor_v1_`, `[a-f0-9]{64}`),
-	provider("aws", `AKIA|ASIA|ABIA|ACCA`, `[A-Z0-9]{16}`),
-	{"bearer", []string{"Bearer", "bearer", "BEARER"}, regexp.MustCompile(`^.{6}[ \t]+([A-Za-z0-9._~+/=-]{16,})`), word},
-	{"basic", []string{"Basic", "basic", "BASIC"}, regexp.MustCompile(`^.{5}[ \t]+([A-Za-z0-9+/]{12,}={0,2})`), word},
-	{"jwt", []string{"eyJ"}, regexp.MustCompile(`^eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), wordOrDash},
-	{"private-key", []string{"-----BEGIN"}, privateKey, nil},
-	{"url-password", []string{"://"}, regexp.MustCompile(`^://[^\s/:@"'<>\\]*:([^\s/@"'<>\\]+)@`), nil},
-}
+var builtin = sync.OnceValue(func() []rule {
+	return []rule{
+		provider("anthropic", `sk-ant-`, `[A-Za-z0-9_-]{16,}`),
+		provider("openrouter", `sk-or-`, `[A-Za-z0-9_-]{16,}`),
+		provider("openai", `sk-`, `[A-Za-z0-9_-]{20,}`),
+		provider("google", `AIza`, `[A-Za-z0-9_-]{35}`),
+		provider("github", `ghp_|gho_|ghu_|ghs_|ghr_|github_pat_`, `[A-Za-z0-9_]{22,}`),
+		provider("gitlab", `glpat-`, `[A-Za-z0-9_-]{20,}`),
+		provider("huggingface", `hf_`, `[A-Za-z0-9]{30,}`),
+		provider("slack", `xoxa-|xoxb-|xoxp-|xoxo-|xoxs-|xoxr-|xapp-`, `[A-Za-z0-9-]{10,}`),
+		provider("stripe", `sk_live_|sk_test_|rk_live_|rk_test_`, `[A-Za-z0-9]{16,}`),
+		provider("groq", `gsk_`, `[A-Za-z0-9]{20,}`),
+		provider("xai", `xai-`, `[A-Za-z0-9_-]{20,}`),
+		provider("nvidia", `nvapi-`, `[A-Za-z0-9_-]{20,}`),
+		provider("perplexity", `pplx-`, `[A-Za-z0-9]{20,}`),
+		provider("replicate", `r8_`, `[A-Za-z0-9]{30,}`),
+		provider("tavily", `tvly-`, `[A-Za-z0-9_-]{20,}`),
+		provider("langsmith", `lsv2_pt_|lsv2_sk_`, `[A-Za-z0-9_]{20,}`),
+		provider("databricks", `dapi`, `[a-f0-9]{32}`),
+		provider("npm", `npm_`, `[A-Za-z0-9]{30,}`),
+		provider("pypi", `pypi-`, `[A-Za-z0-9_-]{50,}`),
+		provider("sendgrid", `SG.`, `[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}`),
+		provider("digitalocean", `dop_v1_|doo_v1_|dor_v1_`, `[a-f0-9]{64}`),
+		provider("aws", `AKIA|ASIA|ABIA|ACCA`, `[A-Z0-9]{16}`),
+		{"bearer", []string{"Bearer", "bearer", "BEARER"}, regexp.MustCompile(`^.{6}[ \t]+([A-Za-z0-9._~+/=-]{16,})`), word},
+		{"basic", []string{"Basic", "basic", "BASIC"}, regexp.MustCompile(`^.{5}[ \t]+([A-Za-z0-9+/]{12,}={0,2})`), word},
+		{"jwt", []string{"eyJ"}, regexp.MustCompile(`^eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}`), wordOrDash},
+		{"private-key", []string{"-----BEGIN"}, privateKey(), nil},
+		{"url-password", []string{"://"}, regexp.MustCompile(`^://[^\s/:@"'<>\\]*:([^\s/@"'<>\\]+)@`), nil},
+	}
+})
 
 // privateKey is a key in PEM's form, or what there is of one that was cut off.
-var privateKey = regexp.MustCompile(`^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----` +
-	`(?:[A-Za-z0-9+/=\s:,.()-]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s:,.()-]*)`)
+func privateKey() *regexp.Regexp {
+	return regexp.MustCompile(`^-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----` +
+		`(?:[A-Za-z0-9+/=\s:,.()-]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s:,.()-]*)`)
+}
 
 // provider is a rule for keys that begin with one of prefixes, which | parts.
 func provider(name, prefixes, rest string) rule {

@@ -26,7 +26,7 @@ func (w *worker) refusals() (list []reward.Refusal) {
 // swallowed is the verdict on a compiled reward that went on to a score after
 // the system had refused it something; nil if it did not.
 func (w *worker) swallowed() *result.Verdict {
-	if !w.collector.Scored() {
+	if len(w.instance.Refused()) == 0 || !w.collector.Scored() {
 		return nil
 	}
 	return result.Swallowed(w.refusals())

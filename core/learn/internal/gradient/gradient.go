@@ -1,7 +1,7 @@
 // Package gradient computes the gradient of an objective by hand-written
 // backpropagation through the network of package net: forward, then back from
 // the derivatives by logits and values that the objective gives. Package graph,
-// which has gorgonia derive the same, is what its tests compare it with.
+// which has gorgonia derive the same, is the other [Backend].
 package gradient
 
 import (

@@ -1,8 +1,8 @@
-// Package graph is the door to gorgonia: it computes the gradient of the
-// network's parameters by automatic differentiation, over the parameter slice
-// that inference and optimiser use. The objective is package loss's: its
-// derivative D by the network's outputs Y is an input, and the gradient of
-// Σ Y·D is that of the objective.
+// Package graph is the door to gorgonia: it computes the network's outputs Y
+// and the gradient of its parameters by automatic differentiation, over the
+// parameter slice that inference and optimiser use. The objective is package
+// loss's: its derivative D by Y is an input, and the gradient of Σ Y·D is that
+// of the objective.
 //
 // What it takes care of: gorgonia adds to gradients instead of setting them,
 // so they are cleared after each run, and a result that is not a number is no
@@ -10,6 +10,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 
 	_ "go4.org/unsafe/assume-no-moving-gc" // gorgonia's tensors hold pointers as numbers; this pins the check that a Go release must pass
@@ -28,6 +29,9 @@ type Graph struct {
 
 	net     *net.Net
 	input   []float32 // what the first layer multiplies: Input, or the patches of it
+	forward gorgonia.VM
+	logits  gorgonia.Value
+	values  gorgonia.Value // nil without a critic
 	machine gorgonia.VM
 	weights gorgonia.Nodes // weights and biases in the order of the parameters
 }
@@ -37,33 +41,84 @@ type Graph struct {
 func New(n *net.Net, params []float32, rows int) (*Graph, error) {
 	g := &Graph{Input: make([]float32, rows*n.Inputs), ByLogits: make([]float32, rows*n.Actions), net: n}
 	g.input = g.Input
-	b := &builder{graph: gorgonia.NewGraph(), params: params, rows: rows}
-	logits, value := b.network(n, g)
-	total := b.weighted(logits, b.matrix("by logits", g.ByLogits, n.Actions))
-	if value != nil {
+	if first := n.Layers()[0]; first.Patches != nil {
+		g.input = make([]float32, rows*first.Cells*first.In)
+	}
+	if n.Critic != nil {
 		g.ByValues = make([]float32, rows)
+	}
+	if err := g.ahead(params, rows); err != nil {
+		return nil, err
+	}
+	if err := g.back(params, rows); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// ahead builds the graph of the outputs. It is a graph of its own: the machine
+// of the gradient needs the derivatives, which come from the outputs.
+func (g *Graph) ahead(params []float32, rows int) error {
+	b := &builder{graph: gorgonia.NewGraph(), params: params, rows: rows}
+	logits, value := b.network(g.net, g)
+	if b.err != nil {
+		return fmt.Errorf("building the graph of the outputs: %w", b.err)
+	}
+	gorgonia.Read(logits, &g.logits)
+	if value != nil {
+		gorgonia.Read(value, &g.values)
+	}
+	g.forward = gorgonia.NewTapeMachine(b.graph)
+	return nil
+}
+
+// back builds the graph of the gradient.
+func (g *Graph) back(params []float32, rows int) error {
+	b := &builder{graph: gorgonia.NewGraph(), params: params, rows: rows}
+	logits, value := b.network(g.net, g)
+	total := b.weighted(logits, b.matrix("by logits", g.ByLogits, g.net.Actions))
+	if value != nil {
 		total = b.binary(gorgonia.Add, total, b.weighted(value, b.column("by values", g.ByValues)))
 	}
 	if b.err != nil {
-		return nil, fmt.Errorf("building the graph: %w", b.err)
+		return fmt.Errorf("building the graph: %w", b.err)
 	}
 	gradients, err := gorgonia.Grad(total, b.weights...)
 	if err != nil {
-		return nil, fmt.Errorf("differentiating the graph: %w", err)
+		return fmt.Errorf("differentiating the graph: %w", err)
 	}
 	g.weights = b.weights
 	// Grad also makes gradients that nobody asked for, such as the input's,
 	// which costs a quarter of a run: keep what leads to the results.
 	needed := b.graph.SubgraphRoots(gradients...)
 	g.machine = gorgonia.NewTapeMachine(needed, gorgonia.BindDualValues(b.weights...))
-	return g, nil
+	return nil
+}
+
+// Forward computes the outputs of Input. They are valid until the next call;
+// values is nil without a critic.
+func (g *Graph) Forward() (logits, values []float32, err error) {
+	g.gather()
+	g.forward.Reset()
+	if err := g.forward.RunAll(); err != nil {
+		return nil, nil, fmt.Errorf("running the graph of the outputs: %w", err)
+	}
+	if g.values != nil {
+		values = g.values.Data().([]float32)
+	}
+	return g.logits.Data().([]float32), values, nil
+}
+
+// gather makes the patches of Input where the first layer needs them.
+func (g *Graph) gather() {
+	if first := g.net.Layers()[0]; first.Patches != nil {
+		net.Gather(first.Patches, g.input, g.Input, g.net.Inputs)
+	}
 }
 
 // Run writes the gradient, in the layout of the parameters, into dst.
 func (g *Graph) Run(dst []float32) error {
-	if first := g.net.Layers()[0]; first.Patches != nil {
-		net.Gather(first.Patches, g.input, g.Input, g.net.Inputs)
-	}
+	g.gather()
 	g.machine.Reset()
 	if err := g.machine.RunAll(); err != nil {
 		return fmt.Errorf("running the graph: %w", err)
@@ -81,7 +136,7 @@ func (g *Graph) Run(dst []float32) error {
 }
 
 // Close frees the graph.
-func (g *Graph) Close() error { return g.machine.Close() }
+func (g *Graph) Close() error { return errors.Join(g.forward.Close(), g.machine.Close()) }
 
 // builder adds nodes to a graph until the first error.
 type builder struct {
@@ -95,7 +150,6 @@ type builder struct {
 func (b *builder) network(n *net.Net, g *Graph) (logits, value *gorgonia.Node) {
 	var x *gorgonia.Node
 	if first := n.Layers()[0]; first.Patches != nil {
-		g.input = make([]float32, b.rows*first.Cells*first.In)
 		x = b.matrix("input", g.input, first.In)
 	} else {
 		x = b.matrix("input", g.input, n.Inputs)
@@ -106,10 +160,20 @@ func (b *builder) network(n *net.Net, g *Graph) (logits, value *gorgonia.Node) {
 			p := patches{Patches: l.Patches, layer: l.Name, width: n.Torso[i-1].Width()}
 			x = b.op(func() (*gorgonia.Node, error) { return gorgonia.ApplyOp(p, x) })
 		}
+		before := x
+		if n.Normalises(i) {
+			x = b.normalise(x, l.In)
+		}
 		x = b.activation(n.Activation, b.layer(l, x))
+		if n.Adds(i) {
+			x = b.binary(gorgonia.Add, x, before)
+		}
 		if last := i+1 == len(n.Torso) || n.Torso[i+1].Patches == nil; last && l.Patches != nil {
 			x = b.reshape(x, b.rows, l.Width())
 		}
+	}
+	if n.Normalises(len(n.Torso)) {
+		x = b.normalise(x, n.Policy.In)
 	}
 	logits = b.layer(&n.Policy, x)
 	if n.Critic != nil {
@@ -136,8 +200,41 @@ func (b *builder) activation(a net.Activation, x *gorgonia.Node) *gorgonia.Node 
 		return b.unary(gorgonia.Sigmoid, x)
 	case net.SiLU:
 		return b.binary(gorgonia.HadamardProd, x, b.unary(gorgonia.Sigmoid, x))
+	case net.GELU:
+		cube := b.binary(gorgonia.HadamardProd, x, b.unary(gorgonia.Square, x))
+		bend := b.times(net.GELUScale, b.binary(gorgonia.Add, x, b.times(net.GELUCube, cube)))
+		return b.times(0.5, b.binary(gorgonia.Add, x, b.binary(gorgonia.HadamardProd, x, b.unary(gorgonia.Tanh, bend))))
+	case net.LeakyReLU:
+		return b.binary(gorgonia.Add, b.times(1-net.Leak, b.unary(gorgonia.Rectify, x)), b.times(net.Leak, x))
+	case net.Softplus:
+		return b.unary(gorgonia.Softplus, x)
+	case net.Mish:
+		return b.binary(gorgonia.HadamardProd, x, b.unary(gorgonia.Tanh, b.unary(gorgonia.Softplus, x)))
 	}
 	return b.unary(gorgonia.Rectify, x)
+}
+
+// normalise adds what net.Normalise does with rows of that width.
+func (b *builder) normalise(x *gorgonia.Node, width int) *gorgonia.Node {
+	centred := b.column1(gorgonia.BroadcastSub, x, b.mean(x, width))
+	square := b.mean(b.unary(gorgonia.Square, centred), width)
+	deviation := b.unary(gorgonia.Sqrt, b.binary(gorgonia.Add, square, gorgonia.NewConstant(float32(net.NormEpsilon))))
+	return b.column1(gorgonia.BroadcastHadamardDiv, centred, deviation)
+}
+
+// mean adds the mean of each row of x.
+func (b *builder) mean(x *gorgonia.Node, width int) *gorgonia.Node {
+	return b.times(1/float64(width), b.op(func() (*gorgonia.Node, error) { return gorgonia.Sum(x, 1) }))
+}
+
+// column1 adds f of each row of x and its number in y.
+func (b *builder) column1(f func(_, _ *gorgonia.Node, _, _ []byte) (*gorgonia.Node, error), x, y *gorgonia.Node) *gorgonia.Node {
+	return b.op(func() (*gorgonia.Node, error) { return f(x, y, nil, []byte{1}) })
+}
+
+// times adds factor·x.
+func (b *builder) times(factor float64, x *gorgonia.Node) *gorgonia.Node {
+	return b.binary(gorgonia.HadamardProd, x, gorgonia.NewConstant(float32(factor)))
 }
 
 // matrix adds an input that reads values, row by row.

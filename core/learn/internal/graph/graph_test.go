@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,10 +41,10 @@ func build(t *testing.T, n *net.Net, params []float32, rows int) *graph.Graph {
 	return g
 }
 
-// Promise: gorgonia's gradient is that of the reference, to single precision,
-// for every kind of network.
+// Promise: gorgonia's outputs and gradient are those of the reference, to single
+// precision, for every kind of network.
 func TestGradientMatchesReference(t *testing.T) {
-	for _, c := range losstest.Cases() {
+	for _, c := range append(losstest.Cases(), losstest.Wider()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			n, params, rows := c.Make(t, 23)
 			want := reference.Gradient(n, wide(params), c.Objective, rows)
@@ -51,7 +52,15 @@ func TestGradientMatchesReference(t *testing.T) {
 			fill(g, rows, want)
 			got := make([]float32, n.Params)
 			require.NoError(t, g.Run(got))
-			require.InDeltaSlice(t, want.Gradient, wide(got), 1e-6)
+			for i, w := range want.Gradient {
+				require.InDelta(t, w, got[i], 2e-6*max(1, math.Abs(w)))
+			}
+			logits, values, err := g.Forward()
+			require.NoError(t, err)
+			require.InDeltaSlice(t, want.Logits, wide(logits), 5e-6)
+			if n.Critic != nil {
+				require.InDeltaSlice(t, want.Value, wide(values), 5e-6)
+			}
 		})
 	}
 }

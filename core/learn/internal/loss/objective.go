@@ -21,7 +21,8 @@
 // divergence") with d = log ref(a) − log π(a) is k1 = −d, k2 = ½d² or
 // k3 = exp(d) − 1 − d. The critic's value is max((V−G)², (clip(V)−G)²), where
 // clip keeps V within ValueClip of the estimate when the action was taken, or
-// (V−G)² without.
+// (V−G)² without. With Huber (1964) the square ½d² of a distance d is h·(|d| − ½h)
+// where |d| is above h.
 package loss
 
 import "math"
@@ -57,6 +58,7 @@ type Objective struct {
 	Entropy, KL, Value float64 // coefficients
 	Estimator          Estimator
 	ValueClip          float64 // 0 = the critic's loss is not clipped
+	Huber              float64 // from this distance on the critic's loss is linear; 0 = it is squared everywhere
 }
 
 // LogProbs reads the logits (rows × actions) of the rows from ≤ i < to and
@@ -184,7 +186,7 @@ func (e Estimator) Of(d float64) (kl, slope float64) {
 	return math.Expm1(d) - d, -math.Expm1(d)
 }
 
-// Critic returns the critic's term ½(V−G)², clipped around the old estimate if
+// Critic returns the critic's term ½(V−G)², or Huber's, clipped around the old estimate if
 // ValueClip is not 0, and its derivative by V.
 func (o *Objective) Critic(value, target, estimate float64) (loss, slope float64) {
 	miss := value - target
@@ -193,8 +195,18 @@ func (o *Objective) Critic(value, target, estimate float64) (loss, slope float64
 		// squared distance of G from the interval.
 		edge := max(0, target-estimate-o.ValueClip, estimate-o.ValueClip-target)
 		if miss*miss < edge*edge {
-			return edge * edge / 2, 0
+			edge, _ = o.miss(edge)
+			return edge, 0
 		}
 	}
-	return miss * miss / 2, miss
+	return o.miss(miss)
+}
+
+// miss returns the critic's term of a distance, and its derivative: ½d², or
+// Huber's, which goes on as a straight line from the distance Huber.
+func (o *Objective) miss(d float64) (loss, slope float64) {
+	if o.Huber == 0 || math.Abs(d) <= o.Huber {
+		return d * d / 2, d
+	}
+	return o.Huber * (math.Abs(d) - o.Huber/2), math.Copysign(o.Huber, d)
 }

@@ -40,6 +40,8 @@ func Cases() []Case {
 		{Name: "clipped critic", Shape: with(net.Tanh, true), Objective: loss.Objective{Value: 0.5, ValueClip: 0.2}},
 		{Name: "critic without weight", Shape: with(net.Tanh, true)},
 		{Name: "all terms", Shape: with(net.ReLU, true), Objective: loss.Objective{Entropy: 0.1, KL: 0.3, Value: 0.5, ValueClip: 0.2}},
+		{Name: "huber", Shape: with(net.Tanh, true), Objective: loss.Objective{Value: 0.5, Huber: 0.7}},
+		{Name: "clipped huber", Shape: with(net.Tanh, true), Objective: loss.Objective{Value: 0.5, Huber: 0.7, ValueClip: 0.2}},
 		{Name: "k1", Shape: with(net.Tanh, false), Objective: loss.Objective{KL: 0.3, Estimator: loss.K1}},
 		{Name: "k2", Shape: with(net.Tanh, false), Objective: loss.Objective{KL: 0.3, Estimator: loss.K2}},
 		{Name: "dual clip", Shape: with(net.Tanh, true), Objective: loss.Objective{Dual: 1.4, Entropy: 0.1, Value: 0.5}},
@@ -56,6 +58,33 @@ func Cases() []Case {
 		all[i].Objective.Low, all[i].Objective.High = 0.2, 0.3
 	}
 	return all
+}
+
+// Wider returns the cases that the kernels cannot differentiate.
+func Wider() []Case {
+	square := net.Shape{Inputs: 11, Hidden: []int{8, 8, 8}, Actions: 4, Value: true}
+	with := func(a net.Activation, norm, residual bool) net.Shape {
+		s := square
+		s.Activation, s.LayerNorm, s.Residual = a, norm, residual
+		return s
+	}
+	image := net.Shape{
+		Inputs: 2 * 4 * 3, Planes: [3]int{2, 4, 3}, Kernel: 3, Filters: []int{5, 3}, Hidden: []int{6, 6}, Actions: 3,
+		Activation: net.GELU, Value: true, LayerNorm: true, Residual: true,
+	}
+	o := loss.Objective{Low: 0.2, High: 0.3, Dual: 1.4, Entropy: 0.1, KL: 0.3, Estimator: loss.K2, Value: 0.5, ValueClip: 0.2}
+	sequence := o
+	sequence.Sequence, sequence.ValueClip, sequence.Huber = true, 0, 0.7
+	return []Case{
+		{"gelu", with(net.GELU, false, false), o},
+		{"leaky relu", with(net.LeakyReLU, false, false), o},
+		{"softplus", with(net.Softplus, false, false), o},
+		{"mish", with(net.Mish, false, false), o},
+		{"layer norm", with(net.Tanh, true, false), o},
+		{"residual", with(net.ReLU, false, true), o},
+		{"norm and residual", with(net.Mish, true, true), sequence},
+		{"norm behind convolutions", image, o},
+	}
 }
 
 // Make returns the network of c with random parameters and n random rows in

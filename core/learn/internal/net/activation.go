@@ -16,9 +16,15 @@ const (
 	Tanh
 	Sigmoid
 	SiLU // x·sigmoid(x)
+
+	// The kernels cannot differentiate what follows; gorgonia can.
+	GELU      // ½x·(1 + tanh(√(2/π)·(x + 0.044715x³)))
+	LeakyReLU // x, or 0.01x below 0
+	Softplus  // log(1 + eˣ)
+	Mish      // x·tanh(softplus(x))
 )
 
-var activationNames = [...]string{ReLU: "relu", Tanh: "tanh", Sigmoid: "sigmoid", SiLU: "silu"}
+var activationNames = [...]string{ReLU: "relu", Tanh: "tanh", Sigmoid: "sigmoid", SiLU: "silu", GELU: "gelu", LeakyReLU: "leaky_relu", Softplus: "softplus", Mish: "mish"}
 
 // Activations returns the names of all activations.
 func Activations() []string { return activationNames[:] }
@@ -74,6 +80,14 @@ func (a Activation) Value(x float64) float64 {
 		return sigmoid(x)
 	case SiLU:
 		return x * sigmoid(x)
+	case GELU:
+		return x / 2 * (1 + math.Tanh(bend(x)))
+	case LeakyReLU:
+		return max(x, Leak*x)
+	case Softplus:
+		return softplus(x)
+	case Mish:
+		return x * math.Tanh(softplus(x))
 	}
 	return max(x, 0)
 }
@@ -91,11 +105,35 @@ func (a Activation) Slope(x float64) float64 {
 	case SiLU:
 		s := sigmoid(x)
 		return s * (1 + x*(1-s))
+	case GELU:
+		t := math.Tanh(bend(x))
+		return (1+t)/2 + x/2*(1-t*t)*GELUScale*(1+3*GELUCube*x*x)
+	case Softplus:
+		return sigmoid(x)
+	case Mish:
+		t := math.Tanh(softplus(x))
+		return t + x*(1-t*t)*sigmoid(x)
 	}
 	if x >= 0 {
 		return 1
 	}
+	if a == LeakyReLU {
+		return Leak
+	}
 	return 0
 }
+
+// The constants of LeakyReLU and of GELU's approximation by tanh (Hendrycks and
+// Gimpel 2016).
+const (
+	Leak      = 0.01
+	GELUScale = 0.7978845608028654 // √(2/π)
+	GELUCube  = 0.044715
+)
+
+// bend is what GELU takes the tanh of.
+func bend(x float64) float64 { return GELUScale * (x + GELUCube*x*x*x) }
+
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

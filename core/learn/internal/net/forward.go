@@ -54,6 +54,7 @@ type Buffers struct {
 	Logits  []float32 // rows × Actions
 	Values  []float32 // rows; empty without a critic
 	hidden  [2][]float32
+	normal  []float32 // what enters a layer, normalised
 	patch   []float32
 	weights *Weights
 	params  []float32
@@ -77,6 +78,9 @@ func (n *Net) NewBuffers() *Buffers {
 	b.hidden[0] = make([]float32, MaxRows*width[0])
 	b.hidden[1] = make([]float32, MaxRows*width[1])
 	b.patch = make([]float32, MaxRows*patch)
+	if n.LayerNorm {
+		b.normal = make([]float32, MaxRows*max(width[0], width[1]))
+	}
 	return b
 }
 
@@ -106,14 +110,27 @@ func (n *Net) Forward(b *Buffers, rows int) {
 			x = b.patch
 		}
 		y := b.hidden[i%2][:rows*l.Width()]
-		l.Apply(y, x, b.weights.Layer(i), b.params, rows, &n.Activation)
+		l.Apply(y, n.enter(b, i, x, rows*width), b.weights.Layer(i), b.params, rows, &n.Activation)
+		if n.Adds(i) {
+			product.Add(y, x)
+		}
 		x, width = y, l.Width()
 	}
 	head := len(n.Torso)
+	x = n.enter(b, head, x, rows*width)
 	n.Policy.Apply(b.Logits, x, b.weights.Layer(head), b.params, rows, nil)
 	if n.Critic != nil {
 		n.Critic.Apply(b.Values, x, b.weights.Layer(head+1), b.params, rows, nil)
 	}
+}
+
+// enter returns what layer i multiplies, of the given number of values of x.
+func (n *Net) enter(b *Buffers, i int, x []float32, values int) []float32 {
+	if !n.Normalises(i) {
+		return x
+	}
+	Normalise(b.normal[:values], x[:values], n.all[i].In)
+	return b.normal
 }
 
 // Apply computes y = a(x·w + bias) for all cells of all rows; without a, the

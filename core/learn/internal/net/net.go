@@ -19,6 +19,8 @@ type Shape struct {
 	Filters    []int  // output channels of each convolution
 	Hidden     []int  // widths of the fully connected hidden layers
 	Activation Activation
+	LayerNorm  bool // what enters a layer behind another one is normalised; see Normalise
+	Residual   bool // a hidden layer adds what enters it, where the widths are equal
 	Actions    int
 	Value      bool // a critic shares the hidden layers
 }

@@ -14,7 +14,7 @@ import (
 // Promise: inference computes what the reference computes, for every kind of
 // layer and activation.
 func TestForwardMatchesReference(t *testing.T) {
-	for _, c := range losstest.Cases() {
+	for _, c := range append(losstest.Cases(), losstest.Wider()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			const rows = 23
 			n, params, in := c.Make(t, rows)

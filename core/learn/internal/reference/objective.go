@@ -84,14 +84,22 @@ func term(o loss.Objective, r *loss.Rows, i int, now, stop *Result) float64 {
 	}
 	if now.Value != nil {
 		value, target, old := now.Value[i], float64(r.Target[i]), float64(r.Estimate[i])
-		square := math.Pow(value-target, 2)
+		away := math.Abs(value - target)
 		if o.ValueClip > 0 {
 			near := math.Max(old-o.ValueClip, math.Min(old+o.ValueClip, value))
-			square = math.Max(square, math.Pow(near-target, 2))
+			away = math.Max(away, math.Abs(near-target))
 		}
-		row += o.Value / 2 * square
+		row += o.Value * miss(o, away)
 	}
 	return row
+}
+
+// miss is the critic's term at that distance from its target.
+func miss(o loss.Objective, away float64) float64 {
+	if o.Huber > 0 && away > o.Huber {
+		return o.Huber*away - o.Huber*o.Huber/2
+	}
+	return away * away / 2
 }
 
 // derivative is that of row i's weighted term by its logits and its value.
@@ -123,6 +131,9 @@ func derivative(o loss.Objective, r *loss.Rows, i int, p *pass, res *Result) (by
 	if res.Value != nil {
 		value, target, old := res.Value[i], float64(r.Target[i]), float64(r.Estimate[i])
 		byValue = weight * o.Value * (value - target)
+		if o.Huber > 0 {
+			byValue = weight * o.Value * math.Max(-o.Huber, math.Min(o.Huber, value-target))
+		}
 		near := math.Max(old-o.ValueClip, math.Min(old+o.ValueClip, value))
 		if o.ValueClip > 0 && math.Abs(near-target) > math.Abs(value-target) {
 			byValue = 0

@@ -4,6 +4,9 @@
 package reference
 
 import (
+	"math"
+	"slices"
+
 	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/net"
 )
@@ -44,6 +47,7 @@ func Loss(n *net.Net, params []float64, o loss.Objective, r *loss.Rows, stop *Re
 type pass struct {
 	net              *net.Net
 	params, gradient []float64
+	deviations       []float64   // by layer, of what enters before it is normalised; 0 where it is not
 	inputs, sums     [][]float64 // by torso layer: the patches or activations that enter, the sums before the activation
 	last             []float64   // activations that enter the heads
 	logits           []float64
@@ -58,17 +62,57 @@ func (p *pass) forward(x []float64) {
 			net.Gather(l.Patches, patches, x, len(x))
 			x = patches
 		}
+		before := x
+		x = p.enter(i, x)
 		sums := p.multiply(l, x)
 		p.inputs, p.sums = append(p.inputs, x), append(p.sums, sums)
 		x = make([]float64, len(sums))
 		for j, s := range sums {
 			x[j] = p.net.Activation.Value(s)
+			if p.net.Adds(i) {
+				x[j] += before[j]
+			}
 		}
 	}
+	x = p.enter(len(p.net.Torso), x)
 	p.last = x
 	p.logits = p.multiply(&p.net.Policy, x)
 	if p.net.Critic != nil {
 		p.value = p.multiply(p.net.Critic, x)[0]
+	}
+}
+
+// enter returns what layer i multiplies.
+func (p *pass) enter(i int, x []float64) []float64 {
+	if !p.net.Normalises(i) {
+		p.deviations = append(p.deviations, 0)
+		return x
+	}
+	n, mean, square := float64(len(x)), 0.0, 0.0
+	for _, v := range x {
+		mean, square = mean+v/n, square+v*v/n
+	}
+	deviation := math.Sqrt(square - mean*mean + net.NormEpsilon)
+	p.deviations = append(p.deviations, deviation)
+	y := make([]float64, len(x))
+	for j, v := range x {
+		y[j] = (v - mean) / deviation
+	}
+	return y
+}
+
+// leave turns back, the gradient of y, which layer i multiplies, into that of
+// what enter took.
+func (p *pass) leave(i int, y, back []float64) {
+	if p.deviations[i] == 0 {
+		return
+	}
+	n, mean, along := float64(len(y)), 0.0, 0.0
+	for j, g := range back {
+		mean, along = mean+g/n, along+g*y[j]/n
+	}
+	for j := range back {
+		back[j] = (back[j] - mean - along*y[j]) / p.deviations[i]
 	}
 }
 
@@ -88,12 +132,19 @@ func (p *pass) multiply(l *net.Layer, x []float64) []float64 {
 }
 
 func (p *pass) backTorso(back []float64) {
+	p.leave(len(p.net.Torso), p.last, back)
 	for i := len(p.net.Torso) - 1; i >= 0; i-- {
-		l := &p.net.Torso[i]
+		l, skipped := &p.net.Torso[i], slices.Clone(back)
 		for j, s := range p.sums[i] {
 			back[j] *= p.net.Activation.Slope(s)
 		}
 		back = p.backLayer(l, p.inputs[i], back)
+		p.leave(i, p.inputs[i], back)
+		if p.net.Adds(i) {
+			for j := range back {
+				back[j] += skipped[j]
+			}
+		}
 		if l.Patches != nil && i > 0 {
 			image := make([]float64, p.net.Torso[i-1].Width())
 			net.Scatter(l.Patches, image, back, len(image))

@@ -41,7 +41,7 @@ func slopes(t *testing.T, n *net.Net, params []float64, o loss.Objective, rows *
 // every surrogate, term, activation and kind of layer, by central differences
 // in double precision; what the objective calls constant is held constant.
 func TestGradientIsTheSlope(t *testing.T) {
-	for _, c := range losstest.Cases() {
+	for _, c := range append(losstest.Cases(), losstest.Wider()...) {
 		t.Run(c.Name, func(t *testing.T) {
 			n, params, rows := c.Make(t, 6)
 			stop := reference.Gradient(n, wide(params), c.Objective, rows)
@@ -54,7 +54,7 @@ func TestGradientIsTheSlope(t *testing.T) {
 // Promise: where the rows of a sequence share one advantage and weight, the
 // gradient is that of GSPO itself, with nothing held constant.
 func TestSequencesWithOneAdvantage(t *testing.T) {
-	for _, c := range losstest.Cases() {
+	for _, c := range append(losstest.Cases(), losstest.Wider()...) {
 		if !c.Objective.Sequence || c.Objective.Surrogate != loss.Clip {
 			continue
 		}

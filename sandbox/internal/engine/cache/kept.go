@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/merit-rl/merit/internal/base/build"
 )
 
 // contentFile is the only file of an entry that keep makes.
@@ -46,8 +48,8 @@ func (c *Cache) Recall(name string) []byte {
 }
 
 func keptKey(name string) (key string, ok bool) {
-	if build() == "" {
+	if build.ID() == "" {
 		return "", false
 	}
-	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "kept %s %s", build(), name))), true
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "kept %s %s", build.ID(), name))), true
 }

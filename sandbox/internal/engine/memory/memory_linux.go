@@ -32,6 +32,12 @@ const (
 	// costs a twentieth of the fault that dirties a page anew.
 	stickyPages  = 512
 	stickyRounds = 64
+	// Pages that were only read cost time too: the kernel looks at each when it
+	// lists the dirty ones. The first firstRounds restores show what most
+	// evaluations do not read again, and what collects later goes after
+	// staleRounds.
+	firstRounds = 8
+	staleRounds = 4096
 )
 
 // mapped is a private mapping over an image, which is a file in memory: pages
@@ -43,7 +49,7 @@ type mapped struct {
 	size    uint64
 	image   *Image
 	regions [64]region
-	rounds  int
+	rounds  int    // restores since pages were given back
 	release func() // says that the reservation is given up
 }
 
@@ -83,7 +89,7 @@ func (m *mapped) Adopt(i *Image) error {
 			return fmt.Errorf("snapshot: %w", err)
 		}
 	}
-	m.image = i
+	m.image, m.rounds = i, staleRounds-firstRounds
 	return nil
 }
 
@@ -103,9 +109,7 @@ func (m *mapped) Restore() (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if dirty <= stickyPages {
-		m.rounds = 0
-	} else if m.rounds++; m.rounds >= stickyRounds {
+	if m.rounds++; m.rounds >= staleRounds || dirty > stickyPages && m.rounds >= stickyRounds {
 		m.rounds = 0
 		if err := unix.Madvise(m.buf[:kept], unix.MADV_DONTNEED); err != nil {
 			return 0, fmt.Errorf("restore: %w", err)

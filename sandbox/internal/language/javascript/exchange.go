@@ -2,6 +2,8 @@ package javascript
 
 import (
 	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -66,25 +68,16 @@ const noRoom = "InternalError: out of memory"
 // take reads an answer.
 func (s *session) take(out []byte) *result.Verdict {
 	var a struct {
-		Results []rl.EvaluateResult `json:"results"`
-		Strange [][]string          `json:"strange"` // the names of results that have others than Merit's
-		Error   string              `json:"error"`
-		Log     []string            `json:"log"`
-		Cut     int                 `json:"cut"`
+		Results []told   `json:"results"`
+		Error   string   `json:"error"`
+		Log     []string `json:"log"`
+		Cut     int      `json:"cut"`
 	}
 	c := s.collector
-	err := strictjson.Unmarshal(out, &a)
-	if err != nil {
-		_ = strictjson.Unmarshal(out, &struct {
-			Strange *[][]string `json:"strange"`
-		}{&a.Strange})
-	}
-	for _, names := range a.Strange {
-		if wrong := result.CheckNames(names); wrong != nil {
-			return result.Of(wrong)
+	if err := strictjson.Unmarshal(out, &a); err != nil {
+		if v := (*result.Verdict)(nil); errors.As(err, &v) {
+			return v
 		}
-	}
-	if err != nil {
 		return result.Violation("the result is not an EvaluateResult: %s", text.Escape(err.Error()))
 	}
 	for _, line := range a.Log {
@@ -102,9 +95,27 @@ func (s *session) take(out []byte) *result.Verdict {
 	}
 	for i := range a.Results {
 		c.Speak(i)
-		if err := c.Take(&a.Results[i]); err != nil {
+		if err := c.Take(&a.Results[i].EvaluateResult); err != nil {
 			return result.Of(err)
 		}
 	}
 	return nil
+}
+
+// told is a result whose names are near none that Merit reads unless they are that.
+type told struct{ rl.EvaluateResult }
+
+// UnmarshalJSON reads a result, but not one with a misspelt name.
+func (t *told) UnmarshalJSON(data []byte) error {
+	var fields map[string]json.RawMessage
+	_ = strictjson.Unmarshal(data, &fields) // what is no object has no names
+	for name := range fields {
+		if !result.Known(name) {
+			if err := result.CheckNames(slices.Sorted(maps.Keys(fields))); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return t.EvaluateResult.UnmarshalJSON(data)
 }

@@ -20,6 +20,7 @@ class TRL(Shape):
     """
 
     lists = True
+    trainer_gives = False  # what beside says
 
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         super().__init__(row, func, names, takes_all)
@@ -44,8 +45,8 @@ class TRL(Shape):
         }
         for name in self.whole:
             offered[name] = [m.get(name) for m in members]
-        if beside := self.beside(members):
-            offered.update(beside)
+        if self.trainer_gives:
+            offered.update(self.beside(members))
         if [m for m in members if OWN in m]:
             self._own(offered, members)
         for name in sorted({k for m in members for k in m if k not in NOT_COLUMNS}):
@@ -77,6 +78,8 @@ class TRL(Shape):
 
 class Swift(TRL):
     """ms-swift's ``__call__(completions, **kwargs)``: a completion is the text of the last message, and the columns come with what ms-swift knows of a rollout."""
+
+    trainer_gives = True
 
     def __init__(self, row: "Row", func: "Callable[..., Any]", names: "frozenset[str]", takes_all: bool) -> None:
         super().__init__(row, func, names, takes_all)

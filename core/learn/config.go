@@ -1,0 +1,74 @@
+package learn
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/learn/internal/gradient"
+	"github.com/merit-rl/merit/core/learn/internal/graph"
+	"github.com/merit-rl/merit/core/learn/internal/net"
+)
+
+// Backend names what differentiates the network.
+type Backend string
+
+// The backends: backpropagation written out for the networks that are used most,
+// and gorgonia's automatic differentiation, which also takes the others and is
+// slower.
+const (
+	BackendKernels  Backend = "kernels"
+	BackendGorgonia Backend = "gorgonia"
+)
+
+// Config describes how the embedded network is differentiated.
+type Config struct {
+	// Backend computes the gradient. kernels is the fast one; gorgonia is
+	// slower and also takes activations gelu, leaky_relu, softplus and mish,
+	// policy.layer_norm and policy.residual. Both give the same gradient up to
+	// rounding.
+	Backend Backend `yaml:"backend" json:"backend"`
+}
+
+// DefaultConfig returns the fast backend.
+func DefaultConfig() Config { return Config{Backend: BackendKernels} }
+
+// Validate returns every problem of c, with key paths relative to the stage.
+func (c Config) Validate() []error {
+	var p fault.Problems
+	p.OneOf("backend", string(c.Backend), string(BackendKernels), string(BackendGorgonia))
+	return p
+}
+
+// Takes returns why the backend of c cannot train the network p, one problem a
+// key of p.
+func (c Config) Takes(p PolicyConfig) []error {
+	if c.Backend != BackendKernels {
+		return nil
+	}
+	activation, _ := net.ParseActivation(p.Activation) // p.Validate reports a wrong name
+	var problems fault.Problems
+	for _, key := range (net.Shape{Activation: activation, LayerNorm: p.LayerNorm, Residual: p.Residual}).Beyond() {
+		value := any(true)
+		if key == "activation" {
+			value = p.Activation
+		}
+		problems.Check(false, key, value, "set learner.backend: gorgonia, which is slower: the kernels cannot differentiate it")
+	}
+	return problems
+}
+
+// backend makes the backend of c for p.
+func (c Config) backend(p *Policy) (gradient.Backend, error) {
+	if c.Backend == BackendGorgonia {
+		return graph.Backend(p.net, p.params), nil
+	}
+	if keys := p.net.Beyond(); len(keys) > 0 {
+		return nil, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Invalid, Where: "learner.backend",
+			What: fmt.Sprintf("the kernels cannot differentiate a network with policy.%s", strings.Join(keys, " and policy.")),
+			Hint: "set learner.backend: gorgonia",
+		}
+	}
+	return gradient.Kernels(p.net, p.params), nil
+}

@@ -1,0 +1,82 @@
+package tiles
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// Options is what a user may set.
+type Options struct {
+	Goal     int           `json:"goal"`      // a tile that ends the game as won, such as 256; 0 plays on until no move is left
+	Tiles    int           `json:"tiles"`     // tiles at the start
+	Fours    float64       `json:"fours"`     // share of 4 among the new tiles, the others are 2
+	Reward   string        `json:"reward"`    // points: the numbers on the joined tiles; log2: log2(1 + points) of the move; goal: 1 for the goal alone
+	Scale    float64       `json:"scale"`     // the reward is multiplied by it
+	Planes   int           `json:"planes"`    // feature planes: empty, 2, 4, … and all that is larger in the last
+	MaxSteps int           `json:"max_steps"` // then an episode is truncated
+	Shares   plugin.Shares `json:"shares"`    // how starts are dealt to the splits
+}
+
+func defaults() Options {
+	return Options{
+		Tiles: 2, Fours: 0.1, Reward: "points", Scale: 1, Planes: 16, MaxSteps: 2000,
+		Shares: plugin.Shares{Validation: 0.2, Test: 0.2},
+	}
+}
+
+// Bounds of what a user may set.
+const (
+	minTiles, maxTiles   = 1, 8
+	minPlanes, maxPlanes = 2, grid.Most + 1
+	minGoal, maxGoal     = 8, 1 << grid.Most
+)
+
+// check returns everything that is wrong with o.
+func (o Options) check(split string) error {
+	var errs []error
+	bad := func(key, hint, what string, args ...any) {
+		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
+	}
+	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
+		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
+	}
+	if g := o.Goal; g != 0 && (g < minGoal || g > maxGoal || bits.OnesCount(uint(g)) != 1) {
+		bad("goal", "2048 is the name of the game; 128 is a start", "must be 0 or a power of 2 from %d to %d, not %d", minGoal, maxGoal, g)
+	}
+	if o.Tiles < minTiles || o.Tiles > maxTiles {
+		bad("tiles", "2 is the game as it is known", "must be %d to %d, not %d", minTiles, maxTiles, o.Tiles)
+	}
+	if !(o.Fours >= 0 && o.Fours <= 1) { // also NaN
+		bad("fours", "0.1 is the game as it is known", "must be a share from 0 to 1, not %v", o.Fours)
+	}
+	if !slices.Contains([]string{"points", "log2", "goal"}, o.Reward) {
+		bad("reward", "points are the score of the game", "must be points, log2 or goal, not %q", o.Reward)
+	}
+	if o.Reward == "goal" && o.Goal == 0 {
+		bad("reward", "set a goal, such as 128", "is for the goal, and there is none")
+	}
+	if !(o.Scale > 0 && o.Scale <= 1e6) {
+		bad("scale", "1 leaves the reward as it is", "must be above 0 and at most 1000000, not %v", o.Scale)
+	}
+	if o.Planes < minPlanes || o.Planes > maxPlanes {
+		bad("planes", "16 have every tile", "must be %d to %d, not %d", minPlanes, maxPlanes, o.Planes)
+	}
+	if o.MaxSteps < 1 {
+		bad("max_steps", "2000 suffice for the tile 2048", "must be positive, not %d", o.MaxSteps)
+	}
+	if s := o.Shares; !s.Valid() {
+		bad("shares", "0.2 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
+	}
+	if len(errs) == 0 {
+		if _, _, err := o.deal(split).start(0); err != nil {
+			bad("shares", "take larger shares, or more tiles at the start", "%v", err)
+		}
+	}
+	return errors.Join(errs...)
+}

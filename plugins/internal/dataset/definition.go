@@ -1,0 +1,22 @@
+// Package dataset is the environment plug-in dataset for language models: a prompt, one
+// reply, and the episode is over. The prompts are the rows of a file of data
+// (JSON Lines, Parquet, CSV, TSV), whose ground truths and other columns reach
+// the rewards, or stand in a file of text, split by blank lines. The environment
+// gives no reward of its own: that is for a reward module or a judge.
+//
+// It is written against sdk/plugin only, as anybody's would be.
+package dataset
+
+import "github.com/merit-rl/merit/sdk/plugin"
+
+// Definition is what the plug-in offers.
+func Definition() plugin.Definition[Options] {
+	return plugin.Definition[Options]{
+		Name:     "dataset",
+		Version:  "1.2.0",
+		Summary:  "One prompt of a file of data or text, one reply; for language models.",
+		Defaults: defaults(),
+		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
+		New:      newEnvironment,
+	}
+}

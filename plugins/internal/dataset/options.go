@@ -1,0 +1,127 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/sdk/plugin"
+	"github.com/merit-rl/merit/sdk/plugin/tasks"
+)
+
+// Options is what a user may set.
+type Options struct {
+	tasks.Source               // rows, or a file of text with blank lines between the prompts
+	System       string        `json:"system"` // opens the conversation, unless a row has a system message
+	Ask          string        `json:"ask"`    // what the model is told; {prompt} is where the prompt belongs
+	Shares       plugin.Shares `json:"shares"` // how prompts are dealt to the splits
+}
+
+const place = "{prompt}"
+
+func defaults() Options {
+	return Options{Ask: place, Shares: plugin.Shares{Validation: 0.2, Test: 0.2}}
+}
+
+// maxFile bounds a file of text in bytes.
+const maxFile = 16 << 20
+
+const nameFile = "name a file of JSON Lines, Parquet, CSV or TSV, or of text with blank lines between the prompts"
+
+// check returns everything that is wrong with o.
+func (o Options) check(split string) error {
+	var errs []error
+	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
+		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
+	}
+	if !strings.Contains(o.Ask, place) {
+		errs = append(errs, plugin.Problem("ask", fmt.Sprintf("%q does not have the prompt in it", o.Ask), "write {prompt} where it belongs"))
+	}
+	sharing := o.Shares.Valid()
+	if !sharing {
+		errs = append(errs, plugin.Problem("shares", fmt.Sprintf("validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test), "0.2 each is a good choice"))
+	}
+	if o.File == "" {
+		return errors.Join(append(errs, plugin.Problem("file", "no file of prompts is named", nameFile))...)
+	}
+	switch all, err := o.read(); {
+	case err != nil:
+		errs = append(errs, err)
+	case sharing && len(o.deal(all, split)) == 0:
+		errs = append(errs, plugin.Problem("shares", fmt.Sprintf("of %d prompts none is left for split %s", len(all), split), "take more prompts, or other shares"))
+	}
+	return errors.Join(errs...)
+}
+
+// read returns the tasks of the file, each prompt once.
+func (o Options) read() ([]plugin.Task, error) {
+	if !o.Rows() {
+		all, err := o.text()
+		if err != nil {
+			err = plugin.Problem("file", err.Error(), nameFile)
+		}
+		return all, err
+	}
+	all, err := o.Read()
+	if err != nil || o.Ask == place {
+		return all, err
+	}
+	for _, t := range all {
+		if last := t.Messages[len(t.Messages)-1]; last.Role != "user" || last.Content.Parts() != nil {
+			return nil, plugin.Problem("ask", "there are prompts that do not end with text of the user's", "leave it out, and ask in the data")
+		}
+	}
+	return all, nil
+}
+
+var blank = regexp.MustCompile(`\n[ \t\r]*\n\s*`)
+
+// text returns the prompts of a file of text.
+func (o Options) text() ([]plugin.Task, error) {
+	f, err := os.Open(o.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", o.File, maxFile)
+	case !utf8.Valid(text):
+		return nil, fmt.Errorf("%s is not UTF-8", o.File)
+	}
+	var all []plugin.Task
+	seen := map[string]bool{}
+	for _, prompt := range blank.Split(strings.TrimSpace(string(text)), -1) {
+		if prompt != "" && !seen[prompt] {
+			seen[prompt] = true
+			all = append(all, plugin.Task{Messages: []plugin.Message{{Role: "user", Content: plugin.Text(prompt)}}})
+		}
+	}
+	return all, nil
+}
+
+// deal returns the tasks of a split. They are put in an order that has
+// nothing to do with the file and are dealt from the front: test, validation,
+// and the rest is for training.
+func (o Options) deal(all []plugin.Task, split string) []plugin.Task {
+	return plugin.Deal(o.Shares, all, tasks.Key, split)
+}
+
+// asked is a prompt as the model gets it.
+func (o Options) asked(prompt []plugin.Message) []plugin.Message {
+	if o.Ask == place {
+		return prompt
+	}
+	prompt = slices.Clone(prompt)
+	last := &prompt[len(prompt)-1]
+	last.Content = plugin.Text(strings.ReplaceAll(o.Ask, place, last.Content.Text()))
+	return prompt
+}

@@ -1,0 +1,92 @@
+package grid
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// Options is what a user may set.
+type Options struct {
+	Size     int           `json:"size"`      // side of the board
+	Distance Range         `json:"distance"`  // moves from a start to its goal, [min, max]
+	MaxSteps int           `json:"max_steps"` // then an episode is truncated
+	Shares   plugin.Shares `json:"shares"`    // how starts are dealt to the splits
+
+	// The wording. Moves and Directions are in the order north, east, south,
+	// west: what the model says, and what an observation says.
+	Moves      []string `json:"moves"`
+	Directions []string `json:"directions"`
+	Rules      string   `json:"rules"`       // opens the conversation; {moves}
+	Observe    string   `json:"observation"` // {cell}, {goal} and {way}, such as "north 2 east 1"
+	Arrived    string   `json:"arrived"`     // the last observation at the goal
+}
+
+func defaults() Options {
+	return Options{
+		Size: 5, Distance: Range{1, 4}, MaxSteps: 5, Shares: plugin.Shares{Validation: 0.2, Test: 0.2},
+		Moves:      []string{"north", "east", "south", "west"},
+		Directions: []string{"north", "east", "south", "west"},
+		Rules:      "Moves: {moves}.",
+		Observe:    "{cell}: {way}",
+		Arrived:    "You are at the goal.",
+	}
+}
+
+// Range is an inclusive range.
+type Range [2]int
+
+// The board is small enough that columns have letters and rows one digit.
+const minSide, maxSide = 2, 9
+
+// check returns everything that is wrong with o.
+func (o Options) check(split string) error {
+	var errs []error
+	bad := func(key, hint, what string, args ...any) {
+		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
+	}
+	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
+		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
+	}
+	sized := o.Size >= minSide && o.Size <= maxSide
+	if !sized {
+		bad("size", "5 is a good start", "must be %d to %d, not %d", minSide, maxSide, o.Size)
+	}
+	if far := 2 * (o.Size - 1); sized && (o.Distance[0] < 1 || o.Distance[1] < o.Distance[0] || o.Distance[0] > far) {
+		bad("distance", "[1, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
+	}
+	if o.MaxSteps < max(1, o.Distance[1]) {
+		bad("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
+	}
+	if s := o.Shares; !s.Valid() {
+		bad("shares", "0.2 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
+	}
+	for key, words := range map[string][]string{"moves": o.Moves, "directions": o.Directions} {
+		if err := checkWords(words); err != nil {
+			bad(key, "give four, for north, east, south and west", "%v", err)
+		}
+	}
+	if !strings.Contains(o.Observe, "{way}") && !(strings.Contains(o.Observe, "{cell}") && strings.Contains(o.Observe, "{goal}")) {
+		bad("observation", "write {way}, or {cell} and {goal}, where they belong", "%q does not say where the goal is", o.Observe)
+	}
+	if len(errs) == 0 && len(o.starts(split)) == 0 {
+		bad("shares", "take a larger board, or other distances or shares", "no start is left for split %s", split)
+	}
+	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
+}
+
+func checkWords(words []string) error {
+	for i, w := range words {
+		if strings.TrimSpace(w) != w || w == "" || slices.Contains(words[:i], w) {
+			return fmt.Errorf("word %d, %q, is empty, has space around it or is there twice", i+1, w)
+		}
+	}
+	if len(words) != len(compass) {
+		return fmt.Errorf("must be %d words, not %d", len(compass), len(words))
+	}
+	return nil
+}

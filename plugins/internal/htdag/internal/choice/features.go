@@ -1,0 +1,54 @@
+package choice
+
+import (
+	"github.com/merit-rl/merit/plugins/internal/htdag/internal/plan"
+	"github.com/merit-rl/merit/plugins/internal/htdag/internal/request"
+)
+
+// Sizes of the blocks of the feature tensor, in their order.
+const (
+	kinds     = 4 // project and the three kinds of work
+	named     = 4 // how many parts the text names: 0 … 3
+	maxHint   = 16
+	maxDepth  = 6
+	remaining = 3 // how full the plan is, how much of the budget is left, how many tasks wait
+)
+
+var (
+	subjects = len(request.Subjects())
+	phrases  = len(request.Phrases())
+)
+
+// Features is the length of the tensor.
+func Features() int { return kinds + subjects + phrases + named + maxHint + maxDepth + remaining }
+
+// View is what the features say beside the task that has the floor.
+type View struct {
+	Tasks, Budget, Waiting float64 // shares: of the most tasks, of the answers left; tasks that wait, in tenths
+}
+
+// Fill writes what can be known of n into a zeroed tensor: which words its text
+// has, but not what they mean.
+func Fill(tensor []float32, n *plan.Node, v View) {
+	at := 0
+	one := func(i, size int) {
+		if i >= 0 {
+			tensor[at+min(i, size-1)] = 1
+		}
+		at += size
+	}
+	t := n.Truth
+	if t == nil {
+		t = &request.Task{Subject: -1, Kind: n.Kind, Hint: n.Hint()}
+	}
+	one(int(t.Kind), kinds)
+	one(t.Subject, subjects)
+	for _, w := range t.Words {
+		tensor[at+w] = 1
+	}
+	at += phrases
+	one(t.Named, named)
+	one(t.Hint, maxHint)
+	one(n.Depth, maxDepth)
+	tensor[at], tensor[at+1], tensor[at+2] = float32(v.Tasks), float32(v.Budget), float32(v.Waiting)
+}

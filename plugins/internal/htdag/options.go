@@ -1,0 +1,149 @@
+package htdag
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/merit-rl/merit/plugins/internal/htdag/internal/plan"
+	"github.com/merit-rl/merit/plugins/internal/htdag/internal/request"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// Options is what a user may set. A range is [least, most].
+type Options struct {
+	Form     string        `json:"form"`      // choice: a fixed list of actions; json: free text
+	Size     [2]int        `json:"size"`      // effort of a request
+	Levels   [2]int        `json:"levels"`    // of its right decomposition
+	Synonyms float64       `json:"synonyms"`  // share of needs that are told in other words than the plain ones
+	Vague    float64       `json:"vague"`     // share of texts that do not name their parts
+	Noise    float64       `json:"noise"`     // share of size estimates that are off by one
+	Needs    Needs         `json:"needs"`     // how often a task has a need
+	MaxSteps int           `json:"max_steps"` // answers; then the plan is executed as it is
+	MaxTasks int           `json:"max_tasks"` // of a plan, the request included
+	MaxDepth int           `json:"max_depth"` // levels below the request
+	Depth    [2]int        `json:"depth"`     // of a plan, for the reward's term
+	Reward   Reward        `json:"reward"`    // weights of the terms
+	Shares   plugin.Shares `json:"shares"`    // of all requests that are held out
+}
+
+// Needs are shares of tasks.
+type Needs struct {
+	Lead    float64 `json:"lead"`     // whose work must be prepared
+	Check   float64 `json:"check"`    // whose work must be checked
+	InOrder float64 `json:"in_order"` // whose parts of the work rest on each other
+}
+
+// Reward has the weights of the terms. Each term is 0 … 1.
+type Reward struct {
+	Success    float64 `json:"success"`    // all went well
+	Efficiency float64 `json:"efficiency"` // of a success: time and calls of the right plan over those of this one
+	Depth      float64 `json:"depth"`      // the depth is in its range
+	Delivered  float64 `json:"delivered"`  // share of the effort that was done well
+}
+
+// The forms of an answer.
+const (
+	formChoice = "choice"
+	formJSON   = "json"
+)
+
+func defaults() Options {
+	return Options{
+		Form: formChoice, Size: [2]int{8, 14}, Levels: [2]int{2, 3},
+		Synonyms: 0.1, Vague: 0.05, Noise: 0.08, Needs: Needs{Lead: 0.3, Check: 0.3, InOrder: 0.5},
+		MaxSteps: 30, MaxTasks: 40, MaxDepth: 5, Depth: [2]int{2, 4},
+		Reward: Reward{Success: 1, Efficiency: 0.3, Depth: 0.2},
+		Shares: plugin.Shares{Validation: 0.1, Test: 0.1},
+	}
+}
+
+// Bounds that keep requests drawable and observations small.
+const (
+	maxSize  = 40
+	maxTasks = 200
+	maxDepth = 8
+	maxSteps = 1000
+)
+
+// check returns everything that is wrong with o.
+func (o Options) check(split string) error {
+	var errs []error
+	bad := func(key, hint, what string, args ...any) {
+		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
+	}
+	if split != plugin.Train && split != plugin.Validation && split != plugin.Test {
+		errs = append(errs, fmt.Errorf("split %q is not one of train, validation, test", split))
+	}
+	if o.Form != formChoice && o.Form != formJSON {
+		bad("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
+	}
+	within := func(key string, r [2]int, low, high int) {
+		if r[0] < low || r[1] < r[0] || r[1] > high {
+			bad(key, "write [least, most]", "[%d, %d] is no range from %d to %d", r[0], r[1], low, high)
+		}
+	}
+	within("size", o.Size, 6, maxSize)
+	within("levels", o.Levels, 1, 4)
+	within("depth", o.Depth, 0, maxDepth)
+	for _, share := range []struct {
+		key   string
+		value float64
+	}{{"synonyms", o.Synonyms}, {"vague", o.Vague}, {"noise", o.Noise}, {"needs.lead", o.Needs.Lead}, {"needs.check", o.Needs.Check}, {"needs.in_order", o.Needs.InOrder}} {
+		if !(share.value >= 0 && share.value <= 1) { // also NaN
+			bad(share.key, "use a share from 0 to 1", "must be a share, not %v", share.value)
+		}
+	}
+	whole := func(key string, value, low, high int) {
+		if value < low || value > high {
+			bad(key, "remove the key to have the default", "must be %d to %d, not %d", low, high, value)
+		}
+	}
+	whole("max_steps", o.MaxSteps, 1, maxSteps)
+	whole("max_tasks", o.MaxTasks, 1+plan.MaxSubtasks, maxTasks)
+	whole("max_depth", o.MaxDepth, 1, maxDepth)
+	if !o.Shares.Valid() {
+		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test)
+	}
+	return errors.Join(append(errs, o.Reward.check()...)...)
+}
+
+// check sees to it that a score tells success from failure.
+func (r Reward) check() (errs []error) {
+	for _, w := range []struct {
+		key   string
+		value float64
+	}{{"success", r.Success}, {"efficiency", r.Efficiency}, {"depth", r.Depth}, {"delivered", r.Delivered}} {
+		if !(w.value >= 0) || math.IsInf(w.value, 0) {
+			errs = append(errs, plugin.Problem("reward."+w.key, fmt.Sprintf("must be a weight, not %v", w.value), "use 0 for none, or a positive number"))
+		}
+	}
+	if len(errs) == 0 && r.Depth+r.Delivered > r.Success/2 {
+		errs = append(errs, plugin.Problem("reward.success", fmt.Sprintf("a failed plan can have depth %v + delivered %v, more than half of a success (%v)", r.Depth, r.Delivered, r.Success),
+			"train.success_score lies between the two: lower reward.depth or reward.delivered"))
+	}
+	return errs
+}
+
+// requests says which requests a split has.
+func (o Options) requests(split string) request.Config {
+	return request.Config{
+		Size: o.Size, Depth: o.Levels, Synonyms: permille(o.Synonyms), Vague: permille(o.Vague), Noise: permille(o.Noise),
+		Fresh: permille(o.Needs.Lead), Careful: permille(o.Needs.Check), InOrder: permille(o.Needs.InOrder),
+		Accept: func(hash uint64) bool { return splitOf(o.Shares, hash) == split },
+	}
+}
+
+func permille(share float64) int { return int(math.Round(1000 * share)) }
+
+// splitOf deals a request to a split by its text, so that no text is in two.
+func splitOf(s plugin.Shares, hash uint64) string {
+	switch u := float64(hash>>11) * 0x1p-53; {
+	case u < s.Test:
+		return plugin.Test
+	case u < s.Test+s.Validation:
+		return plugin.Validation
+	default:
+		return plugin.Train
+	}
+}

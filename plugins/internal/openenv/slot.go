@@ -1,0 +1,188 @@
+package openenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/merit-rl/merit/core/env"
+	"github.com/merit-rl/merit/internal/openenv/session"
+	"github.com/merit-rl/merit/internal/openenv/shape"
+	"github.com/merit-rl/merit/internal/wire"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// slot plays its episodes in one session, until that breaks.
+type slot struct {
+	game    *game
+	number  int
+	session *session.Session
+	last    frame // what the policy saw last
+	steps   int
+	live    bool // within an episode
+}
+
+// Pauses before the server is asked again for a session.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// reset begins the episode of a seed, in a new session if there is none. While
+// the server is full or not there, it is asked again.
+func (s *slot) reset(ctx context.Context, seed uint64) (frame, error) {
+	limit := s.game.options.ResetTimeout
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s.live = false
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		f, err := s.begin(ctx, seed)
+		switch {
+		case err == nil:
+			return f, nil
+		case ctx.Err() != nil && !session.Full(err):
+			return f, fmt.Errorf("no reset within reset_timeout %v", limit)
+		case !session.Full(err):
+			return f, err
+		}
+		// Slots that were refused together do not come again together.
+		select {
+		case <-time.After(pause + pause*time.Duration(s.number%16)/16):
+		case <-ctx.Done():
+			return f, fmt.Errorf("the server had no session within reset_timeout %v: %w", limit, err)
+		}
+	}
+}
+
+// begin resets once.
+func (s *slot) begin(ctx context.Context, seed uint64) (frame, error) {
+	if s.session == nil || s.session.Broken() {
+		opened, err := s.game.server.Open(ctx)
+		if err != nil {
+			return frame{}, err
+		}
+		s.session = opened
+	}
+	a, err := s.ask(ctx, s.game.resetMessage(seed))
+	if err != nil {
+		return frame{}, err
+	}
+	f, err := s.game.observe(a)
+	switch {
+	case err != nil:
+		return f, err
+	case len(f.events) >= wire.MaxEvents:
+		return f, fmt.Errorf("%d metrics and infos in one answer, less than %d are taken", len(f.events), wire.MaxEvents)
+	case a.Done:
+		return f, errors.New("the episode is over right after its reset")
+	case f.reward != 0: // nobody has acted
+		raw := fmt.Sprint(f.reward)
+		f.events, f.reward = append(f.events, env.Event{Kind: env.EventInfo, Name: "reset_reward", Message: raw}), 0
+	}
+	s.last, s.steps, s.live = f, 0, true
+	return f, nil
+}
+
+// step plays an action.
+func (s *slot) step(ctx context.Context, a plugin.Action) (frame, error) {
+	if !s.live {
+		return frame{}, errors.New("stepped outside an episode; only a reset helps")
+	}
+	s.live = false // unless it succeeds
+	moves, problem := s.game.moves(a)
+	if problem != "" {
+		return s.invalid(problem), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.game.options.StepTimeout)
+	defer cancel()
+	var reward float64
+	var said []env.Event
+	for i, m := range moves {
+		answer, err := s.ask(ctx, m.message)
+		var f *shape.Failure
+		if errors.As(err, &f) && f.Code == shape.ValidationError && i == 0 {
+			return s.invalid("The server does not take this action: " + f.Message), nil
+		}
+		if ctx.Err() != nil {
+			return frame{}, fmt.Errorf("no answer within step_timeout %v", s.game.options.StepTimeout)
+		}
+		if err != nil {
+			return frame{}, err
+		}
+		if m.tool != "" {
+			said = append(said, toolResult(m.tool, answer))
+		}
+		reward += answer.Reward
+		if i < len(moves)-1 && !answer.Done {
+			continue
+		}
+		return s.shown(answer, reward, said)
+	}
+	panic("an action makes at least one move")
+}
+
+// shown is the frame of the last answer to an action.
+func (s *slot) shown(a *shape.Answer, reward float64, said []env.Event) (frame, error) {
+	f, err := s.game.observe(a)
+	if err != nil {
+		return f, err
+	}
+	f.reward, f.events = reward, append(said, f.events...)
+	// What the host would end the process of all slots for.
+	switch {
+	case math.IsInf(reward, 0):
+		return f, errors.New("the rewards of the calls add up to more than a number holds")
+	case len(f.events) > wire.MaxEvents:
+		return f, fmt.Errorf("%d metrics, infos and tool results in one answer, at most %d", len(f.events), wire.MaxEvents)
+	}
+	s.last = f
+	return s.count(f), nil
+}
+
+// invalid is the frame of an action that had no effect: what was seen before,
+// behind what is wrong.
+func (s *slot) invalid(problem string) frame {
+	f := s.last
+	f.text, f.reward, f.events, f.flags = wire.Cut(problem+"\n\n"+s.last.text, wire.MaxText), 0, nil, env.InvalidAction
+	return s.count(f)
+}
+
+// count notes a step and cuts the episode at the limit.
+func (s *slot) count(f frame) frame {
+	s.steps++
+	if most := s.game.options.MaxSteps; most > 0 && s.steps >= most && f.flags&env.Terminated == 0 {
+		f.flags |= env.Truncated
+	}
+	s.live = f.flags&(env.Terminated|env.Truncated) == 0
+	return f
+}
+
+// ask sends a message and reads the observation that answers it.
+func (s *slot) ask(ctx context.Context, message []byte) (*shape.Answer, error) {
+	m, err := s.session.Ask(ctx, message)
+	if err != nil {
+		return nil, err
+	}
+	if m.Type != shape.Observation {
+		s.session.Break()
+		return nil, fmt.Errorf("the server answers with a message of type %q", m.Type)
+	}
+	return shape.DecodeAnswer(m.Data)
+}
+
+// toolResult is what a tool answered, for the conversation.
+func toolResult(tool string, a *shape.Answer) env.Event {
+	v, ok := a.Lookup("observation.result")
+	if wrong, is := a.Lookup("observation.error"); is && wrong != nil {
+		v, ok = wrong, true
+	}
+	if !ok {
+		v, _ = a.Lookup("observation")
+	}
+	if inner, is := v.(map[string]any); is && inner["data"] != nil { // as FastMCP wraps it
+		v = inner["data"]
+	}
+	return env.Event{Kind: env.EventToolResult, Name: tool, Message: shape.Text(v)}
+}

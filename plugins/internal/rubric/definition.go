@@ -1,0 +1,23 @@
+// Package rubric is the environment plug-in rubric in which an agent asks a stakeholder
+// what matters and writes a rubric; then workers do the task, and a reward (see
+// internal/rubric) evaluates what they made by the written rubric and by the
+// stakeholder's own, which the agent never sees.
+//
+// A network chooses questions and criteria from a list (form: choice); language
+// models ask and write in JSON (form: json). Both come to the same rubrics, whose
+// rules are code.
+package rubric
+
+import "github.com/merit-rl/merit/sdk/plugin"
+
+// Definition is what the plug-in offers.
+func Definition() plugin.Definition[Options] {
+	return plugin.Definition[Options]{
+		Name:     "rubric",
+		Version:  "1.0.0",
+		Summary:  "Ask a stakeholder, write a rubric; judged on whether both agree about what workers make.",
+		Defaults: defaults(),
+		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
+		New:      newEnvironment,
+	}
+}

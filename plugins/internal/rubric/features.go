@@ -1,0 +1,75 @@
+package rubric
+
+import (
+	"github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
+	"github.com/merit-rl/merit/plugins/internal/rubric/internal/truth"
+)
+
+// The features are blocks of numbers from 0 to 1, one block for each aspect of
+// the episode's domain, in the order of the catalogue, and one for the episode.
+// They say what was hinted, told and written. Who the stakeholder is they do not
+// say: a truth that nobody has seen looks like any other.
+const (
+	mostAspects = 8
+	ofLevel     = 3 // told, written, missing
+	ofAspect    = 3 + ofLevel*catalogue.MaxLevels
+	ofEpisode   = 9
+	features    = mostAspects*ofAspect + ofEpisode
+)
+
+// fill writes the features.
+func (s *chooser) fill(out []float32) {
+	missing := false
+	for i := range s.known {
+		if s.fillAspect(out[i*ofAspect:(i+1)*ofAspect], i) {
+			missing = true
+		}
+	}
+	out = out[mostAspects*ofAspect:]
+	o := s.env.options
+	for i, d := range catalogue.Domains() {
+		out[i] = flag(d == s.start.truth.Domain)
+	}
+	if o.Questions > 0 {
+		out[3] = float32(s.questionsLeft()) / float32(o.Questions)
+	}
+	out[4] = float32(o.Criteria-s.adds) / float32(o.Criteria)
+	out[5] = float32(s.steps) / float32(s.env.spec.MaxSteps)
+	out[6] = flag(s.exhausted)
+	out[7] = min(1, float32(s.uncovered)/truth.MostImportance)
+	out[8] = flag(missing)
+}
+
+// fillAspect writes the block of one aspect. It reports whether the rubric lacks
+// something that was told.
+func (s *chooser) fillAspect(out []float32, i int) (missing bool) {
+	k := &s.known[i]
+	out[0], out[1], out[2] = flag(s.hinted(i)), flag(k.asked), flag(k.careless)
+	for l := range s.aspects[i].Levels {
+		at := out[3+ofLevel*l:]
+		if k.level == l {
+			at[0] = float32(k.heavy) / truth.MostImportance
+		}
+		if k.added == l {
+			at[1] = float32(k.weight) / mostWeight
+		}
+		if k.level == l && (k.added < 0 || k.added == l) && k.weight < k.heavy {
+			at[2] = float32(k.heavy-k.weight) / mostWeight
+			missing = true
+		}
+	}
+	return missing
+}
+
+// hinted reports whether the brief hints at an aspect.
+func (s *chooser) hinted(i int) bool {
+	c := s.start.truth.About(s.aspects[i].Name)
+	return c >= 0 && s.start.truth.Criteria[c].Hinted
+}
+
+func flag(b bool) float32 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,100 @@
+package stakeholder
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
+)
+
+// Free answers a question in free words. It is matched by words: with the aspect
+// that it is about most of all, however many it names, then with what else the
+// stakeholder cares about. Who asks what matters, or what else does, hears of the
+// heaviest criterion that was not told of.
+func (k *Talk) Free(question string) Answer {
+	words := split(question)
+	if wantsAll(words) {
+		return Answer{Text: "I will not write the rubric for you. Ask me about one thing at a time.", Kind: Refused, Criterion: -1}
+	}
+	if about := catalogue.Match(k.Truth.Domain, question); len(about) > 0 {
+		return k.About(catalogue.Of(k.Truth.Domain)[about[0]].Name)
+	}
+	if i := k.overlap(words); i >= 0 {
+		return k.tell(i)
+	}
+	if has(words, most) || has(words, other) {
+		return k.Next()
+	}
+	return Answer{Text: "I am not sure what you mean. Ask me what matters most, or about one thing.", Kind: Unclear, Criterion: -1}
+}
+
+// What questions are told by.
+var (
+	most  = set("most important importance matter matters priority priorities prefer preference preferences care value key main first expect expectations want need good success look looking")
+	other = set("else other others another anything more also besides further additionally additional next second")
+	whole = set("rubric rubrics criteria criterion weights weight weighting scoring grading checklist rules")
+	all   = set("all every everything entire whole complete full list each recite repeat verbatim exact exactly reveal print show copy")
+)
+
+// wantsAll reports whether a question asks for the rubric, or for everything.
+func wantsAll(words []string) bool {
+	if has(words, set("everything recite verbatim")) {
+		return true
+	}
+	return has(words, whole) && (has(words, all) || !has(words, most) && !has(words, other))
+}
+
+// overlap returns the criterion without an aspect of the catalogue with whose
+// name and description a question shares most words, at least one; -1 if none.
+func (k *Talk) overlap(words []string) int {
+	best, most := -1, 0
+	for i, c := range k.Truth.Criteria {
+		if c.Aspect != "" {
+			continue
+		}
+		if n := shared(words, split(c.Name+" "+c.Description)); n > most {
+			best, most = i, n
+		}
+	}
+	return best
+}
+
+// shared counts the distinct words of content that are in both.
+func shared(a, b []string) (n int) {
+	in := map[string]bool{}
+	for _, w := range b {
+		in[w] = len(w) > 3 && !common[w]
+	}
+	for _, w := range a {
+		if in[w] {
+			n++
+			in[w] = false
+		}
+	}
+	return n
+}
+
+// common are long words that say nothing of what a question is about.
+var common = set("should would could what which when where there their they them this that these those with from have does about your must like want need will into than then some each every only very more most output outputs text work task worker workers result results")
+
+// split returns the words of a text in small letters.
+func split(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+func set(words string) map[string]bool {
+	in := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		in[w] = true
+	}
+	return in
+}
+
+func has(words []string, in map[string]bool) bool {
+	for _, w := range words {
+		if in[w] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,90 @@
+// Package stakeholder answers questions from a truth: by template, or in the
+// words of a language model. It tells of one criterion at a time, never shows
+// rules or weights, and does not recite the whole.
+package stakeholder
+
+import (
+	"github.com/merit-rl/merit/plugins/internal/rubric/internal/truth"
+)
+
+// Kind is what an answer does.
+type Kind int
+
+// The kinds of answers.
+const (
+	Told     Kind = iota // it tells of one criterion
+	Careless             // the stakeholder does not care about that
+	Nothing              // there is nothing that was not told
+	Unclear              // the question is about nothing that the stakeholder knows
+	Refused              // the question asks for the whole rubric
+)
+
+// Answer is what the stakeholder says to one question.
+type Answer struct {
+	Text string
+	Kind Kind
+	// Criterion is that of the truth which the answer tells of; -1 if it tells of
+	// none.
+	Criterion int
+	// Aspect is that of the catalogue which the question is about; "" if it is
+	// about none.
+	Aspect string
+}
+
+// Talk is one conversation with a stakeholder.
+type Talk struct {
+	Truth *truth.Truth
+	told  []bool // by criterion
+}
+
+// New begins a conversation about t.
+func New(t *truth.Truth) *Talk { return &Talk{Truth: t, told: make([]bool, len(t.Criteria))} }
+
+// Count is how many criteria were told of.
+func (k *Talk) Count() (n int) {
+	for _, told := range k.told {
+		if told {
+			n++
+		}
+	}
+	return n
+}
+
+// Note keeps that a criterion was told of.
+func (k *Talk) Note(criterion int) {
+	if criterion >= 0 {
+		k.told[criterion] = true
+	}
+}
+
+// Next answers what matters most, and what else does: with the heaviest criterion
+// that was not told of yet, the first of equals.
+func (k *Talk) Next() Answer {
+	best := -1
+	for i, c := range k.Truth.Criteria {
+		if !k.told[i] && (best < 0 || c.Weight > k.Truth.Criteria[best].Weight) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Answer{Text: "There is nothing else. That was all.", Kind: Nothing, Criterion: -1}
+	}
+	return k.tell(best)
+}
+
+// About answers a question about an aspect of the catalogue.
+func (k *Talk) About(aspect string) Answer {
+	i := k.Truth.About(aspect)
+	if i < 0 {
+		return Answer{Text: "I do not care about that.", Kind: Careless, Criterion: -1, Aspect: aspect}
+	}
+	return k.tell(i)
+}
+
+// importances are what the stakeholder says of a weight; see Truth.Importance.
+var importances = [truth.MostImportance + 1]string{"", "That matters a little.", "That matters.", "That matters a great deal."}
+
+func (k *Talk) tell(i int) Answer {
+	c := &k.Truth.Criteria[i]
+	return Answer{Text: c.Answer + " " + importances[k.Truth.Importance(i)], Kind: Told, Criterion: i, Aspect: c.Aspect}
+}

@@ -1,0 +1,64 @@
+package rubric
+
+import "github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
+
+// act is what a choice does.
+type act int
+
+// The acts.
+const (
+	askMost act = iota
+	askElse
+	finish
+	askAbout
+	add
+	remove
+)
+
+// choice is one of the list of actions. Those about an aspect are of one domain.
+type choice struct {
+	name   string
+	does   act
+	domain catalogue.Domain
+	aspect int // among those of its domain
+	level  int // of the aspect, for add
+}
+
+// menu is the list of choices, the same in every episode.
+type menu struct{ choices []choice }
+
+// newMenu lists the choices, those that remove a criterion if they are wanted.
+func newMenu(removes bool) *menu {
+	m := &menu{choices: []choice{
+		{name: "ask what matters most", does: askMost}, {name: "ask what else", does: askElse}, {name: "finish", does: finish},
+	}}
+	for _, d := range catalogue.Domains() {
+		for i, a := range catalogue.Of(d) {
+			m.choices = append(m.choices, choice{name: "ask about " + a.Name, does: askAbout, domain: d, aspect: i})
+		}
+	}
+	for _, d := range catalogue.Domains() {
+		for i, a := range catalogue.Of(d) {
+			for j, l := range a.Levels {
+				m.choices = append(m.choices, choice{name: "add " + a.Name + ": " + l.Name, does: add, domain: d, aspect: i, level: j})
+			}
+		}
+	}
+	if removes {
+		for _, d := range catalogue.Domains() {
+			for i, a := range catalogue.Of(d) {
+				m.choices = append(m.choices, choice{name: "remove " + a.Name, does: remove, domain: d, aspect: i})
+			}
+		}
+	}
+	return m
+}
+
+// names are those of the actions.
+func (m *menu) names() []string {
+	all := make([]string, len(m.choices))
+	for i := range m.choices {
+		all[i] = m.choices[i].name
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package rubric
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/rubric"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+// Bounds of one message of a model.
+const (
+	maxQuestions = 3   // in one message
+	maxQuestion  = 300 // bytes of one question
+)
+
+// writer is the form for language models: a step is one message, questions or
+// the rubric.
+type writer struct{ episode }
+
+// Reset implements plugin.Slot.
+func (s *writer) Reset(seed uint64, turn *plugin.Turn) error {
+	if err := s.begin(seed, turn); err != nil {
+		return err
+	}
+	s.show(turn, "")
+	return nil
+}
+
+// Step implements plugin.Slot. A message is questions, or it is an attempt at a
+// rubric: what cannot be read, too.
+func (s *writer) Step(action plugin.Action, turn *plugin.Turn) error {
+	s.steps++
+	asked, problems := s.questions(action.Text)
+	if len(asked) > 0 && len(problems) == 0 {
+		before := len(s.written.Questions)
+		for _, q := range asked {
+			if err := s.hear(q, s.talk.Free(q)); err != nil {
+				return err
+			}
+		}
+		s.show(turn, s.answers(before))
+		return nil
+	}
+	s.written.Attempts++
+	why := "That is neither questions nor a rubric that can be read:\n"
+	if len(problems) == 0 {
+		r, repairs, err := rubric.Parse([]byte(action.Text))
+		if err == nil {
+			err = small(r)
+		}
+		first := s.questionsFirst()
+		if err == nil && first == 0 {
+			s.written.Repairs = repairs
+			return s.end(r, "", turn)
+		}
+		if problems = rubric.Problems(err); err == nil {
+			why, problems = "That is a rubric, and it is too early for one.\n", []string{early(first)}
+		}
+	}
+	turn.InvalidAction = true
+	told := bounded(problems)
+	if s.written.Attempts >= s.env.options.Attempts {
+		return s.end(nil, told, turn)
+	}
+	s.show(turn, why+told)
+	return nil
+}
+
+// early says that a rubric comes before its questions.
+func early(first int) string {
+	questions := "question"
+	if first > 1 {
+		questions = "questions"
+	}
+	return fmt.Sprintf(`Ask %d %s before you write: {"ask": ["What matters most?"]}.`, first, questions)
+}
+
+// maxRubric bounds a rubric as it is attached, in bytes of JSON, in which <, > and
+// & have six. A turn that were too long for the host would be nobody's score, and
+// so a way out of a bad one.
+const maxRubric = 512 << 10
+
+// small is an error for a rubric that is larger.
+func small(r *rubric.Rubric) error {
+	raw, err := json.Marshal(r)
+	if err == nil && len(raw) > maxRubric {
+		err = fmt.Errorf("the rubric has %d bytes of JSON with <, > and & escaped, at most %d are taken: write a shorter one", len(raw), maxRubric)
+	}
+	return err
+}
+
+// end ends the episode with a rubric, or with the problem why there is none.
+func (s *writer) end(r *rubric.Rubric, problem string, turn *plugin.Turn) error {
+	if err := s.finish(r, problem, turn); err != nil {
+		return err
+	}
+	s.closing(turn)
+	return nil
+}
+
+// questions reads {"ask": ["…"]}. Without that key there are none: the message is
+// an attempt at a rubric.
+func (s *writer) questions(text string) (asked, problems []string) {
+	object := envelope(text)
+	raw, ok := object["ask"]
+	if !ok {
+		return nil, nil
+	}
+	var one string
+	switch err := strictjson.Unmarshal(raw, &asked); {
+	case strictjson.Unmarshal(raw, &one) == nil: // a single question needs no list
+		asked = []string{one}
+	case err != nil:
+		return nil, []string{`"ask" must be a list of one to three questions, each a text.`}
+	}
+	if len(object) > 1 {
+		problems = append(problems, `Send questions or the rubric, not both: "ask" must be the only key.`)
+	}
+	if n := len(asked); n < 1 || n > maxQuestions {
+		problems = append(problems, fmt.Sprintf(`"ask" has %d questions, not 1 to %d.`, n, maxQuestions))
+	} else if left := s.questionsLeft(); n > left {
+		problems = append(problems, fmt.Sprintf("%d questions are left, not %d: send the rubric.", left, n))
+	}
+	for i, q := range asked {
+		if asked[i] = strings.Join(strings.Fields(q), " "); asked[i] == "" || len(q) > maxQuestion {
+			problems = append(problems, fmt.Sprintf("Question %d is empty, or longer than %d bytes.", i+1, maxQuestion))
+		}
+	}
+	return asked, problems
+}
+
+// envelope returns the keys of the JSON object that a message is, or that stands
+// in the text or the code fence around it; nil if there is none.
+func envelope(text string) (object map[string]json.RawMessage) {
+	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
+	if from < 0 || to < from || strictjson.Unmarshal([]byte(text[from:to+1]), &object) != nil {
+		return nil
+	}
+	return object
+}
+
+// maxTold bounds in bytes what a model is told about a rubric that cannot be
+// read.
+const maxTold = 2000
+
+// bounded joins problems, those that there is room for.
+func bounded(problems []string) string {
+	var b strings.Builder
+	for i, p := range problems {
+		line := "- " + p + "\n"
+		if b.Len()+len(line) > maxTold && i > 0 {
+			fmt.Fprintf(&b, "- and %d more.\n", len(problems)-i)
+			break
+		}
+		b.WriteString(line)
+	}
+	text := b.String()
+	return strings.ToValidUTF8(text[:min(len(text), 2*maxTold)], "")
+}
+
+// answers are those to the questions from a number on.
+func (s *writer) answers(from int) string {
+	var b strings.Builder
+	for i := from; i < len(s.written.Questions); i++ {
+		fmt.Fprintf(&b, "You asked: %s\nThe stakeholder says: %s\n", s.written.Questions[i], s.written.Answers[i])
+	}
+	return b.String()
+}
+
+// show writes the turn: all at first, then only what is new, for a conversation
+// has the rest.
+func (s *writer) show(turn *plugin.Turn, news string) {
+	left := fmt.Sprintf("You may ask %d more questions. Rubrics that cannot be read: %d of %d.", s.questionsLeft(), s.written.Attempts, s.env.options.Attempts)
+	if first := s.questionsFirst(); first > 0 {
+		left += " " + early(first)
+	}
+	turn.Anchor = append(append(append(s.said(turn.Anchor), news...), '\n'), left...)
+	if news != "" {
+		turn.Text = append(append(append(turn.Text, news...), '\n'), left...)
+	}
+}

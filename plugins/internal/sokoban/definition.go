@@ -1,0 +1,23 @@
+// Package sokoban is the environment plug-in sokoban: push every box onto a target.
+//
+// Levels come from a seeded generator or from Boxoban files. The splits train,
+// validation and test share no level, not even turned or mirrored. The reward
+// is +1 when the level is solved and 0 otherwise; shaping is left to reward
+// modules, which see the boards in the conversation.
+//
+// It is written against sdk/plugin only, as anybody's would be.
+package sokoban
+
+import "github.com/merit-rl/merit/sdk/plugin"
+
+// Definition is what the plug-in offers.
+func Definition() plugin.Definition[Options] {
+	return plugin.Definition[Options]{
+		Name:     "sokoban",
+		Version:  "1.1.0",
+		Summary:  "Push every box onto a target; generated levels or Boxoban files.",
+		Defaults: defaults(),
+		Check:    func(setup plugin.Setup, o Options) error { return o.check(setup.Split) },
+		New:      newEnvironment,
+	}
+}

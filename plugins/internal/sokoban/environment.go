@@ -1,0 +1,140 @@
+package sokoban
+
+import (
+	"fmt"
+
+	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
+	"github.com/merit-rl/merit/plugins/internal/sokoban/internal/observe"
+	"github.com/merit-rl/merit/sdk/plugin"
+)
+
+const system = `You play Sokoban: push every box onto a target.
+# wall, @ you, + you on a target, $ box, * box on a target, . target, space floor.
+You push a box by walking into it; you cannot pull, nor push two boxes at once.
+Answer with one word: up, down, left or right.`
+
+// remembered is how many levels of late seeds are kept: the members of a group
+// ask for the same one.
+const remembered = 1024
+
+// environment holds what its slots share: levels by seed. They are called one
+// after the other, and a level that is kept is the level that would be drawn.
+type environment struct {
+	spec   plugin.Spec
+	source source
+	view   observe.View
+	levels map[uint64]*level
+	oldest []uint64 // seeds of levels, a ring
+	turn   int
+}
+
+func newEnvironment(setup plugin.Setup, o Options) (plugin.Environment, error) {
+	src, err := newSource(o, setup.Split)
+	if err != nil {
+		return nil, err
+	}
+	e := &environment{source: src, levels: make(map[uint64]*level)}
+	for _, v := range observe.Views() {
+		if v.Name == o.Features {
+			e.view = v
+		}
+	}
+	e.spec = plugin.Spec{
+		Actions:      board.Names(),
+		FeatureShape: e.view.Shape(src.Sides()),
+		MaxSteps:     o.MaxSteps,
+		System:       system,
+	}
+	return e, nil
+}
+
+// Spec implements plugin.Environment.
+func (e *environment) Spec() plugin.Spec { return e.spec }
+
+// NewSlot implements plugin.Environment.
+func (e *environment) NewSlot() (plugin.Slot, error) { return &slot{env: e}, nil }
+
+// level returns the level of a seed; read only.
+func (e *environment) level(seed uint64) (*level, error) {
+	if l, ok := e.levels[seed]; ok {
+		return l, nil
+	}
+	l, err := e.source.Level(seed)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.oldest) < remembered {
+		e.oldest = append(e.oldest, seed)
+	} else {
+		delete(e.levels, e.oldest[e.turn])
+		e.oldest[e.turn] = seed
+		e.turn = (e.turn + 1) % remembered
+	}
+	e.levels[seed] = l
+	return l, nil
+}
+
+// slot is one game.
+type slot struct {
+	env     *environment
+	board   board.Board
+	optimum int // as in level
+	steps   int
+}
+
+var _ fmt.Stringer = (*slot)(nil)
+
+// Reset implements plugin.Slot.
+func (s *slot) Reset(seed uint64, turn *plugin.Turn) error {
+	level, err := s.env.level(seed)
+	if err != nil {
+		return err
+	}
+	s.board.Set(&level.Board)
+	s.optimum, s.steps = level.optimum, 0
+	s.show(turn)
+	return nil
+}
+
+// Step implements plugin.Slot. Every move is available; one that moves nothing
+// costs its step and is marked.
+func (s *slot) Step(action plugin.Action, turn *plugin.Turn) error {
+	turn.InvalidAction = !s.board.Move(board.Direction(action.Index))
+	s.steps++
+	switch {
+	case s.board.Solved():
+		turn.Reward, turn.Terminated = 1, true
+	case s.steps == s.env.spec.MaxSteps:
+		turn.Truncated = true
+	}
+	if turn.Terminated || turn.Truncated {
+		s.report(turn)
+	}
+	s.show(turn)
+	return nil
+}
+
+// report says whether the level is solved and by what share the solution is
+// longer than the shortest, where that is known.
+func (s *slot) report(turn *plugin.Turn) {
+	if !s.board.Solved() {
+		turn.Metric("solved", 0)
+		return
+	}
+	turn.Metric("solved", 1)
+	if s.optimum > 0 {
+		turn.Metric("optimality_gap", float64(s.steps)/float64(s.optimum)-1)
+	}
+}
+
+func (s *slot) show(turn *plugin.Turn) {
+	turn.Anchor = append(turn.Anchor, s.board.Text()...)
+	if turn.Features != nil {
+		s.env.view.Fill(turn.Features, s.env.spec.FeatureShape, &s.board)
+	}
+}
+
+// String draws the board with its clock.
+func (s *slot) String() string {
+	return fmt.Sprintf("%s\nstep %d of %d", s.board.Text(), s.steps, s.env.spec.MaxSteps)
+}

@@ -1,0 +1,85 @@
+// Package observe turns boards into the tensors that small networks read:
+// planes of 0 and 1.
+package observe
+
+import "github.com/merit-rl/merit/plugins/internal/sokoban/internal/board"
+
+// View is a way to look at a board.
+type View struct {
+	Name string
+	// Shape returns [planes rows columns] for boards of at most these sides.
+	Shape func(height, width int) []int
+	// Fill writes the planes of b into a zeroed tensor of that shape.
+	Fill func(tensor []float32, shape []int, b *board.Board)
+}
+
+// Views lists them. Ego puts the player into the middle, so that what is near
+// it looks the same everywhere; Grid shows the board as it lies.
+func Views() []View {
+	return []View{
+		{Name: "ego", Shape: egoShape, Fill: fillEgo},
+		{Name: "grid", Shape: gridShape, Fill: fillGrid},
+	}
+}
+
+// egoShape has room for the inner cells wherever the player stands: floor,
+// box, target.
+func egoShape(height, width int) []int {
+	side := 2*(max(height, width)-2) - 1
+	return []int{3, side, side}
+}
+
+func fillEgo(tensor []float32, shape []int, b *board.Board) {
+	rows, columns := shape[1], shape[2]
+	plane := rows * columns
+	row, column := b.Player()
+	down, right := rows/2-row, columns/2-column
+	for r := 1; r < b.Height()-1; r++ {
+		line := (r+down)*columns + right
+		for c, cell := range b.Row(r)[:b.Width()-1] {
+			if c == 0 || cell == board.Wall {
+				continue
+			}
+			tensor[line+c] = 1
+			switch cell {
+			case board.Box:
+				tensor[plane+line+c] = 1
+			case board.BoxOnTarget:
+				tensor[plane+line+c] = 1
+				tensor[2*plane+line+c] = 1
+			case board.Target, board.PlayerOnTarget:
+				tensor[2*plane+line+c] = 1
+			}
+		}
+	}
+}
+
+// gridShape is the largest board: wall, box, target, player. Smaller boards
+// lie at the top left.
+func gridShape(height, width int) []int { return []int{4, height, width} }
+
+func fillGrid(tensor []float32, shape []int, b *board.Board) {
+	columns := shape[2]
+	plane := shape[1] * columns
+	for r := range b.Height() {
+		for c, cell := range b.Row(r) {
+			at := r*columns + c
+			switch cell {
+			case board.Wall:
+				tensor[at] = 1
+			case board.Box:
+				tensor[plane+at] = 1
+			case board.BoxOnTarget:
+				tensor[plane+at] = 1
+				tensor[2*plane+at] = 1
+			case board.Target:
+				tensor[2*plane+at] = 1
+			case board.PlayerOnTarget:
+				tensor[2*plane+at] = 1
+				tensor[3*plane+at] = 1
+			case board.Player:
+				tensor[3*plane+at] = 1
+			}
+		}
+	}
+}
