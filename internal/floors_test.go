@@ -157,17 +157,18 @@ func anyWithin(path string, prefixes []string) bool {
 	return false
 }
 
-// Promise: every HTTP server of the tree protects its connections: half-closed
-// clients, floods and idle connections are no matter of one of them.
+// Promise: every HTTP server of the tree is an httpd.Server, so that limits of
+// connections, time-outs, TLS and the end are the same in all.
 func TestEveryServerIsProtected(t *testing.T) {
 	servers := 0
 	for _, f := range goFiles(t) {
 		text, err := os.ReadFile(filepath.Join(testneeds.Root(), f))
 		require.NoError(t, err)
-		if strings.Contains(string(text), "http.Server{") && !strings.HasPrefix(f, "internal/httpd/") {
-			servers++
-			require.Contains(t, string(text), "httpd.Protect(", f)
+		if strings.HasPrefix(f, "internal/httpd/") {
+			continue
 		}
+		require.NotContains(t, string(text), "http."+"Server{", f)
+		servers += strings.Count(string(text), "httpd.New(")
 	}
 	require.GreaterOrEqual(t, servers, 7)
 }

@@ -70,6 +70,14 @@ var (
 	}
 )
 
+// requireAddress holds a server to what all say of an address that is not one.
+func requireAddress(t *testing.T, name string, open func(listen string) error) {
+	t.Helper()
+	for _, listen := range []string{"127.0.0.1", "127.0.0.1:http:1", "127.0.0.1:70000"} {
+		require.ErrorContains(t, open(listen), listen, name)
+	}
+}
+
 func closed(s interface{ Close() error }, err error) error {
 	if err != nil {
 		return err
@@ -106,6 +114,7 @@ func TestKeysOfServers(t *testing.T) {
 			}
 		}
 		require.NoError(t, open(t, here, ""), name)
+		requireAddress(t, name, func(listen string) error { return open(t, listen, "") })
 		require.ErrorContains(t, open(t, everywhere, ""), everywhere, name)
 	}
 	for name, open := range byVariable {
@@ -117,6 +126,7 @@ func TestKeysOfServers(t *testing.T) {
 			}
 		}
 		require.ErrorContains(t, open(t, everywhere, ""), everywhere, name)
+		requireAddress(t, name, func(listen string) error { return open(t, listen, good) })
 	}
 	c := serving.DefaultConfig() // its keys are made by merit serve keys, never chosen
 	c.Listen = everywhere

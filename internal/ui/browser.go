@@ -11,10 +11,8 @@ package ui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -46,9 +44,8 @@ const DefaultListen = "127.0.0.1:8720"
 // Server serves rooms.
 type Server struct {
 	config   Config
-	listener net.Listener
-	certs    *certificates.Certificates // nil without TLS
-	private  bool                       // reading needs the key
+	http     *httpd.Server
+	private  bool // reading needs the key
 	rooms    []Room
 	hub      *Hub
 	sessions sessions
@@ -71,8 +68,8 @@ func Open(config Config, rooms ...Room) (*Server, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.certs, err = certificates.Open(config.TLS); err != nil {
+	certs, err := certificates.Open(config.TLS)
+	if err != nil {
 		return nil, err
 	}
 	if err := errors.Join(s.loadViews(), s.loadAssets()); err != nil {
@@ -83,9 +80,11 @@ func Open(config Config, rooms ...Room) (*Server, error) {
 		return nil, err
 	}
 	s.handler = s.guard(mux)
-	if s.listener, err = listen(config.Listen); err != nil {
+	l, err := httpd.Listen(config.Listen, "--listen")
+	if err != nil {
 		return nil, err
 	}
+	s.http = httpd.New(l, httpd.Config{Handler: s.handler, Read: time.Minute, Idle: 2 * time.Minute, TLS: certs.Config(), Log: config.Logger})
 	return s, nil
 }
 
@@ -96,7 +95,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 func (s *Server) Hub() *Hub { return s.hub }
 
 // URL is where the pages are, as http://HOST:PORT or https://HOST:PORT.
-func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() }
+func (s *Server) URL() string { return s.http.URL() }
 
 // Serve answers until ctx ends, then what was asked before.
 func (s *Server) Serve(ctx context.Context) error {
@@ -113,25 +112,14 @@ func (s *Server) Serve(ctx context.Context) error {
 			})
 		}
 	}
-	server := &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
+	if err := s.http.Serve(ctx); err != nil {
+		return err
 	}
-	listener := httpd.Protect(server, s.listener, maxConnections)
-	ended := make(chan error, 1)
-	go func() {
-		<-ctx.Done()
-		s.hub.Close() // streams have no end of their own
-		last, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer stop()
-		ended <- server.Shutdown(last)
-	}()
-	err := s.certs.Serve(server, listener)
-	if !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("pages: %w", err)
-	}
-	if err := <-ended; err != nil {
-		return server.Close()
+	s.hub.Close() // streams have no end of their own
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer stop()
+	if s.http.Drain(last) != nil {
+		return s.http.Close()
 	}
 	return nil
 }
@@ -140,11 +128,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // Serve has returned, or in its place.
 func (s *Server) Close() error {
 	s.hub.Close()
-	err := s.listener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		err = nil
-	}
-	errs := []error{err}
+	errs := []error{s.http.Close()}
 	for _, room := range s.rooms {
 		if c, ok := room.Holds.(io.Closer); ok {
 			errs = append(errs, c.Close())

@@ -2,16 +2,11 @@ package ui
 
 import (
 	"errors"
-	"io/fs"
 	"net"
-	"syscall"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 )
-
-// maxConnections is the most browsers' connections at one time.
-const maxConnections = 1024
 
 // check reports everything in the configuration that cannot be, and decides who
 // may read.
@@ -33,19 +28,4 @@ func (s *Server) check() error {
 		errs = append(errs, problem)
 	}
 	return errors.Join(errs...)
-}
-
-func listen(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		return l, nil
-	}
-	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: address, What: "pages cannot be served there", Err: err, Hint: "choose another address with --listen"}
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		f.Hint = "stop what listens there, or choose another port: --listen 127.0.0.1:0 takes a free one"
-	case errors.Is(err, fs.ErrPermission):
-		f.Hint = "choose a port above 1023"
-	}
-	return nil, f
 }

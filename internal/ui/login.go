@@ -11,7 +11,7 @@ import (
 // cookie is the name of the session's cookie. Cookies of all ports of a machine
 // lie together.
 func (s *Server) cookie() string {
-	addr := s.listener.Addr().String()
+	addr := s.http.URL()
 	return "merit_ui_" + addr[strings.LastIndex(addr, ":")+1:]
 }
 
@@ -44,7 +44,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	// Lax, so that a link from elsewhere opens as who has signed in; what writes
 	// asks for the token besides.
-	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(), Path: "/", HttpOnly: true, Secure: s.certs != nil, SameSite: http.SameSiteLaxMode})
+	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(), Path: "/", HttpOnly: true, Secure: strings.HasPrefix(s.URL(), "https:"), SameSite: http.SameSiteLaxMode})
 	http.Redirect(w, r, next(r), http.StatusSeeOther)
 }
 

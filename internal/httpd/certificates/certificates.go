@@ -121,28 +121,6 @@ func (c *Certificates) Config() *tls.Config {
 	}
 }
 
-// Scheme is how an address with or without TLS begins: https or http.
-func (c *Certificates) Scheme() string {
-	if c == nil {
-		return "http"
-	}
-	return "https"
-}
-
-// Server serves connections, with or without TLS; *http.Server is one.
-type Server interface {
-	Serve(net.Listener) error
-	ServeTLS(l net.Listener, cert, key string) error
-}
-
-// Serve lets s answer on l, whose TLSConfig is c.Config().
-func (c *Certificates) Serve(s Server, l net.Listener) error {
-	if c == nil {
-		return s.Serve(l)
-	}
-	return s.ServeTLS(l, "", "")
-}
-
 // Listener is l with TLS for what is no HTTP server, or l itself without.
 func (c *Certificates) Listener(l net.Listener) net.Listener {
 	if c == nil {

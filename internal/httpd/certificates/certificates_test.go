@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
@@ -23,14 +24,14 @@ func serve(t *testing.T, files certificates.Files) (url string) {
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	s := &http.Server{TLSConfig: c.Config(), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })}
+	s := httpd.New(l, httpd.Config{TLS: c.Config(), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })})
 	ended := make(chan error, 1)
-	go func() { ended <- c.Serve(s, l) }()
+	go func() { ended <- s.Serve(t.Context()) }()
 	t.Cleanup(func() {
+		require.NoError(t, <-ended)
 		require.NoError(t, s.Close())
-		require.ErrorIs(t, <-ended, http.ErrServerClosed)
 	})
-	return c.Scheme() + "://" + l.Addr().String()
+	return s.URL()
 }
 
 // get asks over a connection of its own.

@@ -1,8 +1,6 @@
 package envserver
 
 import (
-	"errors"
-	"net"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -31,28 +29,11 @@ func DefaultConfig() Config {
 // Validate returns everything that is wrong with c.
 func (c Config) Validate() []error {
 	var p fault.Problems
-	_, port, err := net.SplitHostPort(c.Listen)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	switch {
-	case err != nil:
-		p.Check(false, "listen", c.Listen, "write HOST:PORT, such as 127.0.0.1:8000")
-	case c.KeyEnv == "" && !httpd.Loopback(c.Listen):
-		p.Missing("key-env", "without a key anybody who reaches "+c.Listen+" could use the environment", "name an environment variable with a key, or listen on 127.0.0.1")
-	}
+	httpd.CheckListen(&p, "listen", c.Listen, c.KeyEnv != "", "key-env", "use the environment")
 	p.Whole("processes", c.Processes, 1, 1024)
 	p.OneOf("split", c.Split, train.Splits()...)
 	p.Check(c.Idle >= 0, "idle", c.Idle, "use a duration such as 15m; 0 for no limit")
 	p.Check(c.Drain > 0, "drain", c.Drain, "use a duration such as 10s")
 	p.Check(c.MaxMessage >= 1<<10 && c.MaxMessage <= 64<<20, "max-message", c.MaxMessage, "use 1024 to 67108864 bytes")
 	return p
-}
-
-// notListening is the error of an address that cannot be had.
-func notListening(where string, err error) error {
-	return &fault.Error{
-		Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: "the server cannot listen there", Err: errors.Unwrap(err),
-		Hint: "stop what listens there, or choose another port",
-	}
 }

@@ -1,8 +1,6 @@
 package envserver
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
-	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
@@ -39,7 +36,7 @@ func (s *Server) local(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !httpd.Loopback(r.Host) {
+		if s.who.Check(w, r, "") != 0 {
 			reply(w, http.StatusForbidden, detail{"a server without a key is asked by the name localhost, or by its address"})
 			return
 		}
@@ -52,21 +49,17 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 	if s.key == "" {
 		return next
 	}
-	want := sha256.Sum256([]byte(s.key))
 	return func(w http.ResponseWriter, r *http.Request) {
-		said, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		got := sha256.Sum256([]byte(said))
-		if !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			if !s.guesses.Wrong(r) {
-				w.Header().Set("Retry-After", "1")
-				reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
-				return
-			}
+		said, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		switch s.who.Check(w, r, said) {
+		case http.StatusTooManyRequests:
+			reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
+		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			reply(w, http.StatusUnauthorized, detail{"send the server's key: Authorization: Bearer KEY"})
-			return
+		default:
+			next(w, r)
 		}
-		next(w, r)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -44,9 +41,8 @@ type Server struct {
 	parsed   bool           // a text is searched for the action
 	seed     rl.Seed
 	unseeded atomic.Uint64 // episodes that came without a seed
-	listener net.Listener
-	http     *http.Server
-	guesses  httpd.Guesses
+	http     *httpd.Server
+	who      httpd.Guard
 
 	stopping context.Context // ends when no new request is taken
 	stop     context.CancelFunc
@@ -80,34 +76,31 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 		return nil, err
 	}
 	s.about = found
-	l, err := net.Listen("tcp", c.Listen)
+	l, err := httpd.Listen(c.Listen, "--listen")
 	if err != nil {
-		return nil, notListening(c.Listen, err)
+		return nil, err
 	}
 	s.pool, err = share.New(ctx, c.Processes, func(ctx context.Context, i int) (env.Env, error) { return open(ctx, c.Split, i) }, o.Logger)
 	if err != nil {
 		return nil, errors.Join(cfg.Places.Explain("environment", err), l.Close())
 	}
-	s.spec, s.listener = s.pool.Spec(), l
+	s.spec = s.pool.Spec()
 	var texts, calls error
 	s.parser, texts = action.New(cfg.Rollout.Action, s.spec.Actions, s.spec.Tools)
 	s.caller, calls = action.New(action.Config{Parse: action.ToolCalls, Take: action.Only}, nil, s.spec.Tools)
 	if err := errors.Join(texts, calls); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, l.Close(), s.Close())
 	}
 	s.parsed = cfg.Rollout.Action.Parse != action.None
 	s.schema = s.schemas()
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.http = &http.Server{
-		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, IdleTimeout: time.Minute,
-		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-	}
-	s.listener = httpd.Protect(s.http, s.listener, s.pool.Capacity()+spare)
+	s.who.Key, s.who.Here = s.key, s.key == ""
+	s.http = httpd.New(l, httpd.Config{Handler: s.routes(), Idle: time.Minute, Connections: s.pool.Capacity() + spare, Log: o.Logger})
 	return s, nil
 }
 
 // URL is where the server listens.
-func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
+func (s *Server) URL() string { return s.http.URL() }
 
 // Capacity is how many sessions there may be at one time.
 func (s *Server) Capacity() int { return s.pool.Capacity() }
@@ -118,18 +111,14 @@ func (s *Server) About() host.Found { return s.about }
 // Serve takes sessions until ctx ends. Then each is answered what it has asked
 // for and ended; if that takes longer than Config.Drain, the error says so.
 func (s *Server) Serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.http.Serve(s.listener) }()
-	select {
-	case err := <-ended:
-		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can listen no more", Err: err, Hint: "start it again"}
-	case <-ctx.Done():
+	if err := s.http.Serve(ctx); err != nil {
+		return err
 	}
 	s.log.Info("draining", "sessions", s.pool.Sessions(), "at_most", s.config.Drain)
 	s.stop()
 	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
 	defer cancel()
-	err := s.http.Shutdown(drain)
+	err := s.http.Drain(drain)
 	done := make(chan struct{})
 	go func() { s.sessions.Wait(); close(done) }()
 	select {
@@ -137,20 +126,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-drain.Done():
 		err = drain.Err()
 	}
-	if err != nil {
-		return &fault.Error{
-			Boundary: fault.Server, Kind: fault.Timeout, Where: s.URL(), What: "not every session was answered in " + s.config.Drain.String(),
-			Err: errors.Join(err, s.http.Close()), Hint: "give --drain more time; the episodes are lost",
-		}
-	}
-	return nil
+	return s.http.Late(err, s.config.Drain, "give --drain more time; the episodes are lost")
 }
 
 // Close ends the processes. Serve has returned, or was never called.
 func (s *Server) Close() error {
 	var err error
-	if s.listener != nil {
-		_ = s.listener.Close() // Serve has closed it if it was called
+	if s.http != nil {
+		_ = s.http.Close() // Serve has closed it if it was called
 	}
 	if s.pool != nil {
 		err = s.pool.Close()

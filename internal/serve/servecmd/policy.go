@@ -63,6 +63,7 @@ func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	defer player.Close()
+	o.serve.Logger = o.host.Logger()
 	s, err := policyserver.Open(player, o.serve)
 	if err != nil {
 		return err

@@ -3,11 +3,8 @@ package serving
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -167,10 +164,6 @@ func (s *Server) assemble(ctx context.Context) error {
 		OnlyHere: s.config.Tenants == "" && !strings.HasPrefix(s.config.Listen, "unix:"), Version: version, Logger: s.log, Tracer: tracer,
 	}
 	s.serve = serve.New(options)
-	s.http = &http.Server{
-		Handler: logged(s.log, s.serve.Handler()), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
-	}
-	s.listener = httpd.Protect(s.http, s.listener, s.config.Connections)
+	s.http = httpd.New(s.listener, httpd.Config{Handler: logged(s.log, s.serve.Handler()), TLS: s.certs.Config(), Connections: s.config.Connections, Log: s.log, Clear: true})
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
 )
 
 // listen opens an address.
@@ -17,11 +18,7 @@ func listen(address string) (net.Listener, error) {
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
 		return listenUnix(socket)
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, notListening(address, err)
-	}
-	return l, nil
+	return httpd.Listen(address, "listen")
 }
 
 // listenUnix makes a socket that only this user may open. One that a killed
@@ -35,7 +32,7 @@ func listenUnix(path string) (net.Listener, error) {
 	l, err := net.Listen("unix", path)
 	syscall.Umask(before)
 	if err != nil {
-		return nil, notListening(path, err)
+		return nil, httpd.NotListening(path, "listen", err)
 	}
 	return l, nil
 }
@@ -46,7 +43,7 @@ func removeStale(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return notListening(path, err)
+		return httpd.NotListening(path, "listen", err)
 	case info.Mode().Type() != fs.ModeSocket:
 		return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: path, What: "is there and no socket", Hint: "remove it, or choose another path"}
 	}
@@ -58,17 +55,7 @@ func removeStale(path string) error {
 		return &fault.Error{Boundary: fault.Config, Kind: fault.Refused, Where: path, What: "another server listens there", Hint: "stop it, or choose another path"}
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return notListening(path, err)
+		return httpd.NotListening(path, "listen", err)
 	}
 	return nil
-}
-
-func notListening(where string, err error) error {
-	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: "the server cannot listen there", Err: err, Hint: "choose another address with listen"}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		f.Hint = "stop what listens there, or choose another port"
-	} else if errors.Is(err, fs.ErrPermission) {
-		f.Hint = "choose a port above 1023, or a folder that this user may write to"
-	}
-	return f
 }

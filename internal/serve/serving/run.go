@@ -7,29 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 )
 
 // URL is where the server listens: http://127.0.0.1:8700, or unix:PATH.
-func (s *Server) URL() string {
-	at := s.listener.Addr()
-	if at.Network() == "unix" {
-		return "unix:" + at.String()
-	}
-	return s.certs.Scheme() + "://" + at.String()
-}
+func (s *Server) URL() string { return s.http.URL() }
 
 // Serve answers requests until ctx ends. Then it takes no new ones, answers all
 // that it has accepted and returns nil; if that takes longer than drain, the
 // error says how it ended.
 func (s *Server) Serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.certs.Serve(s.http, s.listener) }()
-	select {
-	case err := <-ended:
-		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the server can listen no more", Err: err, Hint: "start it again"}
-	case <-ctx.Done():
+	if err := s.http.Serve(ctx); err != nil {
+		return err
 	}
 	most := s.config.Drain
 	if errors.Is(context.Cause(ctx), ErrAbandoned) {
@@ -40,15 +29,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	err := s.serve.Drain(drain)
 	if err == nil {
-		err = s.http.Shutdown(drain) // answers that are on their way out
+		err = s.http.Drain(drain) // answers that are on their way out
 	}
-	if closed := s.http.Close(); err != nil {
-		return &fault.Error{
-			Boundary: fault.Server, Kind: fault.Timeout, Where: s.URL(), What: "not every request was answered in " + most.String(), Err: errors.Join(err, closed),
-			Hint: "give drain more time; clients that got no answer ask again",
-		}
-	}
-	return nil
+	return s.http.Late(err, most, "give drain more time; clients that got no answer ask again")
 }
 
 // Reload reads certificates, tenants, keys and the operator's rewards again, and

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/library"
@@ -29,7 +29,7 @@ type Server struct {
 	loader    *loader
 	library   *library.Library
 	serve     *serve.Server
-	http      *http.Server
+	http      *httpd.Server
 	wall      Wall
 	closers   []func() // the last first
 	reload    sync.Mutex

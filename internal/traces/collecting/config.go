@@ -7,7 +7,6 @@ package collecting
 import (
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -151,13 +150,5 @@ func (c *Config) address(p *fault.Problems, key, address string, optional bool) 
 	if address == "" && optional {
 		return
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
-		p.Check(false, key, address, "write HOST:PORT, such as 127.0.0.1:4318")
-	} else if c.KeyFile == "" && !httpd.Loopback(address) {
-		p.Missing("key_file", "without a key anybody who reaches "+address+" could write traces", "name a file with a key, or listen on 127.0.0.1")
-	}
+	httpd.CheckListen(p, key, address, c.KeyFile != "", "key_file", "write traces")
 }

@@ -3,11 +3,8 @@ package collecting
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
-	"syscall"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -30,8 +27,8 @@ type Server struct {
 	sink      *Sink
 	collector *collect.Collector
 	certs     *certificates.Certificates // nil without TLS
-	web, rpc  net.Listener               // rpc is nil without gRPC
-	http      *http.Server
+	rpc       net.Listener               // nil without gRPC
+	http      *httpd.Server
 	grpc      *grpc.Server
 }
 
@@ -51,46 +48,30 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 	if s.certs, err = certificates.Open(c.TLS); err != nil {
 		return nil, err
 	}
-	if s.web, err = listen("listen", c.Listen); err != nil {
+	web, err := httpd.Listen(c.Listen, "listen")
+	if err != nil {
 		return nil, err
 	}
 	if c.GRPC != "" {
-		if s.rpc, err = listen("grpc", c.GRPC); err != nil {
-			return nil, errors.Join(err, s.web.Close())
+		if s.rpc, err = httpd.Listen(c.GRPC, "grpc"); err != nil {
+			return nil, errors.Join(err, web.Close())
 		}
 	}
 	if s.sink, err = Open(ctx, c, o); err != nil {
+		web.Close()
 		s.hangUp()
 		return nil, err
 	}
 	s.collector = collect.New(collect.Options{Sink: s.sink, Key: key, MaxBody: c.MaxBody})
-	s.http = &http.Server{
-		Handler: s.collector.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug), TLSConfig: s.certs.Config(),
-	}
-	s.web = httpd.Protect(s.http, s.web, connections)
+	s.http = httpd.New(web, httpd.Config{Handler: s.collector.Handler(), Read: 2 * time.Minute, TLS: s.certs.Config(), Log: o.Logger})
 	if s.grpc = s.collector.Server(); s.rpc != nil {
 		s.rpc = netutil.LimitListener(s.rpc, connections)
 	}
 	return s, nil
 }
 
-func listen(key, address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		return l, nil
-	}
-	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: key, What: "the collector cannot listen on " + address, Err: err, Hint: "choose another address with " + key}
-	if errors.Is(err, syscall.EADDRINUSE) {
-		f.Hint = "stop what listens there, or choose another port with " + key
-	} else if errors.Is(err, fs.ErrPermission) {
-		f.Hint = "choose a port above 1023 with " + key
-	}
-	return nil, f
-}
-
 // URL is where OTLP over HTTP and the plain form are received.
-func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.web.Addr().String() }
+func (s *Server) URL() string { return s.http.URL() }
 
 // GRPC is where OTLP over gRPC is received; empty for nowhere.
 func (s *Server) GRPC() string {
@@ -112,15 +93,16 @@ func (s *Server) Counts() collect.Counts { return s.collector.Counts() }
 // Serve receives until ctx ends. Then it takes nothing new, finishes what it has
 // accepted and returns nil; if that takes longer than drain, the error says so.
 func (s *Server) Serve(ctx context.Context) error {
-	ended := make(chan error, 2)
-	go func() { ended <- s.certs.Serve(s.http, s.web) }()
+	ended := make(chan error, 1)
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
 	if s.rpc != nil {
-		go func() { ended <- s.grpc.Serve(s.certs.Listener(s.rpc)) }()
+		go func() { ended <- s.grpc.Serve(s.certs.Listener(s.rpc)); stop() }()
 	}
-	select {
-	case err := <-ended:
-		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the collector can listen no more", Err: err, Hint: "start it again"}
-	case <-ctx.Done():
+	if err := s.http.Serve(serving); err != nil {
+		return err
+	} else if ctx.Err() == nil {
+		return &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.GRPC(), What: "the server can no longer listen", Err: <-ended, Hint: "start it again"}
 	}
 	s.log.Info("draining", "at_most", s.config.Drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.Drain)
@@ -130,24 +112,17 @@ func (s *Server) Serve(ctx context.Context) error {
 		defer close(finished)
 		s.grpc.GracefulStop()
 	}()
-	err := s.http.Shutdown(drain)
+	err := s.http.Drain(drain)
 	select {
 	case <-finished:
 	case <-drain.Done():
 		err = errors.Join(err, context.Cause(drain))
 		s.grpc.Stop()
 	}
-	if err != nil {
-		return &fault.Error{
-			Boundary: fault.Server, Kind: fault.Timeout, Where: s.URL(), What: "not every request was answered in " + s.config.Drain.String(), Err: errors.Join(err, s.http.Close()),
-			Hint: "give drain more time; exporters send again what was not answered",
-		}
-	}
-	return nil
+	return s.http.Late(err, s.config.Drain, "give drain more time; exporters send again what was not answered")
 }
 
 func (s *Server) hangUp() {
-	s.web.Close()
 	if s.rpc != nil {
 		s.rpc.Close()
 	}

@@ -6,12 +6,11 @@ package policyserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"net"
+	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -20,9 +19,6 @@ import (
 	"github.com/merit-rl/merit/internal/traces/learning"
 )
 
-// connections is how many there are at one time.
-const connections = 1024
-
 // Config says where the server listens.
 type Config struct {
 	Listen string // HOST:PORT
@@ -30,6 +26,7 @@ type Config struct {
 	Name   string // of the model, in answers
 	Drain  time.Duration
 	TLS    certificates.Files // without them the server speaks in the clear
+	Logger *slog.Logger       // nil is silent
 }
 
 // DefaultConfig listens on this machine.
@@ -39,12 +36,10 @@ func DefaultConfig() Config {
 
 // Server answers for a player.
 type Server struct {
-	cfg      Config
-	player   *learning.Player
-	listener net.Listener
-	http     http.Server
-	guesses  httpd.Guesses
-	certs    *certificates.Certificates // nil without TLS
+	cfg    Config
+	player *learning.Player
+	http   *httpd.Server
+	who    httpd.Guard
 }
 
 // Open listens for calls to p, which Close does not close.
@@ -53,14 +48,14 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, player: p}
-	if s.certs, err = certificates.Open(cfg.TLS); err != nil {
+	s := &Server{cfg: cfg, player: p, who: httpd.Guard{Key: cfg.Key, Here: cfg.Key == ""}}
+	certs, err := certificates.Open(cfg.TLS)
+	if err != nil {
 		return nil, err
 	}
-	if s.listener, err = net.Listen("tcp", cfg.Listen); err != nil {
-		e := wrong(fault.Refused, "listen", cfg.Listen+" cannot be had", "choose another port; 0 takes a free one")
-		e.Err = err
-		return nil, e
+	l, err := httpd.Listen(cfg.Listen, "--listen")
+	if err != nil {
+		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.complete)
@@ -68,19 +63,14 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
-	s.http = http.Server{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, TLSConfig: s.certs.Config()}
-	s.listener = httpd.Protect(&s.http, s.listener, connections)
+	s.http = httpd.New(l, httpd.Config{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), Read: time.Minute, TLS: certs.Config(), Log: cfg.Logger})
 	return s, nil
 }
 
 // check reports everything that is wrong with the configuration.
 func (c Config) check() error {
 	var p fault.Problems
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		p = append(p, wrong(fault.Invalid, "listen", c.Listen+" is not of the form HOST:PORT", "write, for example, 127.0.0.1:8740"))
-	} else if c.Key == "" && !httpd.Loopback(c.Listen) {
-		p = append(p, wrong(fault.Refused, "listen", "without a key anybody who reaches "+c.Listen+" could use the policy", "name an environment variable with a key, or listen on 127.0.0.1"))
-	}
+	httpd.CheckListen(&p, "listen", c.Listen, c.Key != "", "key-env", "use the policy")
 	if weak := httpd.WeakKey(c.Key); c.Key != "" && weak != "" {
 		p = append(p, wrong(fault.Invalid, "key", weak, "make one: openssl rand -hex 32"))
 	}
@@ -88,24 +78,16 @@ func (c Config) check() error {
 }
 
 // URL is the base URL that agents are given.
-func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() + "/v1" }
+func (s *Server) URL() string { return s.http.URL() + "/v1" }
 
 // Serve answers until ctx ends, and then finishes what was asked.
 func (s *Server) Serve(ctx context.Context) error {
-	failed := make(chan error, 1)
-	go func() { failed <- s.certs.Serve(&s.http, s.listener) }()
-	select {
-	case err := <-failed:
+	if err := s.http.Serve(ctx); err != nil {
 		return err
-	case <-ctx.Done():
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Drain)
 	defer cancel()
-	err := s.http.Shutdown(drain)
-	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return s.http.Drain(drain)
 }
 
 // Close stops listening at once. It may be called more than once.
@@ -115,16 +97,14 @@ func (s *Server) Close() error { return s.http.Close() }
 // machine by its name: the page of a browser whose name was made to mean
 // 127.0.0.1 says its own.
 func (s *Server) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte("Bearer " + s.cfg.Key))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
-		switch {
-		case s.cfg.Key == "" && !httpd.Loopback(r.Host):
+		said, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		switch s.who.Check(w, r, said) {
+		case http.StatusForbidden:
 			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
-		case s.cfg.Key != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1 && !s.guesses.Wrong(r):
-			w.Header().Set("Retry-After", "1")
+		case http.StatusTooManyRequests:
 			fail(w, http.StatusTooManyRequests, "rate_limit_error", "this address has sent too many wrong keys: use the server's key, and ask again in a second")
-		case s.cfg.Key != "" && subtle.ConstantTimeCompare(got[:], want[:]) != 1:
+		case http.StatusUnauthorized:
 			fail(w, http.StatusUnauthorized, "authentication_error", "send the server's key: Authorization: Bearer KEY")
 		default:
 			next.ServeHTTP(w, r)

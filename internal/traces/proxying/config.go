@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"time"
 
@@ -72,11 +71,8 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 			p = append(p, err)
 		}
 	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		p.Invalid("listen", fmt.Sprintf("%q is no address", c.Listen), "write HOST:PORT, such as 127.0.0.1:8710")
-	} else if r.listensLocal = httpd.Loopback(c.Listen); !r.listensLocal && c.KeyFile == "" {
-		p.Missing("key-file", "without a key anybody who reaches "+c.Listen+" could use the upstream and write traces", "name a file with a key, or listen on 127.0.0.1")
-	}
+	r.listensLocal = httpd.Loopback(c.Listen)
+	httpd.CheckListen(&p, "listen", c.Listen, c.KeyFile != "", "key-file", "use the upstream and write traces")
 	p = append(p, c.TLS.Problems("tls")...)
 	r.collect = c.Collect
 	if r.collect == nil {

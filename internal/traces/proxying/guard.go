@@ -1,7 +1,6 @@
 package proxying
 
 import (
-	"crypto/subtle"
 	"net/http"
 	"strings"
 
@@ -15,15 +14,14 @@ const HeaderKey = "X-Merit-Key"
 // guard keeps strangers away: pages of a browser, which could reach this
 // machine by a name of theirs or send a form, and who has no key.
 func guard(next http.Handler, r resolved) http.Handler {
-	var guesses httpd.Guesses
+	who := httpd.Guard{Key: r.key, Here: r.listensLocal}
 	inner := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		switch {
-		case r.listensLocal && !httpd.Loopback(q.Host):
+		switch who.Check(w, q, r.said(q)) {
+		case http.StatusForbidden:
 			refuse(w, http.StatusForbidden, "this proxy is reached as 127.0.0.1 or localhost")
-		case r.key != "" && !r.allowed(q) && !guesses.Wrong(q):
-			w.Header().Set("Retry-After", "1")
+		case http.StatusTooManyRequests:
 			refuse(w, http.StatusTooManyRequests, "this address has sent too many wrong keys: use the proxy's, and ask again in a second")
-		case r.key != "" && !r.allowed(q):
+		case http.StatusUnauthorized:
 			refuse(w, http.StatusUnauthorized, "this proxy wants its key in the header "+HeaderKey)
 		default:
 			next.ServeHTTP(w, q)
@@ -32,12 +30,13 @@ func guard(next http.Handler, r resolved) http.Handler {
 	return http.NewCrossOriginProtection().Handler(inner)
 }
 
-func (r *resolved) allowed(q *http.Request) bool {
+// said is the key that a request has sent.
+func (r *resolved) said(q *http.Request) string {
 	said := q.Header.Get(HeaderKey)
 	if said == "" && r.upstreamKey != "" {
 		said = strings.TrimPrefix(q.Header.Get("Authorization"), "Bearer ")
 	}
-	return subtle.ConstantTimeCompare([]byte(said), []byte(r.key)) == 1
+	return said
 }
 
 func refuse(w http.ResponseWriter, status int, what string) {

@@ -4,25 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
-	"time"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collecting"
 	"github.com/merit-rl/merit/internal/traces/proxy"
 )
-
-// connections is how many there are at one time.
-const connections = 1024
 
 // Options are what surrounds a proxy.
 type Options struct {
@@ -37,9 +29,7 @@ type Server struct {
 	log      *slog.Logger
 	sink     *collecting.Sink
 	proxy    *proxy.Proxy
-	listener net.Listener
-	certs    *certificates.Certificates // nil without TLS
-	http     *http.Server
+	http     *httpd.Server
 	requests context.CancelFunc
 }
 
@@ -57,37 +47,35 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{config: c, store: r.collect.Store, log: o.Logger}
-	if s.certs, err = certificates.Open(c.TLS); err != nil {
+	certs, err := certificates.Open(c.TLS)
+	if err != nil {
 		return nil, err
 	}
-	if s.listener, err = net.Listen("tcp", c.Listen); err != nil {
-		return nil, &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: c.Listen, What: "the proxy cannot listen there", Err: err, Hint: "choose another port with --listen"}
+	l, err := httpd.Listen(c.Listen, "--listen")
+	if err != nil {
+		return nil, err
 	}
 	if s.sink, err = collecting.Open(ctx, r.collect, collecting.Options{Logger: o.Logger, Getenv: o.Getenv}); err != nil {
-		return nil, errors.Join(err, s.listener.Close())
+		return nil, errors.Join(err, l.Close())
 	}
 	s.proxy, err = proxy.New(proxy.Options{
 		Upstream: r.upstream, Key: r.upstreamKey, Add: json.RawMessage(c.Add), Agent: c.Agent, Task: c.Task,
 		Sink: s.sink, Log: o.Logger,
 	})
 	if err != nil {
-		return nil, errors.Join(err, s.listener.Close(), s.sink.Close())
+		return nil, errors.Join(err, l.Close(), s.sink.Close())
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /-/stats", s.stats)
 	mux.Handle("/", s.proxy)
 	life, cancel := context.WithCancel(context.Background())
 	s.requests = cancel
-	s.http = &http.Server{
-		Handler: guard(mux, r), ReadHeaderTimeout: 30 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
-		BaseContext: func(net.Listener) context.Context { return life }, TLSConfig: s.certs.Config(),
-	}
-	s.listener = httpd.Protect(s.http, s.listener, connections)
+	s.http = httpd.New(l, httpd.Config{Handler: guard(mux, r), TLS: certs.Config(), Life: life, Log: o.Logger})
 	return s, nil
 }
 
 // URL is where the proxy listens; agents add /v1.
-func (s *Server) URL() string { return s.certs.Scheme() + "://" + s.listener.Addr().String() }
+func (s *Server) URL() string { return s.http.URL() }
 
 // Summary says what was blanked and scored.
 func (s *Server) Summary() collecting.Summary { return s.sink.Summary() }
@@ -108,17 +96,10 @@ func (s *Server) Store() string {
 // under way end, records all of them and closes the store; what takes longer
 // than Drain is cut off, and recorded as that. The error says what was lost.
 func (s *Server) Serve(ctx context.Context) error {
-	ended := make(chan error, 1)
-	go func() { ended <- s.certs.Serve(s.http, s.listener) }()
-	var crashed error
-	select {
-	case err := <-ended:
-		crashed = &fault.Error{Boundary: fault.Server, Kind: fault.Crashed, Where: s.URL(), What: "the proxy can listen no more", Err: err, Hint: "start it again"}
-	case <-ctx.Done():
-	}
+	crashed := s.http.Serve(ctx)
 	drain, cancel := context.WithTimeout(context.Background(), s.config.Drain)
 	defer cancel()
-	if err := s.http.Shutdown(drain); err != nil {
+	if err := s.http.Drain(drain); err != nil {
 		s.log.Warn("calls were cut off at the end", "after", s.config.Drain)
 		s.requests()
 	}

@@ -1,0 +1,46 @@
+package httpd
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"syscall"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Listen opens address, HOST:PORT, for a server. setting is what a user changes to
+// choose another one, such as --listen.
+func Listen(address, setting string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, NotListening(address, setting, err)
+	}
+	return l, nil
+}
+
+// NotListening is the error of a server that cannot listen at where.
+func NotListening(where, setting string, err error) error {
+	f := &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: where, What: "the server cannot listen there", Err: err, Hint: "choose another address with " + setting}
+	if errors.Is(err, syscall.EADDRINUSE) {
+		f.Hint = "stop what listens there, or choose another port with " + setting
+	} else if errors.Is(err, fs.ErrPermission) {
+		f.Hint = "choose a port above 1023, or a folder that this user may write to"
+	}
+	return f
+}
+
+// CheckListen notes in p that address is not HOST:PORT, or that others than this
+// machine can reach it although the server has no key. use is what they could do
+// then, key the setting that gives a key.
+func CheckListen(p *fault.Problems, setting, address string, keyed bool, key, use string) {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		p.Check(false, setting, address, "write HOST:PORT, such as 127.0.0.1:8700; port 0 takes a free one")
+	} else if !keyed && !Loopback(address) {
+		p.Missing(key, "without a key anybody who reaches "+address+" could "+use, "give a key with "+key+", or listen on 127.0.0.1")
+	}
+}
