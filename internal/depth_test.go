@@ -33,6 +33,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/redact"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // depths are far beyond what any decoder needs, and enough for one that recurses

@@ -47,13 +47,13 @@ type Limits struct {
 	CallDepth int `yaml:"call_depth" json:"call_depth"`
 	// WallClock is the last resort against a guest that fuel does not stop in
 	// time. Its outcome is not deterministic.
-	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock"`
+	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock" resume:"free"`
 	// StartFuel is what the start of a script may use, its imports and its own
 	// warm-up, and that of a module that brings a warm-up. Other modules start on
 	// the fuel of an evaluation. A start never has less than an evaluation.
 	StartFuel uint64 `yaml:"start_fuel" json:"start_fuel"`
 	// StartWallClock is the last resort for such a start.
-	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock"`
+	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock" resume:"free"`
 	// ScriptMiB bounds the files of a script, with the packages beside it.
 	ScriptMiB int `yaml:"script_mib" json:"script_mib"`
 }
@@ -77,17 +77,17 @@ type Config struct {
 	// the instances of each module; 0 means one for each processor. It never
 	// changes a result. With
 	// isolation: process it bounds the worker processes, which serve all modules.
-	Workers int `yaml:"workers" json:"workers"`
+	Workers int `yaml:"workers" json:"workers" resume:"free"`
 	// WorkerMiB bounds what a worker process may write to: its modules'
 	// memories, each as large as it may grow, native code and the compiler.
 	WorkerMiB int `yaml:"worker_mib" json:"worker_mib"`
 	// CacheDir keeps compiled modules: native code, so it must be writable by
 	// this user only. Empty means no cache on disk; one that cannot be written
 	// is gone without.
-	CacheDir string `yaml:"cache_dir" json:"cache_dir"`
+	CacheDir string `yaml:"cache_dir" json:"cache_dir" resume:"free"`
 	// CacheMiB bounds what CacheDir takes on the disk, interpreters included where
 	// they lie in it; what was not used for longest goes first.
-	CacheMiB int `yaml:"cache_mib" json:"cache_mib"`
+	CacheMiB int `yaml:"cache_mib" json:"cache_mib" resume:"free"`
 	// InterpreterDir is where the interpreters of scripts are kept. Empty means
 	// interpreter.Folder.
 	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`

@@ -79,6 +79,8 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 			d.problem(it.Key(), at, "is set twice", "remove one of the two")
 		case !known:
 			d.problem(it.Key(), at, "unknown key", suggest(key, fields.names))
+		case field.Kind() == reflect.Interface:
+			d.section(it.Value(), field, fields.section(key), at)
 		default:
 			d.decode(it.Value(), field, at)
 			if _, section := it.Value().(ast.MapNode); section {
@@ -86,6 +88,22 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 			}
 		}
 		seen[key] = true
+	}
+}
+
+// section decodes a section whose type whoever registered it decides, as a section
+// that need not be there. Fresh is a new one, or nil if nobody registered it.
+func (d *decoder) section(n ast.Node, field reflect.Value, fresh any, path string) {
+	if fresh == nil {
+		d.problem(n, path, "belongs to a feature that this program does not have", "remove it, or import the feature in the program: github.com/merit-rl/merit/sdk/merit/standard imports all of them")
+		return
+	}
+	section := reflect.New(reflect.TypeOf(fresh)).Elem()
+	if !field.IsNil() {
+		section.Set(field.Elem())
+	}
+	if d.decode(n, section, path); !section.IsNil() {
+		field.Set(section)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // Difference is a key with its values in two configurations.
@@ -24,7 +25,7 @@ func Differences(a, b any) []Difference {
 			found = append(found, entries(a, b, path)...)
 			return
 		}
-		if a.Kind() != reflect.Struct {
+		if a.Kind() != reflect.Struct || b.Kind() != reflect.Struct {
 			empty := a.Kind() == reflect.Slice && a.Len() == 0 && b.Len() == 0
 			if !empty && !reflect.DeepEqual(a.Interface(), b.Interface()) {
 				found = append(found, Difference{path, a.Interface(), b.Interface()})
@@ -69,4 +70,29 @@ func equal(a, b any) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// Free returns the keys of v, a pointer to a struct, that may change when a run is
+// resumed: those whose field has the tag resume:"free", and all below a section
+// that has it. The tag of a map lists those of its keys that may change, as
+// resume:"url,patience".
+func Free(v any) []string { return free(reflect.ValueOf(v).Elem(), "", false) }
+
+func free(v reflect.Value, path string, all bool) (keys []string) {
+	fields := fieldsOf(v)
+	for i, name := range fields.names {
+		at, tag := join(path, name), fields.tags[i].Get("resume")
+		whole := all || tag == "free"
+		switch value := fields.values[i]; {
+		case value.Kind() == reflect.Struct:
+			keys = append(keys, free(value, at, whole)...)
+		case whole:
+			keys = append(keys, at)
+		case tag != "":
+			for key := range strings.SplitSeq(tag, ",") {
+				keys = append(keys, join(at, key))
+			}
+		}
+	}
+	return keys
 }

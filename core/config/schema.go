@@ -32,12 +32,13 @@ func Schema(v any, d Description) ([]byte, error) {
 	}
 	s := r.Reflect(v)
 	s.Title = d.Title
-	d.complete(s, reflect.ValueOf(v).Elem(), "")
+	d.complete(r, s, reflect.ValueOf(v).Elem(), "")
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// complete adds defaults and words to the properties of a section.
-func (d Description) complete(s *jsonschema.Schema, v reflect.Value, path string) {
+// complete adds defaults and words to the properties of a section, and what a
+// registered section is made of.
+func (d Description) complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value, path string) {
 	fields := fieldsOf(v)
 	for i, name := range fields.names {
 		p, ok := s.Properties.Get(name)
@@ -45,21 +46,37 @@ func (d Description) complete(s *jsonschema.Schema, v reflect.Value, path string
 			continue
 		}
 		at, value := join(path, name), fields.values[i]
+		if _, registered := fields.tags[i].Lookup("section"); registered {
+			section := fields.section(name)
+			if section == nil {
+				s.Properties.Delete(name)
+				continue
+			}
+			p, value = sectionSchema(r, p, section), reflect.ValueOf(section).Elem()
+			s.Properties.Set(name, p)
+		}
 		if t := value.Type(); t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
 			value = newElement(t.Elem()) // a section that need not be there
 		}
 		if value.Kind() == reflect.Struct {
-			d.complete(p, value, at)
+			d.complete(r, p, value, at)
 			continue
 		}
 		if elem := value.Type(); elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Struct {
-			d.complete(p.Items, newElement(elem.Elem()), at+"[]")
+			d.complete(r, p.Items, newElement(elem.Elem()), at+"[]")
 		}
 		p.Default = defaultOf(value)
 		for _, word := range d.Words[at] {
 			p.Enum = append(p.Enum, word)
 		}
 	}
+}
+
+// sectionSchema returns the schema of a section that is described as field.
+func sectionSchema(r *jsonschema.Reflector, field *jsonschema.Schema, section any) *jsonschema.Schema {
+	s := r.Reflect(section)
+	s.Version, s.Description = "", field.Description
+	return s
 }
 
 // defaultOf is the value of a key as a configuration has it; nil if there is

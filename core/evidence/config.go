@@ -9,17 +9,17 @@ type Config struct {
 	// Metric is what is judged: success, return, length or a metric of the
 	// environment. auto is success, or, where the two do not differ in success by
 	// more than chance, return.
-	Metric string `yaml:"metric" json:"metric"`
+	Metric string `yaml:"metric" json:"metric" resume:"free"`
 	// Lower says that less of the metric is better, as of a cost.
-	Lower bool `yaml:"lower" json:"lower"`
+	Lower bool `yaml:"lower" json:"lower" resume:"free"`
 	// Promote is how much better a policy must be to be promoted, as a share of
 	// what the other one has: 0.15 is 15 %.
-	Promote float64 `yaml:"promote" json:"promote"`
+	Promote float64 `yaml:"promote" json:"promote" resume:"free"`
 	// Iterate is how much better it must be to be worth more work; below it one
 	// falls back on what was there.
-	Iterate float64 `yaml:"iterate" json:"iterate"`
+	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free"`
 	// Significance is below which p-value a difference is more than chance.
-	Significance float64 `yaml:"significance" json:"significance"`
+	Significance float64 `yaml:"significance" json:"significance" resume:"free"`
 	// MaxUnscored is the share of the episodes that may be without a score in a
 	// promotion: of them nothing is known, and a policy whose worst episodes fail to
 	// be scored looks better than it is.

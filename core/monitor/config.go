@@ -24,9 +24,9 @@ type Config struct {
 	// OnAlarm is what an alarm does: warn says it, stop ends the run with its
 	// best checkpoint, adapt halves the learning rate and the width of the clip
 	// where training is unstable. Warnings are said and do nothing.
-	OnAlarm Action `yaml:"on_alarm" json:"on_alarm"`
+	OnAlarm Action `yaml:"on_alarm" json:"on_alarm" resume:"free"`
 	// Off lists red flags that are not wanted, by name; all turns monitoring off.
-	Off []string `yaml:"off" json:"off"`
+	Off []string `yaml:"off" json:"off" resume:"free"`
 	// Watch lists what must not fall while the score rises: env_reward, words,
 	// distinct, different, success (of validations), or a metric of the
 	// environment. A minus in front says that less is better: -side_effects.

@@ -42,21 +42,21 @@ type Config struct {
 	MaxSteps int `yaml:"max_steps" json:"max_steps"`
 	// Parallel is how many environments run beside each other, each with its
 	// own slots; 0 means one for each processor. It never changes a result.
-	Parallel int `yaml:"parallel" json:"parallel"`
+	Parallel int `yaml:"parallel" json:"parallel" resume:"free"`
 	// InFlight, if it is not 0, lets every slot move on when its own decision is
 	// there, and bounds how many decisions are under way: for policies that
 	// answer slowly and unevenly. With 0 all slots of an environment decide at
 	// once, unless the policy is a plug-in, which then has no bound.
-	InFlight int `yaml:"in_flight" json:"in_flight"`
+	InFlight int `yaml:"in_flight" json:"in_flight" resume:"free"`
 	// StepDeadline bounds one exchange with an environment and one call of the
 	// policy; EpisodeDeadline bounds one attempt at an episode; 0 means none.
-	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline"`
-	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline"`
+	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline" resume:"free"`
+	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline" resume:"free"`
 	// Retries is how often an episode that a fault destroyed is begun again.
 	Retries int `yaml:"retries" json:"retries"`
 	// Restarts says how often an environment that dies is started again while no
 	// episode in it comes to its end.
-	Restarts restart.Config `yaml:"restarts" json:"restarts"`
+	Restarts restart.Config `yaml:"restarts" json:"restarts" resume:"free"`
 	// Action says how the answer of a language model becomes an action. An
 	// answer that names none is an invalid action: the environment is not asked,
 	// and what the policy saw before stands.

@@ -14,7 +14,7 @@ import (
 // Config is the train section: how long, how it is judged, when it stops.
 type Config struct {
 	// Iterations is the most that the run does.
-	Iterations int `yaml:"iterations" json:"iterations"`
+	Iterations int `yaml:"iterations" json:"iterations" resume:"free"`
 	// EnvSteps ends the run with the iteration that brings training to that many
 	// steps of the environment; 0 = never. It is how runs are compared whose
 	// episodes are not equally long.
@@ -42,7 +42,7 @@ type Config struct {
 	Cluster Cluster `yaml:"cluster" json:"cluster"`
 	// Expect says, by the name of a metric (or success, return, length), between
 	// which two numbers a baseline should lie: what a measurement holds them to.
-	Expect map[string]any `yaml:"expect" json:"expect"`
+	Expect map[string]any `yaml:"expect" json:"expect" resume:"free"`
 	// CheckpointEvery is how many iterations lie between two checkpoints.
 	CheckpointEvery int `yaml:"checkpoint_every" json:"checkpoint_every"`
 	// Resample is how often an iteration replaces groups whose members all
@@ -56,7 +56,7 @@ type Config struct {
 	MaxStaleness int `yaml:"max_staleness" json:"max_staleness"`
 	// Restarts is how often a policy that was lost, its process or its engine,
 	// is opened again and the run goes on from its last checkpoint.
-	Restarts int `yaml:"restarts" json:"restarts"`
+	Restarts int `yaml:"restarts" json:"restarts" resume:"free"`
 }
 
 // DefaultConfig returns the settings of a run of some minutes on a small

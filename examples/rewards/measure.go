@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
 )
 
 // measured is a row of a table.

@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // Promise: json.yaml plays with a real small model from its first question to the

@@ -23,6 +23,7 @@ import (
 	"github.com/merit-rl/merit/plugins"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
 )
 
 // Main runs the command on the real operating system and returns its exit

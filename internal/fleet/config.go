@@ -45,6 +45,9 @@ func DefaultConfig() Config {
 	return Config{Verify: 0.01, Patience: 10 * time.Minute, Listen: "127.0.0.1:0"}
 }
 
+// SetDefaults is called before the section is read.
+func (c *Config) SetDefaults() { *c = DefaultConfig() }
+
 // EachPath replaces every path in c.
 func (c *Config) EachPath(replace func(string) string) {
 	for _, path := range []*string{&c.Key, &c.CA, &c.Cert, &c.CertKey, &c.Users} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 )
 
@@ -37,15 +38,4 @@ type Answer struct {
 }
 
 // Usage is what an answer cost.
-type Usage struct {
-	PromptTokens     int64   `json:"prompt_tokens"`
-	CompletionTokens int64   `json:"completion_tokens"`
-	Cost             float64 `json:"cost"` // in the currency of the configured prices; 0 without
-}
-
-// Add adds what another answer cost.
-func (u *Usage) Add(other Usage) {
-	u.PromptTokens += other.PromptTokens
-	u.CompletionTokens += other.CompletionTokens
-	u.Cost += other.Cost
-}
+type Usage = reward.Usage

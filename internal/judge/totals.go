@@ -1,15 +1,13 @@
 package judge
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/merit-rl/merit/core/reward"
+)
 
 // Totals is what a judge was asked and what that cost.
-type Totals struct {
-	Questions int `json:"questions"` // groups, or trajectories one by one
-	Cached    int `json:"cached"`    // of Questions, those that were answered before
-	Retried   int `json:"retried"`   // answers that could not be used and were asked for again
-	Unscored  int `json:"unscored"`  // trajectories without a score
-	Usage
-}
+type Totals = reward.Asked
 
 // counters are Totals that several goroutines add to.
 type counters struct {
@@ -41,13 +39,4 @@ func (j *Judge) Totals() Totals {
 	j.totals.mu.Lock()
 	defer j.totals.mu.Unlock()
 	return j.totals.t
-}
-
-// Add adds what another judge was asked.
-func (t *Totals) Add(other Totals) {
-	t.Questions += other.Questions
-	t.Cached += other.Cached
-	t.Retried += other.Retried
-	t.Unscored += other.Unscored
-	t.Usage.Add(other.Usage)
 }

@@ -51,6 +51,25 @@ func (s *Scorer) Info() reward.Info { return s.info }
 // Engine returns what evaluates the outputs.
 func (s *Scorer) Engine() *Engine { return s.engine }
 
+// Asked implements reward.Asker: what the checker of its rules asked.
+func (s *Scorer) Asked() (t reward.Asked, asks bool) {
+	if a, ok := s.engine.Checker().(reward.Asker); ok {
+		return a.Asked()
+	}
+	return t, false
+}
+
+// Sample returns an episode of the checker's to try the evaluation on; nil if it
+// has none.
+func (s *Scorer) Sample() (*rl.Trajectory, error) {
+	if k, ok := s.engine.Checker().(interface {
+		Sample() (*rl.Trajectory, error)
+	}); ok {
+		return k.Sample()
+	}
+	return nil, nil
+}
+
 // Evaluate implements reward.Scorer.
 func (s *Scorer) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
 	began := time.Now()

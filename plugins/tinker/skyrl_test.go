@@ -21,6 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/engine"
 	"github.com/merit-rl/merit/internal/engine/enginetest"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // inProcess is the variable in which a test gives a run to a process of its own.

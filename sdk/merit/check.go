@@ -17,7 +17,7 @@ import (
 // that there is no environment or no reward, which a run from traces can do
 // without.
 func (c *Config) Validate() []error {
-	played := c.Traces.Query == "" // traces are there already, with their rewards
+	played := !c.Traced() // traces are there already, with their rewards
 	return c.problems(played, played)
 }
 
@@ -43,11 +43,11 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "rollout", c.Rollout.Validate())
 	p = under(p, "align", c.Align.Validate())
 	p = under(p, "advantage", c.Advantage.Validate())
-	p = under(p, "traces", c.Traces.Validate())
-	if c.Traces.Query != "" && c.Train.Resample > 0 {
+	p = sectionProblems(p, keyTraces, c.Traces)
+	if c.Traced() && c.Train.Resample > 0 {
 		p.Invalid("train.resample", "plays groups again, and traces are not played", "remove it")
 	}
-	if c.Traces.Query != "" && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
+	if c.Traced() && slices.ContainsFunc(c.Rewards, func(r Reward) bool { return r.Environment }) {
 		p.Invalid("rewards", "an environment has not rewarded traces", "remove environment: true; without rewards those count that the traces hold, and for episodes that are played the environment's")
 	}
 	p = under(p, "policy", c.Policy.Validate())
@@ -60,7 +60,7 @@ func (c *Config) problems(environment, reward bool) []error {
 	p = under(p, "monitor", c.Monitor.Validate())
 	p = under(p, "evidence", c.Evidence.Validate())
 	p = under(p, "save", c.Save.Validate())
-	p = under(p, "fleet", c.Fleet.Validate())
+	p = sectionProblems(p, keyFleet, c.Fleet)
 	if c.Advantage.Estimator == "gae" && c.Policy.Plugin == "" && !c.Policy.ValueHead {
 		p.Invalid("advantage.estimator", "gae needs a critic, and the policy has none", "set policy.value_head: true")
 	}
@@ -111,6 +111,14 @@ func rewardProblems(p fault.Problems, rewards []Reward) fault.Problems {
 		}
 	}
 	return p
+}
+
+// sectionProblems adds the problems of the section at key, if there is one.
+func sectionProblems(p fault.Problems, key string, s Section) fault.Problems {
+	if s == nil {
+		return p
+	}
+	return under(p, key, s.Validate())
 }
 
 // under adds the problems of the stage at key, to which their Where is

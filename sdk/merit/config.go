@@ -15,12 +15,8 @@ import (
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/host/disk"
-	"github.com/merit-rl/merit/internal/judge/judging"
-	"github.com/merit-rl/merit/internal/rubric/rubrics"
-	"github.com/merit-rl/merit/internal/traces/samples"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -43,7 +39,7 @@ type Config struct {
 	// Advantage chooses how credit is assigned.
 	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
 	// Traces are what is learnt from in the place of an environment.
-	Traces samples.Config `yaml:"traces" json:"traces"`
+	Traces Section `yaml:"traces,omitempty" json:"traces,omitempty" section:"required"`
 	// Policy is who acts and learns: the embedded network, which most of its
 	// keys lay out, or a plug-in.
 	Policy Policy `yaml:"policy" json:"policy"`
@@ -61,7 +57,7 @@ type Config struct {
 	Monitor monitor.Config `yaml:"monitor" json:"monitor"`
 	// Fleet says how a fleet of workers is used where there is one. It changes
 	// nothing of what is written.
-	Fleet fleet.Config `yaml:"fleet" json:"fleet"`
+	Fleet Section `yaml:"fleet,omitempty" json:"fleet,omitempty" section:"required" resume:"free"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -106,7 +102,7 @@ type Environment struct {
 	Env []string `yaml:"env" json:"env"`
 	// PassEnv names variables of Merit's own environment that the plug-in gets
 	// too. Their values are taken out of what it prints and of its errors.
-	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -114,13 +110,13 @@ type Environment struct {
 	Slots int `yaml:"slots" json:"slots"`
 	// StartTimeout bounds the start of a process up to the handshake, and each
 	// of the two calls after it.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
 	// BatchDeadline is how long a batch of steps may take.
-	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline"`
+	BatchDeadline time.Duration `yaml:"batch_deadline" json:"batch_deadline" resume:"free"`
 	// ResetDeadline is how long a batch with a reset in it may take.
-	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline"`
+	ResetDeadline time.Duration `yaml:"reset_deadline" json:"reset_deadline" resume:"free"`
 	// Limits bound the process; they are enforced on Linux.
-	Limits host.Limits `yaml:"limits" json:"limits"`
+	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 }
 
 // Reward is one part of the reward: a module, a judge or the environment.
@@ -139,9 +135,9 @@ type Reward struct {
 	// Rubric makes the reward a dual evaluation: the outputs of an episode are
 	// judged by the rubric that an agent wrote and by the stakeholder's, and the
 	// module gets both as its ground truth.
-	Rubric *rubrics.Config `yaml:"rubric,omitempty" json:"rubric,omitempty"`
+	Rubric RewardSection `yaml:"rubric,omitempty" json:"rubric,omitempty" section:"optional"`
 	// Judge is a language model that scores in the place of a module.
-	Judge *judging.Config `yaml:"judge,omitempty" json:"judge,omitempty"`
+	Judge RewardSection `yaml:"judge,omitempty" json:"judge,omitempty" section:"optional"`
 	// Environment takes the environment's own reward in the place of a module's:
 	// the sum over the steps is the score.
 	Environment bool `yaml:"environment,omitempty" json:"environment,omitempty"`
@@ -184,7 +180,7 @@ func DefaultConfig() *Config {
 		Rollout:   rollout.DefaultConfig(),
 		Align:     align.DefaultConfig(),
 		Advantage: advantage.Default(),
-		Traces:    samples.DefaultConfig(),
+		Traces:    newSection[Section](keyTraces),
 		Policy:    defaultPolicy(),
 		Learner:   learn.DefaultConfig(),
 		PPO:       learn.DefaultPPOConfig(),
@@ -192,7 +188,7 @@ func DefaultConfig() *Config {
 		Evidence:  evidence.Default(),
 		Save:      run.DefaultSaveConfig(),
 		Monitor:   monitor.Default(),
-		Fleet:     fleet.DefaultConfig(),
+		Fleet:     newSection[Section](keyFleet),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -153,6 +154,23 @@ func TestResolvedFileLoadsToTheSame(t *testing.T) {
 	require.EqualError(t, f.CheckResume(g), "rollout.groups: changed since the run began")
 	g.Rollout.Groups, g.Rollout.Parallel = f.Rollout.Groups, 8
 	require.NoError(t, f.CheckResume(g), "more iterations and other processors are welcome")
+}
+
+// Promise: these keys, and no others, may change when a run is resumed.
+func TestWhatAResumeMayChange(t *testing.T) {
+	require.ElementsMatch(t, []string{
+		"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
+		"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
+		"rollout.in_flight", "rollout.restarts.most", "rollout.restarts.within", "policy.restarts.most", "policy.restarts.within",
+		"monitor.on_alarm", "monitor.off",
+		"environment.pass_env", "environment.limits.memory", "environment.limits.files", "environment.limits.cpu", "environment.limits.cpu_time", "environment.limits.output",
+		"policy.limits.memory", "policy.limits.files", "policy.limits.cpu", "policy.limits.cpu_time", "policy.limits.output",
+		"policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts", "train.expect",
+		"evidence.metric", "evidence.lower", "evidence.promote", "evidence.iterate", "evidence.significance",
+		"fleet.groups", "fleet.label", "fleet.verify", "fleet.patience", "fleet.replicas", "fleet.listen", "fleet.key", "fleet.ca", "fleet.cert", "fleet.cert_key", "fleet.users",
+		"policy.options.url", "policy.options.key_env",
+		"policy.options.concurrency", "policy.options.patience", "policy.options.queue",
+	}, config.Free(merit.DefaultConfig()))
 }
 
 // Promise: a file that is not there, and one that is too large, are clear

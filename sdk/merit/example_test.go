@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // the features that register themselves
 )
 
 // A program that trains the quickstart's policy for three iterations, against

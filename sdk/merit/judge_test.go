@@ -49,7 +49,7 @@ rewards:
 	resolved, err := c.Marshal(filepath.Join(dir, "run"))
 	require.NoError(t, err)
 	require.Contains(t, string(resolved), "rubric_file: ../rubric.md\n")
-	require.Equal(t, filepath.Join(dir, "rubric.md"), c.Rewards[0].Judge.RubricFile, "writing changes nothing")
+	require.Equal(t, filepath.Join(dir, "rubric.md"), judging.Of(c.Rewards[0]).RubricFile, "writing changes nothing")
 	again, err := merit.ParseConfig("run.yaml", resolved, filepath.Join(dir, "run"))
 	require.NoError(t, err)
 	require.Empty(t, c.Differences(again))

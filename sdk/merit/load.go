@@ -52,7 +52,7 @@ func parse(source string, text []byte, dir string, overrides []string, check fun
 		d.Set(o, c)
 	}
 	c.eachPath(filepath.Clean)
-	if c.Traces.Query != "" && !d.Places().Set("advantage.estimator") {
+	if c.Traced() && !d.Places().Set("advantage.estimator") {
 		c.Advantage.Estimator = "lightning" // every call of a trace has the trace's credit
 	}
 	if readable {

@@ -31,7 +31,7 @@ func (c *Config) eachPath(replace func(string) string) {
 	if c.Sandbox.CacheDir != "" {
 		c.Sandbox.CacheDir = replace(c.Sandbox.CacheDir)
 	}
-	c.Fleet.EachPath(replace)
+	c.Traces, c.Fleet = moved(c.Traces, replace), moved(c.Fleet, replace)
 	EachPluginPath(&c.Environment.Plugin, &c.Environment.Options, replace)
 	EachPluginPath(&c.Policy.Plugin, &c.Policy.Options, replace)
 }
@@ -58,14 +58,7 @@ func (r *Reward) EachPath(replace func(string) string) {
 	if r.Module != "" {
 		r.Module = replace(r.Module)
 	}
-	if r.Judge != nil {
-		r.Judge.EachPath(replace)
-	}
-	if r.Rubric != nil {
-		own := *r.Rubric
-		own.EachPath(replace)
-		r.Rubric = &own
-	}
+	r.Judge, r.Rubric = moved(r.Judge, replace), moved(r.Rubric, replace)
 }
 
 // eachText returns v with every text that begins with ./ or ../ replaced.
@@ -96,12 +89,6 @@ func eachText(v any, replace func(string) string) any {
 func (c *Config) Marshal(dir string) ([]byte, error) {
 	g := *c
 	g.Rewards = append([]Reward(nil), c.Rewards...)
-	for i, r := range g.Rewards {
-		if r.Judge != nil {
-			judge := *r.Judge
-			g.Rewards[i].Judge = &judge
-		}
-	}
 	g.eachPath(config.From(dir))
 	return config.Marshal(g)
 }

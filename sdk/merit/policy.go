@@ -34,23 +34,23 @@ type Policy struct {
 	Env []string `yaml:"env" json:"env"`
 	// PassEnv names variables of Merit's own environment that the plug-in gets
 	// too, such as API keys. Their values are never written anywhere.
-	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
-	Options map[string]any `yaml:"options" json:"options"`
+	Options map[string]any `yaml:"options" json:"options" resume:"url,key_env,concurrency,patience,queue"`
 	// StartTimeout bounds the start of the process up to the handshake.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
 	// ConfigureTimeout bounds the building of the policy: a model is loaded, an
 	// engine is asked for one.
-	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout"`
+	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free"`
 	// LearnTimeout bounds each update, and each publishing, saving and loading
 	// of weights; 0 = as long as it takes.
-	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout"`
+	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout" resume:"free"`
 	// Limits bound the process; they are enforced on Linux.
-	Limits host.Limits `yaml:"limits" json:"limits"`
+	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 	// Restarts says how often a process that dies is started again while it
 	// answers nothing.
-	Restarts restart.Config `yaml:"restarts" json:"restarts"`
+	Restarts restart.Config `yaml:"restarts" json:"restarts" resume:"free"`
 
 	learn.PolicyConfig `yaml:",inline"`
 }

@@ -10,10 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/base/built"
-	"github.com/merit-rl/merit/internal/judge"
-	"github.com/merit-rl/merit/internal/judge/judging"
-	"github.com/merit-rl/merit/internal/rubric"
-	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -23,8 +19,7 @@ type Rewards struct {
 	Parts   []reward.Weighted
 	Modules []*sandbox.Module // in the order of Parts
 
-	judges  []*judging.Judge
-	rubrics []*rubrics.Checker // in the order of the parts that are dual
+	opened  []OpenedReward // by sections of rewards
 	options options
 	sandbox sandbox.Config
 	runtime *sandbox.Runtime // nil without modules
@@ -87,11 +82,11 @@ func (r *Rewards) load(ctx context.Context, cfg sandbox.Config, list []Reward) (
 		case part.Environment:
 			scorer, err = reward.Environment{}, nil
 		case part.Judge != nil:
-			scorer, err = r.openJudge(fmt.Sprintf("rewards[%d].judge", i), *part.Judge)
+			scorer, err = r.open(ctx, fmt.Sprintf("rewards[%d].judge", i), part.Judge, RewardOptions{Sandbox: cfg})
 		default:
 			scorer, err = r.loadModule(ctx, part)
 			if err == nil && part.Rubric != nil {
-				scorer, err = r.openRubric(ctx, fmt.Sprintf("rewards[%d].rubric", i), cfg, *part.Rubric, scorer)
+				scorer, err = r.open(ctx, fmt.Sprintf("rewards[%d].rubric", i), part.Rubric, RewardOptions{Sandbox: cfg, Module: scorer})
 			}
 		}
 		if err != nil {
@@ -124,51 +119,37 @@ func (r *Rewards) loadModule(ctx context.Context, part Reward) (reward.Scorer, e
 	return m, nil
 }
 
-func (r *Rewards) openJudge(at string, cfg judging.Config) (reward.Scorer, error) {
-	j, err := judging.Open(cfg, judging.Options{Getenv: r.options.getenv, Log: r.options.log})
+// open opens the scorer of the section at a key.
+func (r *Rewards) open(ctx context.Context, at string, s RewardSection, o RewardOptions) (reward.Scorer, error) {
+	o.Getenv, o.Log = r.options.getenv, r.options.log
+	opened, err := s.OpenReward(ctx, o)
 	if err != nil {
 		return nil, r.options.places.Explain(at, err)
 	}
-	r.judges = append(r.judges, j)
-	return j, nil
+	r.opened = append(r.opened, opened)
+	return opened.Scorer, nil
 }
 
-// openRubric puts the dual evaluation before a module.
-func (r *Rewards) openRubric(ctx context.Context, at string, cfg sandbox.Config, c rubrics.Config, inner reward.Scorer) (reward.Scorer, error) {
-	k, err := rubrics.Open(ctx, c, rubrics.Options{Sandbox: cfg, Getenv: r.options.getenv, Log: r.options.log})
-	if err != nil {
-		return nil, r.options.places.Explain(at, err)
-	}
-	r.rubrics = append(r.rubrics, k)
-	if err := k.Ready(ctx); err != nil {
-		return nil, err
-	}
-	return k.Scorer(inner), nil
-}
-
-// ready asks the servers of all judges whether they have the model and accept
-// the key.
+// ready asks what the opened scorers depend on, such as the servers of judges,
+// whether it is there.
 func (r *Rewards) ready(ctx context.Context) error {
 	var problems []error
-	for _, j := range r.judges {
-		problems = append(problems, j.Ready(ctx))
+	for _, o := range r.opened {
+		if o.Ready != nil {
+			problems = append(problems, o.Ready(ctx))
+		}
 	}
 	return errors.Join(problems...)
 }
 
-// JudgeTotals is what the judges were asked and what that cost, by the names
-// of their parts.
-func (r *Rewards) JudgeTotals() map[string]judge.Totals {
-	totals := map[string]judge.Totals{}
+// JudgeTotals returns what language models were asked and what that cost, by the
+// names of the parts that asked them.
+func (r *Rewards) JudgeTotals() map[string]reward.Asked {
+	totals := map[string]reward.Asked{}
 	for _, p := range reward.NewPool(r.Parts, 1).Parts() {
-		if j, ok := p.Scorer.(*judging.Judge); ok {
-			totals[p.Name] = j.Totals()
-		}
-		if s, ok := p.Scorer.(*rubric.Scorer); ok {
-			if k, ok := s.Engine().Checker().(*rubrics.Checker); ok {
-				if t, asks := k.JudgeTotals(); asks {
-					totals[p.Name] = t
-				}
+		if a, ok := p.Scorer.(reward.Asker); ok {
+			if asked, asks := a.Asked(); asks {
+				totals[p.Name] = asked
 			}
 		}
 	}
@@ -185,14 +166,11 @@ func (r *Rewards) Group() bool {
 	return false
 }
 
-// Close frees the sandbox and ends the judges' connections.
+// Close frees the sandbox and what the scorers hold.
 func (r *Rewards) Close() error {
 	var problems []error
-	for _, j := range r.judges {
-		problems = append(problems, j.Close())
-	}
-	for _, k := range r.rubrics {
-		problems = append(problems, k.Close())
+	for _, o := range r.opened {
+		problems = append(problems, o.Close())
 	}
 	if r.runtime != nil {
 		problems = append(problems, r.runtime.Close(context.Background()))

@@ -17,7 +17,6 @@ import (
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/judge"
 )
 
 // RolloutProgress is what a reporter is told to be collecting in a rollout.
@@ -52,7 +51,7 @@ type Rollout struct {
 	Score *float64 `json:"mean_score"`
 	// Judges is what the judges of this process were asked since they were opened,
 	// and what that cost, by the names of their parts.
-	Judges map[string]judge.Totals `json:"judges,omitempty"`
+	Judges map[string]reward.Asked `json:"judges,omitempty"`
 	// Player is who played; the zero value for a policy of the program.
 	Player run.Player `json:"-"`
 

@@ -9,6 +9,17 @@
 // An environment, a policy and scorers written in Go need no plug-in and no
 // module: see WithEnvironment, WithPolicy and WithScorer.
 //
+// # Features
+//
+// The sections traces and fleet of a configuration, judges and rubrics among its
+// rewards, and the report of a run belong to features, which register themselves
+// with this package. A program gets all of them by one import:
+//
+//	import _ "github.com/merit-rl/merit/sdk/merit/standard"
+//
+// Without it, a configuration that uses a key of a feature has a problem at that
+// key, and a run has no report.
+//
 // # What a program decides
 //
 // What Open starts ends with Close; nothing of the process is changed. Compiled
@@ -64,7 +75,7 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if cfg.Traces.Query != "" && o.source == nil && o.open == nil && cfg.Environment.Plugin == "" {
+	if cfg.Traced() && o.source == nil && o.open == nil && cfg.Environment.Plugin == "" {
 		return nil, misuse("the configuration learns from traces, and there is nothing to play", "train with it, measure the traces themselves, or serve to agents what was learnt")
 	}
 	if problems := cfg.problems(o.open == nil && o.source == nil, len(o.scorers) == 0); len(problems) > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/merit-rl/merit/internal/report"
 	"os"
 	"path/filepath"
 	"slices"
@@ -81,7 +80,7 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 		open = nil // there is only a source
 	}
 	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: report.Make,
+		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: makeReport,
 	}, dir)
 }
 
@@ -151,27 +150,13 @@ func (c *Config) Differences(other *Config) (keys []string) {
 	return keys
 }
 
-// free are the keys that may change when a run goes on: none of them changes
-// the bytes of what is already written, and none but train.iterations and what
-// an alarm does those of what is still to come.
-var free = []string{
-	"train.iterations", "rollout.parallel", "rollout.step_deadline", "rollout.episode_deadline", "sandbox.workers", "sandbox.cache_dir",
-	"sandbox.cache_mib", "sandbox.wall_clock", "sandbox.start_wall_clock", "environment.start_timeout", "environment.batch_deadline", "environment.reset_deadline",
-	"rollout.in_flight", "rollout.restarts.most", "rollout.restarts.within", "policy.restarts.most", "policy.restarts.within",
-	"monitor.on_alarm", "monitor.off", // a run that an alarm ended goes on when its user says so
-	"environment.pass_env", "environment.limits.memory", "environment.limits.files", "environment.limits.cpu", "environment.limits.cpu_time", "environment.limits.output",
-	"policy.limits.memory", "policy.limits.files", "policy.limits.cpu", "policy.limits.cpu_time", "policy.limits.output",
-	"policy.pass_env", "policy.start_timeout", "policy.configure_timeout", "policy.learn_timeout", "train.restarts", "train.expect",
-	"evidence.metric", "evidence.lower", "evidence.promote", "evidence.iterate", "evidence.significance",
-	"fleet.groups", "fleet.label", "fleet.verify", "fleet.patience", "fleet.replicas", "fleet.listen", "fleet.key", "fleet.ca", "fleet.cert", "fleet.cert_key", "fleet.users",
-	"policy.options.url", "policy.options.key_env", // the same engine, started again …
-	"policy.options.concurrency", "policy.options.patience", "policy.options.queue", // … and how it is waited for
-}
-
 // CheckResume returns an error for every key of now that keeps it from going
-// on with a run that began with c.
+// on with a run that began with c: every key but those with the tag resume, none
+// of which changes the bytes of what is already written. Of what is still to come,
+// only train.iterations and what an alarm does change any.
 func (c *Config) CheckResume(now *Config) error {
 	var errs []error
+	free := config.Free(c)
 	for _, key := range c.Differences(now) {
 		if !slices.Contains(free, key) {
 			errs = append(errs, &fault.Error{

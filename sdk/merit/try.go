@@ -13,9 +13,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/judge/judging"
-	"github.com/merit-rl/merit/internal/rubric"
-	"github.com/merit-rl/merit/internal/rubric/rubrics"
 )
 
 // Trial is what Try found out.
@@ -99,18 +96,13 @@ func closed(err error, release func() error) error {
 	return release()
 }
 
-// sampleOf is what a part is tried on: a dual evaluation wants an episode in
-// which a rubric was written.
+// sampleOf returns what a part is tried on: a sample of its own, if it has one.
 func sampleOf(s reward.Scorer, sample []*rl.Trajectory) ([]*rl.Trajectory, error) {
-	dual, ok := s.(*rubric.Scorer)
+	own, ok := s.(Sampler)
 	if !ok {
 		return sample, nil
 	}
-	k, ok := dual.Engine().Checker().(*rubrics.Checker)
-	if !ok {
-		return nil, nil
-	}
-	t, err := k.Sample()
+	t, err := own.Sample()
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -146,8 +138,8 @@ func (t *Trial) score(ctx context.Context, parts []reward.Weighted, sample []*rl
 					Boundary: fault.Sandbox, Kind: fault.Invalid, Where: where, What: what,
 					Hint: "a reward must give every conversation a finite score, or say that it has none",
 				}
-				if _, ok := part.Scorer.(*judging.Judge); ok {
-					problem.Boundary, problem.Hint = fault.Model, "see that the judge's server runs and serves its model"
+				if a, ok := part.Scorer.(Adviser); ok {
+					problem.Boundary, problem.Hint = a.Advice()
 				}
 				problems = append(problems, problem)
 			}

@@ -17,11 +17,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/internal/council/councils"
 	"github.com/merit-rl/merit/internal/prompt/optimize"
 	"github.com/merit-rl/merit/internal/serve/serving"
 	"github.com/merit-rl/merit/internal/traces/collecting"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 const module = "github.com/merit-rl/merit/"
@@ -74,8 +76,12 @@ func collect(t reflect.Type, types map[string]bool) {
 		}
 		types[t.PkgPath()+"."+t.Name()] = true
 		for i := range t.NumField() {
-			if t.Field(i).IsExported() && t.Field(i).Tag.Get("yaml") != "-" {
-				collect(t.Field(i).Type, types)
+			field := t.Field(i)
+			if parent, ok := reflect.New(t).Interface().(config.Sections); ok && field.Tag.Get("section") != "" {
+				key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+				collect(reflect.TypeOf(parent.NewSection(key)), types)
+			} else if field.IsExported() && field.Tag.Get("yaml") != "-" {
+				collect(field.Type, types)
 			}
 		}
 	}

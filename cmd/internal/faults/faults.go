@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/cmd/internal/runbytes"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
 )
 
 // injected is a way to misbehave.

@@ -23,6 +23,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
 )
 
 // A scene's processes are this program again, as one of its parts: what users
@@ -159,7 +160,7 @@ func (r role) train(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	cfg.Fleet.Verify = r.Verify
+	fleet.Of(cfg).Verify = r.Verify
 	s, err := merit.Open(ctx, cfg, merit.WithLogger(log))
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // exact compares the answer with the ground truth; it cannot judge 13.

@@ -138,7 +138,7 @@ func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) 
 		},
 		Joinable: func(j fleets.Joining) {
 			if !h.Global.Quiet {
-				fmt.Fprint(h.Stderr, joining(j, cfg.Fleet.Users))
+				fmt.Fprint(h.Stderr, joining(j, fleet.Of(cfg).Users))
 			}
 		},
 	})

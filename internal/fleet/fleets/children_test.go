@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/fleets"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -29,7 +30,7 @@ func TestAllChildrenDead(t *testing.T) {
 	require.ErrorContains(t, err, "the worker processes of this machine (2) died again and again")
 	require.ErrorContains(t, err, "the disk is gone")
 	require.NotContains(t, err.Error(), "hello")
-	require.Less(t, time.Since(began), cfg.Fleet.Patience/5)
+	require.Less(t, time.Since(began), fleet.Of(cfg).Patience/5)
 	_, err = play(t.Context(), t, open(t, cfg), f, merit.TrainOptions{})
 	require.ErrorContains(t, err, "the disk is gone", "who asks later hears it, too")
 	require.NoError(t, f.Close())

@@ -38,7 +38,7 @@ type host struct {
 
 // embed starts the server and those who work beside it.
 func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c *jetstream.Options) error {
-	h, err := openHost(cfg.Fleet)
+	h, err := openHost(*fleet.Of(cfg))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c 
 		}
 	}
 	if f.server, err = natsd.Start(ctx, natsd.Options{
-		Dir: filepath.Join(f.dir.Path, "server"), Listen: cfg.Fleet.Listen, Users: h.all(h.guests), Teams: h.Teams, TLS: h.certs.Config(), Log: o.Log,
+		Dir: filepath.Join(f.dir.Path, "server"), Listen: fleet.Of(cfg).Listen, Users: h.all(h.guests), Teams: h.Teams, TLS: h.certs.Config(), Log: o.Log,
 	}); err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (f *Opened) embed(ctx context.Context, cfg *merit.Config, o OpenOptions, c 
 		if f.door, err = f.server.Beside(); err != nil {
 			return stored(err)
 		}
-		join.URL, join.Certificate = f.door.URL(), cfg.Fleet.Cert
+		join.URL, join.Certificate = f.door.URL(), fleet.Of(cfg).Cert
 	}
-	if cfg.Fleet.Users != "" {
+	if fleet.Of(cfg).Users != "" {
 		if h.certs != nil {
 			join.Beyond = beyond(f.server.URL(), h.certs.Config())
 		}
-		f.follows = h.follow(f.server, cfg.Fleet.Users, o.Log)
+		f.follows = h.follow(f.server, fleet.Of(cfg).Users, o.Log)
 	}
 	if o.Joinable != nil {
 		o.Joinable(join)

@@ -11,6 +11,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/built"
 	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -30,13 +32,13 @@ func (p *packing) reward(r *merit.Reward) error {
 		return name
 	}
 	rest, script := merit.Reward{}, ""
-	if r.Judge != nil {
-		judge := *r.Judge
+	if c := judging.Of(*r); c != nil {
+		judge := *c
 		judge.Cache = "" // a worker's own
 		rest.Judge = &judge
 	}
-	if r.Rubric != nil {
-		rubric := *r.Rubric
+	if c := rubrics.Of(*r); c != nil {
+		rubric := *c
 		if rubric.Judge != nil {
 			judge := *rubric.Judge
 			script, judge.Cache, judge.Script = module(judge.Script), "", ""
@@ -55,7 +57,7 @@ func (p *packing) reward(r *merit.Reward) error {
 		return name
 	})
 	if script != "" {
-		rest.Rubric.Judge.Script = script
+		rubrics.Of(rest).Judge.Script = script
 	}
 	r.Module, r.Judge, r.Rubric = module(r.Module), rest.Judge, rest.Rubric
 	return errors.Join(errs...)

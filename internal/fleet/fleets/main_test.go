@@ -23,6 +23,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/fleets"
 	"github.com/merit-rl/merit/internal/fleet/jetstream"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // The tests are those of a user who stands in a folder with the plug-ins built.

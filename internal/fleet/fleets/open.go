@@ -91,7 +91,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.dir, err = scratch.New("fleet"); err != nil {
 		return nil, err
 	}
-	c := jetstream.Options{Name: "coordinator", Label: cfg.Fleet.Label, Log: o.Log, Patience: cfg.Fleet.Patience, Replicas: cfg.Fleet.Replicas, Timings: o.Timings, URL: address}
+	c := jetstream.Options{Name: "coordinator", Label: fleet.Of(cfg).Label, Log: o.Log, Patience: fleet.Of(cfg).Patience, Replicas: fleet.Of(cfg).Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		if err := f.embed(ctx, cfg, o, &c); err != nil {
 			return nil, err
 		}
-	} else if c.Seed, c.TLS, err = Credentials(cfg.Fleet, o.Getenv); err != nil {
+	} else if c.Seed, c.TLS, err = Credentials(*fleet.Of(cfg), o.Getenv); err != nil {
 		return nil, err
 	}
 	if f.queue, err = jetstream.Dial(ctx, c); err != nil {
@@ -109,7 +109,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		f.children.whenLost(f.queue.Forsake)
 	}
 	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir.Path, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
-	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: cfg.Fleet.Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
+	f.Verifier = fleet.Verified(f.queue, fleet.VerifyOptions{Share: fleet.Of(cfg).Verify, Handlers: f.bench.Handlers(), Contents: f.queue.Cache(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
 

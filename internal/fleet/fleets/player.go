@@ -53,8 +53,8 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 
 // chunk is how many groups a shard has: as many as fill an environment.
 func (p *player) chunk(members int) int {
-	if p.cfg.Fleet.Groups > 0 {
-		return p.cfg.Fleet.Groups
+	if fleet.Of(p.cfg).Groups > 0 {
+		return fleet.Of(p.cfg).Groups
 	}
 	return max(1, p.cfg.Environment.Slots/members)
 }

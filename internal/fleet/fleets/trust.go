@@ -13,6 +13,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/judge/judging"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -89,11 +91,11 @@ func confine(cfg *merit.Config, dir string, links []string, lent Lent) error {
 func variablesOf(cfg *merit.Config) []string {
 	names := slices.Concat(cfg.Environment.PassEnv, cfg.Policy.PassEnv)
 	for _, r := range cfg.Rewards {
-		if r.Judge != nil {
-			names = append(names, r.Judge.Server.KeyEnv)
+		if c := judging.Of(r); c != nil {
+			names = append(names, c.Server.KeyEnv)
 		}
-		if r.Rubric != nil && r.Rubric.Judge != nil && r.Rubric.Judge.Server != nil {
-			names = append(names, r.Rubric.Judge.Server.KeyEnv)
+		if c := rubrics.Of(r); c != nil && c.Judge != nil && c.Judge.Server != nil {
+			names = append(names, c.Judge.Server.KeyEnv)
 		}
 	}
 	slices.Sort(names)

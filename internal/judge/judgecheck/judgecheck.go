@@ -95,11 +95,12 @@ func Run(ctx context.Context, cfg *merit.Config, o Options) ([]Result, error) {
 
 // check asks one judge.
 func check(ctx context.Context, part merit.Reward, groups []agreement.Labelled, o Options, progress func(int)) (Result, error) {
-	r := Result{Name: part.Name, Model: part.Judge.Server.Model, Mode: part.Judge.Mode}
+	cfg := *judging.Of(part)
+	r := Result{Name: part.Name, Model: cfg.Server.Model, Mode: cfg.Mode}
 	for _, g := range groups {
 		r.Trajectories += len(g.Trajectories)
 	}
-	forward, err := judging.Open(*part.Judge, judging.Options{Getenv: o.Getenv, Log: o.Log})
+	forward, err := judging.Open(cfg, judging.Options{Getenv: o.Getenv, Log: o.Log})
 	if err != nil {
 		return r, err
 	}
@@ -107,7 +108,7 @@ func check(ctx context.Context, part merit.Reward, groups []agreement.Labelled, 
 	orders := []*judging.Judge{forward}
 	var reversed reward.Scorer
 	if r.Mode == judge.Ruler {
-		other, err := judging.Open(*part.Judge, judging.Options{Getenv: o.Getenv, Log: o.Log, Reversed: true})
+		other, err := judging.Open(cfg, judging.Options{Getenv: o.Getenv, Log: o.Log, Reversed: true})
 		if err != nil {
 			return r, err
 		}

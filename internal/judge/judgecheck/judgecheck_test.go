@@ -21,6 +21,7 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 var shown = regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)

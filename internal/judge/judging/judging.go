@@ -125,6 +125,9 @@ func (j *Judge) Totals() judge.Totals {
 	return t
 }
 
+// Asked implements reward.Asker.
+func (j *Judge) Asked() (judge.Totals, bool) { return j.Totals(), true }
+
 // each lists the errors that err joins.
 func each(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

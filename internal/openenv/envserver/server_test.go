@@ -17,6 +17,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -201,12 +201,6 @@ func (c *Config) within(ctx context.Context, dir string, s prompt.Settings, h he
 func (c *Config) Marshal(dir string) ([]byte, error) {
 	g := *c
 	g.Rewards = append([]merit.Reward(nil), c.Rewards...)
-	for i, r := range g.Rewards {
-		if r.Judge != nil {
-			judge := *r.Judge
-			g.Rewards[i].Judge = &judge
-		}
-	}
 	if c.Editor != nil {
 		editor := *c.Editor
 		g.Editor = &editor

@@ -61,7 +61,7 @@ func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []meri
 // part finds one part of the configuration's rewards, by its digest.
 func (v *verification) part(ctx context.Context, part *merit.Reward, found *Reward, recorded run.Module) error {
 	switch {
-	case part.Judge != nil, part.Rubric != nil && part.Rubric.Judge != nil && part.Rubric.Judge.Server != nil:
+	case part.Judge != nil, asks(rubrics.Of(*part)):
 		found.Why = "a language model does not repeat its answers"
 	case part.Module != "":
 		return v.module(ctx, part, found)
@@ -126,13 +126,17 @@ func (v *verification) module(ctx context.Context, part *merit.Reward, found *Re
 	return nil
 }
 
+// asks reports whether a dual evaluation asks a language model.
+func asks(c *rubrics.Config) bool { return c != nil && c.Judge != nil && c.Judge.Server != nil }
+
 // digests returns what makes of the digest of a module that of the part that it
 // scores for.
 func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest func(string) string, release func(), err error) {
-	if part.Rubric == nil {
+	dual := rubrics.Of(*part)
+	if dual == nil {
 		return func(module string) string { return module }, func() {}, nil
 	}
-	k, err := rubrics.Open(ctx, *part.Rubric, rubrics.Options{Sandbox: v.cfg.Sandbox})
+	k, err := rubrics.Open(ctx, *dual, rubrics.Options{Sandbox: v.cfg.Sandbox})
 	if err != nil {
 		return nil, nil, err
 	}

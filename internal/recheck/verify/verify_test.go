@@ -26,6 +26,7 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/verify"
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 const (

@@ -133,8 +133,8 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 		}
 		found := false
 		for _, r := range cfg.Rewards {
-			if r.Rubric != nil && !found {
-				c, limits, found = *r.Rubric, cfg.Sandbox, true
+			if own := dual.Of(r); own != nil && !found {
+				c, limits, found = *own, cfg.Sandbox, true
 			}
 		}
 		if !found {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/judge"
 	"github.com/merit-rl/merit/internal/judge/judging"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sandbox"
@@ -110,9 +109,8 @@ func (k *Checker) InFlight() int {
 	return k.asked.Info().InFlight
 }
 
-// JudgeTotals is what a judge's server was asked and what that cost; ok is
-// false without one.
-func (k *Checker) JudgeTotals() (t judge.Totals, ok bool) {
+// Asked implements reward.Asker for the server of a judge.
+func (k *Checker) Asked() (t reward.Asked, asks bool) {
 	if k.asked == nil {
 		return t, false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/internal/rubric/study"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -16,11 +17,11 @@ import (
 func Before(s *merit.Session, tell func(*study.Report)) func(context.Context) (any, error) {
 	episodes := 0
 	for _, r := range s.Config.Rewards {
-		if r.Rubric != nil {
-			episodes = max(episodes, r.Rubric.Check)
+		if c := rubrics.Of(r); c != nil {
+			episodes = max(episodes, c.Check)
 		}
 	}
-	if _, err := Dual(s); err != nil || episodes == 0 || s.Config.Traces.Query != "" {
+	if _, err := Dual(s); err != nil || episodes == 0 || s.Config.Traced() {
 		return nil
 	}
 	return Checked(s, episodes, tell)

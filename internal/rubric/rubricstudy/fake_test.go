@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 var dictionary = []string{"alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta3", "theta"}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // Promise: episodes of which none has a score have no mean of 0.

@@ -160,7 +160,7 @@ func (o *trainOptions) checked(r *study.Report) {
 
 // open opens the session: of an environment, or of traces.
 func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...merit.Option) (*merit.Session, error) {
-	if cfg.Traces.Query == "" {
+	if !cfg.Traced() {
 		return merit.Open(ctx, cfg, opts...)
 	}
 	var err error

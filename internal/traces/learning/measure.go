@@ -24,7 +24,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	if o.Now.IsZero() {
 		o.Now = time.Now().UTC()
 	}
-	q, err := samples.Query(cfg.Traces.Query, o.Now)
+	q, err := samples.Query(samples.Of(cfg).Query, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	}
 	e := &run.Evaluation{
 		Environment: run.Plugin{Name: "traces", Version: "1"}, Split: "traces", Seed: cfg.Seed,
-		Player:  run.Player{Policy: &run.Policy{Plugin: run.Plugin{Name: "traces", Version: cfg.Traces.Query}}},
+		Player:  run.Player{Policy: &run.Policy{Plugin: run.Plugin{Name: "traces", Version: samples.Of(cfg).Query}}},
 		Rewards: []run.Module{{Name: "recorded", Digest: samples.Recorded{}.Info().Digest, Weight: 1}},
 	}
 	e.Score, e.Episodes = m.Score()

@@ -39,11 +39,11 @@ type Options struct {
 // them; the answers that they choose among are then part of cfg. Without rewards
 // in cfg, those count that are recorded in the traces. Close frees what it holds.
 func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Option) (*merit.Session, error) {
-	if cfg.Traces.Query == "" {
+	if !cfg.Traced() {
 		return nil, wrong(fault.Missing, "traces.query", "no traces are chosen", `write a query, such as "agent=planner since=7d", or all`)
 	}
 	recorded := len(cfg.Rewards) == 0
-	read := samples.Options{Config: cfg.Traces, Now: o.Now, Chooses: cfg.Policy.Plugin == "", Scored: recorded}
+	read := samples.Options{Config: *samples.Of(cfg), Now: o.Now, Chooses: cfg.Policy.Plugin == "", Scored: recorded}
 	if read.Now.IsZero() {
 		read.Now = time.Now().UTC()
 	}
@@ -64,7 +64,9 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	if err := compares(cfg, set); err != nil {
 		return nil, cfg.Places.Explain("", err)
 	}
-	cfg.Traces.Choices = set.Choices()
+	chosen := *samples.Of(cfg)
+	chosen.Choices = set.Choices()
+	cfg.Traces = &chosen
 	opts = append(opts, merit.WithSource(set, set.About()))
 	if recorded {
 		opts = append(opts, merit.WithScorer(samples.Recorded{Played: reward.Environment{}}, 1))

@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/policyserver"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 func serve(t *testing.T, change func(*policyserver.Config)) *policyserver.Server {

@@ -55,6 +55,9 @@ func DefaultConfig() Config {
 	return Config{Method: Importance, MaxRatio: 5, Temperature: 1, HeldOut: 0.3}
 }
 
+// SetDefaults is called before the section is read.
+func (c *Config) SetDefaults() { *c = DefaultConfig() }
+
 // Validate returns every problem of c, with key paths relative to the section.
 // What the words of Query mean is decided when it is asked.
 func (c Config) Validate() []error {

@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/openenv/envserver"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 

@@ -19,6 +19,7 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/sdk/merit"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // The tests of this file start the plug-in as a process.

@@ -1,0 +1,39 @@
+package reward
+
+// Usage is what answers of language models cost.
+type Usage struct {
+	PromptTokens     int64   `json:"prompt_tokens"`
+	CompletionTokens int64   `json:"completion_tokens"`
+	Cost             float64 `json:"cost"` // in the currency of the configured prices; 0 without
+}
+
+// Add adds what another answer cost.
+func (u *Usage) Add(other Usage) {
+	u.PromptTokens += other.PromptTokens
+	u.CompletionTokens += other.CompletionTokens
+	u.Cost += other.Cost
+}
+
+// Asked is what a scorer asked language models, and what that cost.
+type Asked struct {
+	Questions int `json:"questions"` // groups, or trajectories one by one
+	Cached    int `json:"cached"`    // of Questions, those that were answered before
+	Retried   int `json:"retried"`   // answers that could not be used and were asked for again
+	Unscored  int `json:"unscored"`  // trajectories without a score
+	Usage
+}
+
+// Add adds what another scorer asked.
+func (a *Asked) Add(other Asked) {
+	a.Questions += other.Questions
+	a.Cached += other.Cached
+	a.Retried += other.Retried
+	a.Unscored += other.Unscored
+	a.Usage.Add(other.Usage)
+}
+
+// Asker is a Scorer that may ask language models.
+type Asker interface {
+	// Asked returns what it has asked so far. Asks is false if it never asks.
+	Asked() (total Asked, asks bool)
+}

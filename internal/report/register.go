@@ -1,0 +1,5 @@
+package report
+
+import "github.com/merit-rl/merit/sdk/merit"
+
+func init() { merit.RegisterReport(Make) }

@@ -1,0 +1,29 @@
+package rubrics
+
+import (
+	"context"
+	"errors"
+
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+func init() { merit.RegisterRubric(new(Config)) }
+
+// Of returns the dual evaluation of a reward, or nil if it has none.
+func Of(r merit.Reward) *Config {
+	c, _ := r.Rubric.(*Config)
+	return c
+}
+
+// OpenReward implements merit.RewardSection: it puts the dual evaluation before a
+// module.
+func (c *Config) OpenReward(ctx context.Context, o merit.RewardOptions) (opened merit.OpenedReward, err error) {
+	k, err := Open(ctx, *c, Options{Sandbox: o.Sandbox, Getenv: o.Getenv, Log: o.Log})
+	if err != nil {
+		return opened, err
+	}
+	if err := k.Ready(ctx); err != nil {
+		return opened, errors.Join(err, k.Close())
+	}
+	return merit.OpenedReward{Scorer: k.Scorer(o.Module), Close: k.Close}, nil
+}
