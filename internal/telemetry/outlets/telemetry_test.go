@@ -33,7 +33,7 @@ func TestEverythingThatWasAskedFor(t *testing.T) {
 	addr := answer.Request.URL.Host
 
 	_, err = outlets.Open(outlets.Options{Metrics: addr})
-	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Refused))
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	require.NotEmpty(t, fault.As(err).Hint)
 
 	require.NoError(t, x.Close())

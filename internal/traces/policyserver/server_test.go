@@ -125,5 +125,5 @@ func TestRefusals(t *testing.T) {
 		require.Contains(t, text, c.want)
 	}
 	_, err := policyserver.Open(nil, policyserver.Config{Listen: "0.0.0.0:0"})
-	require.ErrorIs(t, err, fault.Of(fault.CLI, fault.Refused))
+	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }
