@@ -17,7 +17,7 @@ import (
 // Promise: the README's scores are what its players make of the test split: the
 // same to the last digit on every machine.
 func TestScores(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../2048/README.md")
 	require.NoError(t, err)
 	tables := grid.NewTables()
 	scripted := func(choose func(*grid.Tables, grid.Grid) grid.Direction) func(string, []byte) int {

@@ -41,7 +41,7 @@ func planner(t *testing.T, steps int) func() func(string, []byte) int {
 // same to the last digit on every machine. What the best player makes of the
 // lakes is what value iteration says that it can expect.
 func TestScores(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("../../frozenlake/README.md")
 	require.NoError(t, err)
 	for name, options := range map[string]string{"slippery": `{}`, "Gymnasium's 4x4": `{"map": "4x4"}`} {
 		random := envtest.Random()
