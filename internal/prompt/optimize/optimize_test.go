@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 	"github.com/merit-rl/merit/internal/prompt"
 	"github.com/merit-rl/merit/internal/prompt/optimize"
+	_ "github.com/merit-rl/merit/sdk/merit/standard"
 )
 
 // server is a model that answers with the right word only if its prompt says
