@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -122,6 +123,16 @@ func (s *Server) hangUp() error {
 		return err
 	}
 	return nil
+}
+
+// Bearer returns the key of a request's Authorization header, or "" if the header
+// names another scheme or none.
+func Bearer(r *http.Request) string {
+	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return ""
+	}
+	return key
 }
 
 // Guard decides who may ask a server.

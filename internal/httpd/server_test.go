@@ -79,3 +79,12 @@ func TestGuard(t *testing.T) {
 	require.Zero(t, check(locked, "evil.example", "key"))
 	require.Equal(t, 401, check(locked, "localhost", "other"))
 }
+
+// Promise: a key counts only under the scheme Bearer.
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{"Bearer key": "key", "key": "", "Basic key": "", "": ""} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", header)
+		require.Equal(t, want, httpd.Bearer(r), header)
+	}
+}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 )
 
@@ -50,8 +50,7 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		said, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		switch s.who.Check(w, r, said) {
+		switch s.who.Check(w, r, httpd.Bearer(r)) {
 		case http.StatusTooManyRequests:
 			reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
 		case http.StatusUnauthorized:

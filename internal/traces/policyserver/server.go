@@ -10,7 +10,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -98,8 +97,7 @@ func (s *Server) Close() error { return s.http.Close() }
 // 127.0.0.1 says its own.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		switch s.who.Check(w, r, said) {
+		switch s.who.Check(w, r, httpd.Bearer(r)) {
 		case http.StatusForbidden:
 			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
 		case http.StatusTooManyRequests:
