@@ -29,7 +29,7 @@ func DefaultConfig() Config {
 // Validate returns everything that is wrong with c.
 func (c Config) Validate() []error {
 	var p fault.Problems
-	httpd.CheckListen(&p, "listen", c.Listen, c.KeyEnv != "", "key-env", "use the environment")
+	httpd.CheckListen(&p, "--listen", c.Listen, c.KeyEnv != "", "--key-env", "use the environment")
 	p.Whole("processes", c.Processes, 1, 1024)
 	p.OneOf("split", c.Split, train.Splits()...)
 	p.Check(c.Idle >= 0, "idle", c.Idle, "use a duration such as 15m; 0 for no limit")

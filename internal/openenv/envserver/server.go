@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	}
 	s = &Server{config: c, log: o.Logger, seed: rl.Seed(cfg.Seed)}
 	var key error
-	s.key, key = httpd.EnvKey("key-env", c.KeyEnv, o.Getenv)
+	s.key, key = httpd.EnvKey("--key-env", c.KeyEnv, o.Getenv)
 	if err := errors.Join(append(c.Validate(), key)...); err != nil {
 		return nil, err
 	}

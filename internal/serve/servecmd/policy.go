@@ -55,7 +55,7 @@ SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
 
 func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 	var err error
-	if o.serve.Key, err = httpd.EnvKey("key-env", o.keyEnv, o.host.Env); err != nil {
+	if o.serve.Key, err = httpd.EnvKey("--key-env", o.keyEnv, o.host.Env); err != nil {
 		return err
 	}
 	player, who, err := o.player(cmd)

@@ -24,7 +24,7 @@ func Serve(addr string, h http.Handler, log *slog.Logger) (*Server, error) {
 	if strings.HasPrefix(addr, ":") {
 		addr = "127.0.0.1" + addr
 	}
-	l, err := httpd.Listen(addr, "another HOST:PORT, such as 127.0.0.1:0")
+	l, err := httpd.Listen(addr, "--metrics")
 	if err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 // check reports everything that is wrong with the configuration.
 func (c Config) check() error {
 	var p fault.Problems
-	httpd.CheckListen(&p, "listen", c.Listen, c.Key != "", "key-env", "use the policy")
+	httpd.CheckListen(&p, "--listen", c.Listen, c.Key != "", "--key-env", "use the policy")
 	if weak := httpd.WeakKey(c.Key); c.Key != "" && weak != "" {
 		p = append(p, wrong(fault.Invalid, "key", weak, "make one: openssl rand -hex 32"))
 	}

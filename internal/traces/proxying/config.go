@@ -72,7 +72,7 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 		}
 	}
 	r.listensLocal = httpd.Loopback(c.Listen)
-	httpd.CheckListen(&p, "listen", c.Listen, c.KeyFile != "", "key-file", "use the upstream and write traces")
+	httpd.CheckListen(&p, "--listen", c.Listen, c.KeyFile != "", "--key-file", "use the upstream and write traces")
 	p = append(p, c.TLS.Problems("tls")...)
 	r.collect = c.Collect
 	if r.collect == nil {
