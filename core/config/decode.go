@@ -91,8 +91,8 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// section decodes a section whose type whoever registered it decides, as a section
-// that need not be there. Fresh is a new one, or nil if nobody registered it.
+// section decodes a section of a registered type. fresh is a new value of that type
+// with its defaults, or nil if no feature has registered the section.
 func (d *decoder) section(n ast.Node, field reflect.Value, fresh any, path string) {
 	if fresh == nil {
 		d.problem(n, path, "belongs to a feature that this program does not have", "remove it, or import the feature in the program: github.com/merit-rl/merit/sdk/merit/standard imports all of them")

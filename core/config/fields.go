@@ -9,8 +9,7 @@ import (
 )
 
 // Sections is a struct with fields of an interface type. Each holds a pointer to
-// the struct of a section, whose type whoever registered the section decides. Such
-// a field has the tag section:"required" if it is filled before a text is decoded,
+// the struct of a section, of the type that a feature has registered. Such a field has the tag section:"required" if it is filled before a text is decoded,
 // and section:"optional" if the section is made when the text has its key.
 type Sections interface {
 	// NewSection returns a pointer to the section at key with its defaults, or nil

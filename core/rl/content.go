@@ -50,7 +50,7 @@ func (c Content) Absent() bool { return c.parts == absent }
 // only call tools have it.
 func (c Content) IsNull() bool { return c.parts == null }
 
-// raw is the JSON of what is no string; nil for one, and where there is none.
+// raw returns the JSON of content that is not a string; nil if it is a string or absent.
 func (c Content) raw() json.RawMessage {
 	if c.parts == nil || c.Absent() {
 		return nil

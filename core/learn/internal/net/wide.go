@@ -7,8 +7,8 @@ const NormEpsilon = 1e-5
 
 // Normalise writes x, cut into rows of that width, into dst with the mean of
 // each row shifted to 0 and its variance scaled to 1 (Ba et al. 2016, arXiv
-// 1607.06450). There is no gain and no offset to learn: the weights and biases
-// of the layer that follows can express both. dst may be x.
+// 1607.06450). It learns no gain and no offset: the weights and biases of the
+// next layer can express both. dst may be x.
 func Normalise[F float32 | float64](dst, x []F, width int) {
 	for ; len(x) > 0; x, dst = x[width:], dst[width:] {
 		var mean, square float64
