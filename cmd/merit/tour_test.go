@@ -19,23 +19,20 @@ import (
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// Promise: every command of the README's tour stands in a script, word for word
+// Promise: every command of the tour stands in a script, word for word
 // and in the order in which it is typed.
 func TestTourIsTyped(t *testing.T) {
-	readme, err := os.ReadFile(filepath.Join(testneeds.Root(), "README.md"))
+	tour, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "tour.md"))
 	require.NoError(t, err)
-	_, tour, found := strings.Cut(string(readme), "## A tour")
-	require.True(t, found)
-	tour, _, _ = strings.Cut(tour, "\n## ")
 	var scripts []string // what is left of each to be typed
-	for _, name := range []string{"readme", "python"} {
+	for _, name := range []string{"tour", "python"} {
 		text, err := os.ReadFile("testdata/script/" + name + ".txtar")
 		require.NoError(t, err)
 		commands, _, _ := strings.Cut(string(text), "\n-- ")
 		scripts = append(scripts, "\n"+commands)
 	}
 	commands := 0
-	for _, block := range shellBlock.FindAllStringSubmatch(tour, -1) {
+	for _, block := range shellBlock.FindAllStringSubmatch(string(tour), -1) {
 		for line := range strings.Lines(block[1]) {
 			if strings.HasPrefix(line, "export PATH=") {
 				continue // a script has its commands on PATH
