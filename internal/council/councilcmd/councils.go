@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/council/councils"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
-	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 type options struct {
@@ -69,7 +69,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 		Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
 	}
 	if o.Store != "" {
-		store, err := traces.Open(cmd.Context(), o.Store)
+		store, err := store.Open(cmd.Context(), o.Store)
 		if err != nil {
 			return err
 		}

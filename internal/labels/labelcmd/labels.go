@@ -12,7 +12,6 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/labels/labelling"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -63,8 +62,8 @@ func (p *place) desk(ctx context.Context, cmd *cobra.Command, words []string, f 
 	if err != nil {
 		return err
 	}
-	var s store.Store
-	if s, err = traces.Existing(ctx, cmp.Or(p.address, p.host.Env(trace.Variable), trace.File)); err != nil {
+	var s *store.Store
+	if s, err = store.Existing(ctx, cmp.Or(p.address, p.host.Env(trace.Variable), trace.File)); err != nil {
 		return err
 	}
 	defer s.Close()
