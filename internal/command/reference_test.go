@@ -177,7 +177,7 @@ func (o *ordered) UnmarshalJSON(data []byte) error {
 
 // configurationPages adds a page for each section of each configuration.
 func configurationPages(t *testing.T, pages map[string][]byte) {
-	index := bytes.NewBufferString("# Configuration\n\nEvery key of every configuration file. A dot in a name separates levels: `train.iterations` is the key `iterations` in the section `train`. `--set KEY=VALUE` sets any key on the command line.\n")
+	index := bytes.NewBufferString("# Configuration\n\nEvery key of every configuration file. A page lists the keys of one section; a dot separates levels. `--set SECTION.KEY=VALUE` sets a key on the command line, such as `--set train.iterations=40`.\n")
 	for _, f := range []struct {
 		folder, title string
 		schema        func() ([]byte, error)
@@ -221,7 +221,7 @@ func sections(index *bytes.Buffer, pages map[string][]byte, folder string, root 
 	}
 	for _, p := range root.Properties {
 		if rows := keys(p.Name, p.Value); len(rows) > 1 {
-			add(p.Name, folder+": "+p.Name, p.Value.Description, rows[1:])
+			add(p.Name, "The section "+p.Name, p.Value.Description, keys("", p.Value)[1:])
 		} else {
 			top = append(top, p)
 		}
@@ -231,7 +231,7 @@ func sections(index *bytes.Buffer, pages map[string][]byte, folder string, root 
 		rows = append(rows, keys(p.Name, p.Value)...)
 	}
 	if len(rows) > 0 {
-		add("top-level", folder+": keys outside a section", "", rows)
+		add("top-level", "Keys outside a section", "", rows)
 	}
 }
 
@@ -247,11 +247,11 @@ func keys(name string, p property) [][2]string {
 	rows := [][2]string{{name, fmt.Sprintf("| `%s` | %s | %s | %s |\n", name, kind(p), standard(p), cell(meaning(p)))}}
 	if p.Items != nil {
 		for _, below := range p.Items.Properties {
-			rows = append(rows, keys(name+"[]."+below.Name, below.Value)...)
+			rows = append(rows, keys(strings.TrimPrefix(name+"[]."+below.Name, "[]."), below.Value)...)
 		}
 	}
 	for _, below := range p.Properties {
-		rows = append(rows, keys(name+"."+below.Name, below.Value)...)
+		rows = append(rows, keys(strings.TrimPrefix(name+"."+below.Name, "."), below.Value)...)
 	}
 	return rows
 }

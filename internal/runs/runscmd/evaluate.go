@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/crew"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/runs/measure"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/learning"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -160,7 +160,7 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := traces.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
+	s, err := store.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
 	if err != nil {
 		return err
 	}

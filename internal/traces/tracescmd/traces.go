@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -45,8 +44,8 @@ type place struct {
 }
 
 // open opens the store that is there; only what puts something into it makes one.
-func (p *place) open(ctx context.Context) (store.Store, error) {
-	return traces.Existing(ctx, p.where())
+func (p *place) open(ctx context.Context) (*store.Store, error) {
+	return store.Existing(ctx, p.where())
 }
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }
