@@ -19,7 +19,7 @@ func newInterpreterCmds(h *console.Host) []*cobra.Command {
 	for _, i := range interpreter.All() {
 		cmd := &cobra.Command{
 			Use:   i.Name,
-			Short: "Install the interpreter of rewards in " + i.Language,
+			Short: "Install the " + i.Language + " interpreter for rewards",
 			Args:  console.UnknownCommand,
 			RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		}

@@ -11,7 +11,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "judge",
-		Short: "Examine judges: rewards that ask a language model",
+		Short: "Test judges: rewards that ask a language model",
 		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -14,7 +14,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "optimize",
-		Short: "Improve what is not weights: prompts",
+		Short: "Optimize prompts",
 		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

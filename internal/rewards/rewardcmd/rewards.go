@@ -18,7 +18,7 @@ import (
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reward",
-		Short: "Write, build and examine rewards",
+		Short: "Create, build, test and publish rewards",
 		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -11,7 +11,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rubric",
-		Short: "Examine rubrics: criteria by which work is judged",
+		Short: "Run and compare rubrics: weighted criteria for judging work",
 		Args:  console.UnknownCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
