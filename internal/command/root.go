@@ -117,7 +117,7 @@ func checkGlobals(h *console.Host, cmd *cobra.Command) error {
 
 // newExitCodesTopic makes `merit help exit-codes`.
 func newExitCodesTopic(h *console.Host) *cobra.Command {
-	topic := &cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"}
+	topic := console.Verb(&cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"})
 	topic.SetHelpFunc(func(*cobra.Command, []string) {
 		var t terminal.Table
 		t.Head = []string{"code", "name", "meaning"}
