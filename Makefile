@@ -9,6 +9,7 @@
 # make bin/plugins/sokoban  a plug-in that merit has in it, as a program of its own
 # make lint   vet, staticcheck, gofmt
 # make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
+# make docs   runs/site: the documentation as a website, with its links checked
 # make bench  the figures of docs/performance.md
 # make bench-torch  the learner beside PyTorch's, in an environment of its own (4 GB)
 # make soak   a million evaluations, one in twenty hostile, in each isolation
@@ -92,6 +93,14 @@ lint:
 	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+
+.PHONY: docs
+docs: runs/docs/bin/mkdocs
+	NO_MKDOCS_2_WARNING=1 $< build --strict --quiet --config-file .ci/docs/mkdocs.yml
+runs/docs/bin/mkdocs: .ci/docs/requirements.txt
+	$(PYTHON) -m venv runs/docs
+	runs/docs/bin/pip install --quiet -r $<
+	@touch $@
 
 # What docs/performance.md shows: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.

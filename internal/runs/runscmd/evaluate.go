@@ -46,7 +46,7 @@ func NewEvaluateCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
-		Short:   "Measure a policy before or after training: success, return, and what environment and reward measure",
+		Short:   "Play episodes with a policy and measure its success and return",
 		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
 configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one, and prints success, return, length and every metric of the environment
