@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collect"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // connections is how many there are at one time; more wait until one ends.
@@ -82,7 +82,7 @@ func (s *Server) GRPC() string {
 }
 
 // Store is the address of the store.
-func (s *Server) Store() string { return traces.Address(s.config.Store) }
+func (s *Server) Store() string { return store.Address(s.config.Store) }
 
 // Sink is where the spans go.
 func (s *Server) Sink() *Sink { return s.sink }

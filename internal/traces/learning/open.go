@@ -25,7 +25,7 @@ import (
 
 // Options say where the traces are.
 type Options struct {
-	// Traces is where they are kept: a store.Store.
+	// Traces is where they are kept: a *store.Store.
 	Traces samples.Traces
 	// Resume is the directory of the run that goes on, whose traces must be what
 	// they were; empty for a new run.

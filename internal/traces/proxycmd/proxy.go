@@ -25,7 +25,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, config: proxying.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "proxy",
-		Short: "Record agents' calls of a model as they pass",
+		Short: "Record the calls that agents send to a model",
 		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
 recorded by setting its base URL to the proxy's; nothing else of it changes.
 Answers pass through as they come, and the store never holds up a call.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/proxying"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -66,7 +66,7 @@ func TestRecordedInAStore(t *testing.T) {
 	require.Equal(t, 200, status)
 	require.Contains(t, text, "Bearer sk-upstream-0123456789")
 	require.NoError(t, end())
-	s, err := traces.Open(t.Context(), file)
+	s, err := store.Open(t.Context(), file)
 	require.NoError(t, err)
 	got, err := s.Trace(t.Context(), "t1")
 	require.NoError(t, err)

@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collecting"
 	"github.com/merit-rl/merit/internal/traces/proxy"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // Options are what surrounds a proxy.
@@ -89,7 +89,7 @@ func (s *Server) Stats() proxy.Stats { return s.proxy.Stats() }
 
 // Store is where traces go.
 func (s *Server) Store() string {
-	address := traces.Address(s.store)
+	address := store.Address(s.store)
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		return u.Redacted()
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// Traces is what a Set needs of a store (store.Store has it).
+// Traces is what a Set needs of a store (*store.Store has it).
 type Traces interface {
 	// Trace returns a trace whole.
 	Trace(ctx context.Context, id string) (*trace.Trace, error)
