@@ -5,6 +5,7 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/council/councilcmd"
+	"github.com/merit-rl/merit/internal/doctor/doctorcmd"
 	"github.com/merit-rl/merit/internal/engine/enginecmd"
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/host/plugincmd"
@@ -55,6 +56,7 @@ func groups(h *console.Host) []group {
 			runscmd.NewRollbackCmd(h),
 		}},
 		{"Look at runs and check them:", []*cobra.Command{
+			runscmd.NewListCmd(h),
 			uicmd.NewCmd(h),
 			newViewCmd(h),
 			explaincmd.NewCmd(h),
@@ -76,6 +78,7 @@ func groups(h *console.Host) []group {
 			fleetcmd.NewWorkerCmd(h),
 		}},
 		{"Set up:", append([]*cobra.Command{
+			doctorcmd.NewCmd(h),
 			plugincmd.NewCmd(h),
 			enginecmd.NewCmd(h),
 			runscmd.NewSchemaCmd(h),
