@@ -142,7 +142,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.out != "" {
-		if err := measure.Write(o.out, s, e); err != nil {
+		if err := measure.Write(o.out, cfg, e); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	defer s.Close()
 	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
 	if err == nil && o.out != "" {
-		err = learning.Write(o.out, cfg, e)
+		err = measure.Write(o.out, cfg, e)
 	}
 	if err != nil {
 		return err
