@@ -28,7 +28,7 @@ func newAdvantagesCmd(h *console.Host) *cobra.Command {
 	o := &advantagesOptions{host: h, cfg: advantage.Default(), Out: "-", In: "-"}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "advantages",
-		Short: "Assign credit to rows of rewards",
+		Short: "Compute advantages for rows from any source",
 		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
 episode_score), or one a row of Parquet, CSV or TSV, and writes the same with
 return, episode_advantage, step_advantage, advantage and anchor_group added.

@@ -25,7 +25,7 @@ func newCompareCmd(h *console.Host) *cobra.Command {
 	o := &compareOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "compare RUN|FILE...",
-		Short: "Compare runs or measurements of policies, and say what to do",
+		Short: "Compare runs or policies, and recommend what to do",
 		Long: `Compare says in which metrics policies differ, by how much, and how sure that is:
 means, difference with a bootstrap interval, size of the effect, and a test that
 fits (McNemar for success in pairs of the same start, Wilcoxon for the rest; Welch

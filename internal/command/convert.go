@@ -23,7 +23,7 @@ func newConvertCmd(h *console.Host) *cobra.Command {
 	o := &convertOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write trajectories or results in another format",
+		Short: "Convert trajectories or results to another format",
 		Long: `Convert reads JSON Lines, Parquet, CSV or TSV (- is stdin) and writes JSON Lines,
 compressed if OUT ends in .zst or .gz, Parquet if it ends in .parquet, or a table
 of text if in .csv or .tsv; - is stdout. In Parquet no value is lost: what no type

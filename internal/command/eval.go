@@ -46,7 +46,7 @@ func newEvalCmd(h *console.Host) *cobra.Command {
 	o := &evalOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "eval",
-		Short: "Score trajectories with a reward",
+		Short: "Score the trajectories of a file with a reward",
 		Long: `Eval scores every trajectory of a file (one JSON object with messages a line, or
 the rows of Parquet, CSV or TSV; all but Parquet also .zst or .gz; - is stdin)
 and writes one result a line, in input order: id, outcome, score (null unless

@@ -17,7 +17,7 @@ import (
 func newInterpreterCmds(h *console.Host) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, i := range interpreter.All() {
-		cmds = append(cmds, console.Group(i.Name, "Install the interpreter of rewards in "+i.Language, newInstallCmd(h, i)))
+		cmds = append(cmds, console.Group(i.Name, "Install the "+i.Language+" interpreter for rewards", newInstallCmd(h, i)))
 	}
 	return cmds
 }

@@ -38,7 +38,7 @@ func newViewCmd(h *console.Host) *cobra.Command {
 	o := &viewOptions{host: h, Limit: 10}
 	return console.Verb(&cobra.Command{
 		Use:   "view RUN|FILE",
-		Short: "Print trajectories for people: observation, action, reward, advantage",
+		Short: "Print episodes step by step",
 		Long: `View prints the episodes of a run directory or of a file of trajectories
 (one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
 stdin). With --json it prints

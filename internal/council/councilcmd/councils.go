@@ -32,7 +32,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, Parallel: 1}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "council",
-		Short: "Let several agents answer, vote and agree",
+		Short: "Let several agents answer a question, vote and agree",
 		Long: `Council has agents decide about the tasks of a file: in each round all of them
 answer, see what was answered, and vote; a majority may begin again. Enough votes
 for one answer end it, or the limit of rounds does. An agent is a policy plug-in,

@@ -18,7 +18,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "engine",
-		Short: "Install and run a server for a language model on this machine",
+		Short: "Install and run a language model server on this machine",
 		Long: `Engine installs and runs what stands behind a language-model policy: skyrl, which
 samples from a model and trains it (Tinker API), and llama.cpp, which answers with
 a quantised one (OpenAI API). Both compute on the processors of this machine.`,

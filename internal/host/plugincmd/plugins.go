@@ -20,7 +20,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:     "plugin",
 		Aliases: []string{"plugins"},
-		Short:   "Find, install, write and check plug-ins: environments and policies",
+		Short:   "List, install, create and check environments and policies",
 		Long: `A plug-in is an environment or a policy in a process of its own: an executable
 file, a Python file, or a folder whose plugin.yaml says what starts it. Merit's own
 are built into merit, which starts itself again for each of them.

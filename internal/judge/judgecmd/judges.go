@@ -9,5 +9,5 @@ import (
 
 // NewCmd is the verb judge with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	return console.Group("judge", "Examine judges: rewards that ask a language model", newCheckCmd(h))
+	return console.Group("judge", "Test judges: rewards that ask a language model", newCheckCmd(h))
 }

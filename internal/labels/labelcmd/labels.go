@@ -28,7 +28,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &askOptions{place: &place{host: h}, Rounds: 3}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "label [QUERY...]",
-		Short: "Say which traces are good, or better than others",
+		Short: "Label and compare traces",
 		Long: `Label shows two traces of one task side by side, or with --mode thumbs one trace,
 and asks for a key:
 

@@ -10,5 +10,5 @@ import (
 
 // NewCmd is the verb optimize with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	return console.Group("optimize", "Improve what is not weights: prompts", newPromptCmd(h), console.SchemaVerb(h, "optimize", "Print the JSON Schema of a configuration of optimize prompt, for editors", "", optimize.Schema))
+	return console.Group("optimize", "Optimize prompts", newPromptCmd(h), console.SchemaVerb(h, "optimize", "Print the JSON Schema of a configuration of optimize prompt, for editors", "", optimize.Schema))
 }

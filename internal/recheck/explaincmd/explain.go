@@ -25,7 +25,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, choice: explain.Any()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "explain RUN|FILE",
-		Short: "Show why a step got its advantage: its group, the steps from the same state, the sum",
+		Short: "Show how the advantage of a step was computed",
 		Long: `Explain computes the advantage of one step again and shows the way to it: the
 members of its group with their scores, every step that saw the same state, both
 means and deviations, the sum, members without a score, and what GRPO and others

@@ -17,7 +17,7 @@ import (
 // NewCmd is the verb reward with the verbs below it, and more of them.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	verbs := []*cobra.Command{newNewCmd(h), newBuildCmd(h), newCheckCmd(h), newRunCmd(h), newTestCmd(h), newBenchCmd(h), newInspectCmd(h)}
-	return console.Group("reward", "Write, build and examine rewards", append(verbs, more...)...)
+	return console.Group("reward", "Create, build, test and publish rewards", append(verbs, more...)...)
 }
 
 // folderOrModule takes at most one argument; the default is this folder.

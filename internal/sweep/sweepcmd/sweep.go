@@ -32,7 +32,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, Parallel: 1}
 	return console.Verb(&cobra.Command{
 		Use:   "sweep",
-		Short: "Train settings × seeds as a study says, and compare what came of them",
+		Short: "Train several settings with several seeds, and compare them",
 		Long: `Sweep trains every task of a study's file under every setting with every seed, each
 into a run directory of its own below --out. A run that is finished is not repeated
 and one that was stopped goes on, so the same command may be given again at any

@@ -117,7 +117,7 @@ func encode(v any) (string, error) {
 }
 
 func unfit(s *trace.Span, err error) error {
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("span %q", s.ID), What: err.Error(), Hint: "correct what records it; docs/traces.md has the form of a span"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("span %q", s.ID), What: err.Error(), Hint: "correct what records it; docs/spans.md has the form of a span"}
 }
 
 // none is the start of a trace without spans: before every time that a span may

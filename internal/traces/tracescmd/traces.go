@@ -18,7 +18,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "traces",
-		Short: "Look at what agents did, score it, move it",
+		Short: "List, score, export and import traces",
 		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
 else of the variable MERIT_TRACES, else traces.db in the working directory.
 

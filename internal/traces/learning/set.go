@@ -1,4 +1,4 @@
-package samples
+package learning
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -30,8 +29,8 @@ type Traces interface {
 const keep = 256 << 20
 
 // Set is the traces of a query, cut into the splits of a run. It holds an index
-// of them, and the traces themselves while they are small. It implements
-// train.Source; its methods are for one goroutine.
+// of them, and the traces themselves while they are small. Its
+// methods are for one goroutine.
 type Set struct {
 	cfg    Config
 	traces Traces
@@ -46,8 +45,8 @@ type Set struct {
 // group is the traces of one task: positions in the index.
 type group struct{ from, to int }
 
-// Options say how a Set is read.
-type Options struct {
+// Reading says how a Set is read.
+type Reading struct {
 	Config
 	Now time.Time // what "7d" in the query is before, and what ages count from
 	// Chooses says that the policy chooses among answers; otherwise it is a
@@ -60,7 +59,7 @@ type Options struct {
 
 // Read asks the store for the traces and says all that keeps a policy from
 // learning from them.
-func Read(ctx context.Context, from Traces, o Options) (*Set, error) {
+func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
 	s := &Set{cfg: o.Config, traces: from, kept: map[string]*rl.Trajectory{}, groups: map[string][]group{}}
 	q, err := Query(o.Query, o.Now)
 	if err != nil {
@@ -233,11 +232,6 @@ func (s *Set) About() run.Traces { return s.about }
 
 // Index lists the traces, by group and id.
 func (s *Set) Index() []run.TraceLine { return s.index }
-
-// Spec is what a policy that learns from the set is made for.
-func (s *Set) Spec() env.Spec {
-	return env.Spec{Name: "traces", Version: "1", Actions: s.reader.choices}
-}
 
 // Choices are the answers that the policy chooses among; nil for a language
 // model.

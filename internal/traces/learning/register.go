@@ -1,4 +1,4 @@
-package samples
+package learning
 
 import "github.com/merit-rl/merit/sdk/merit"
 

@@ -1,4 +1,4 @@
-package samples_test
+package learning_test
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn"
+	nets "github.com/merit-rl/merit/core/learn"
 	"github.com/merit-rl/merit/core/policy"
 	rewards "github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/traces/samples"
+	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -44,8 +44,6 @@ func (s shelf) Each(_ context.Context, q trace.Query, f func(*trace.Trace) error
 	}
 	return nil
 }
-
-var began = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
 // chat is a trace in which agents answer in turn, "agent answer" each with a
 // chance of a half, and the whole has a score.
@@ -93,21 +91,21 @@ func plays(tasks int) (s shelf) {
 	return s
 }
 
-func options(change func(*samples.Config)) samples.Options {
-	cfg := samples.DefaultConfig()
-	cfg.Query = samples.All
+func options(change func(*learning.Config)) learning.Reading {
+	cfg := learning.DefaultConfig()
+	cfg.Query = learning.All
 	if change != nil {
 		change(&cfg)
 	}
-	return samples.Options{Config: cfg, Now: began.Add(48 * time.Hour), Chooses: true, Scored: true}
+	return learning.Reading{Config: cfg, Now: began.Add(48 * time.Hour), Chooses: true, Scored: true}
 }
 
-func credited(t *testing.T, s *samples.Set, n int) *credit.Batch {
+func credited(t *testing.T, s *learning.Set, n int) *credit.Batch {
 	groups, err := s.Draw(t.Context(), n, 7, 1000, 4)
 	require.NoError(t, err)
 	cfg := advantage.Default()
 	cfg.Estimator = "lightning"
-	p := credit.Pipeline{Rewards: rewards.NewPool([]rewards.Weighted{{Scorer: samples.Recorded{}, Weight: 1}}, 1), Align: align.DefaultConfig(), Advantage: &cfg}
+	p := credit.Pipeline{Rewards: rewards.NewPool([]rewards.Weighted{{Scorer: learning.Recorded{}, Weight: 1}}, 1), Align: align.DefaultConfig(), Advantage: &cfg}
 	b, err := p.Run(t.Context(), groups)
 	require.NoError(t, err)
 	return b
@@ -118,7 +116,7 @@ func credited(t *testing.T, s *samples.Set, n int) *credit.Batch {
 func TestEveryCallHasItsTracesCredit(t *testing.T) {
 	all := plays(40)
 	all[0] = chat("t0-0", "task0", 0, [2]string{"a", "left"}, [2]string{"b", "left"}, [2]string{"a", "right"}, [2]string{"b", "right"}, [2]string{"a", "left"})
-	s, err := samples.Read(t.Context(), all, options(nil))
+	s, err := learning.Read(t.Context(), all, options(nil))
 	require.NoError(t, err)
 	require.Equal(t, []string{"left", "right"}, s.Choices())
 	b := credited(t, s, 1)
@@ -134,7 +132,7 @@ func TestEveryCallHasItsTracesCredit(t *testing.T) {
 
 // Promise: what another agent said is in the trajectory and is not learnt from.
 func TestOneAgentLearns(t *testing.T) {
-	s, err := samples.Read(t.Context(), plays(40), options(func(c *samples.Config) { c.Agents = []string{"a"} }))
+	s, err := learning.Read(t.Context(), plays(40), options(func(c *learning.Config) { c.Agents = []string{"a"} }))
 	require.NoError(t, err)
 	b := credited(t, s, 1)
 	e, off, err := s.Experience(t.Context(), network(t), b)
@@ -155,7 +153,7 @@ func TestOneAgentLearns(t *testing.T) {
 // weighs what did better more.
 func TestCorrections(t *testing.T) {
 	p := network(t) // untrained: each choice about as likely
-	s, err := samples.Read(t.Context(), plays(40), options(func(c *samples.Config) { c.MaxRatio = 1.0001 }))
+	s, err := learning.Read(t.Context(), plays(40), options(func(c *learning.Config) { c.MaxRatio = 1.0001 }))
 	require.NoError(t, err)
 	b := credited(t, s, 1)
 	before := b.Steps[0].LogProb
@@ -178,9 +176,9 @@ func TestCorrections(t *testing.T) {
 			}
 		}
 	}
-	_, err = samples.Read(t.Context(), all, options(nil))
+	_, err = learning.Read(t.Context(), all, options(nil))
 	require.ErrorContains(t, err, "without log-probabilities")
-	s, err = samples.Read(t.Context(), all, options(func(c *samples.Config) { c.Method = samples.Clone }))
+	s, err = learning.Read(t.Context(), all, options(func(c *learning.Config) { c.Method = learning.Clone }))
 	require.NoError(t, err)
 	b = credited(t, s, 1)
 	e, _, err = s.Experience(t.Context(), p, b)
@@ -197,7 +195,7 @@ func TestTokens(t *testing.T) {
 	all[5].All[0].Prompt.PromptTokens = nil
 	o := options(nil)
 	o.Chooses = false
-	s, err := samples.Read(t.Context(), all, o)
+	s, err := learning.Read(t.Context(), all, o)
 	require.NoError(t, err)
 	require.Equal(t, 1, s.About().Skipped["no token ids"])
 	e, _, err := s.Experience(t.Context(), nil, credited(t, s, 1))
@@ -218,9 +216,9 @@ func TestTokens(t *testing.T) {
 // Promise: a task lies in one split whatever else is recorded, and what an
 // iteration draws is a function of its number and the seed.
 func TestSplitsAndDraws(t *testing.T) {
-	few, err := samples.Read(t.Context(), plays(40), options(nil))
+	few, err := learning.Read(t.Context(), plays(40), options(nil))
 	require.NoError(t, err)
-	many, err := samples.Read(t.Context(), plays(80), options(nil))
+	many, err := learning.Read(t.Context(), plays(80), options(nil))
 	require.NoError(t, err)
 	splits := map[string]string{}
 	for _, line := range many.Index() {
@@ -255,7 +253,7 @@ func TestRecordedRewards(t *testing.T) {
 	failed.Reward.Outcome, failed.Reward.Score = "trap", nil
 	all[4].All[len(all[4].All)-1] = failed
 	all[8].All = all[8].All[:2]
-	s, err := samples.Read(t.Context(), all, options(nil))
+	s, err := learning.Read(t.Context(), all, options(nil))
 	require.NoError(t, err)
 	require.Equal(t, 1, s.About().Unscored)
 	for _, line := range s.Index() {
@@ -272,7 +270,7 @@ func TestRecordedRewards(t *testing.T) {
 		groups, err := s.HeldOut(t.Context(), split, 1000)
 		require.NoError(t, err)
 		for _, g := range groups {
-			e := samples.Recorded{}.Evaluate(t.Context(), g.Trajectories[0])
+			e := learning.Recorded{}.Evaluate(t.Context(), g.Trajectories[0])
 			switch g.ID {
 			case split + "-t0-0":
 				require.Equal(t, []rl.StepOutput{{StepIndex: rl.StepIndex(g.Trajectories[0].Steps[1].MessageCount), BaseReward: -0.75}}, e.Result.StepOutputs)
@@ -289,7 +287,7 @@ func TestRecordedRewards(t *testing.T) {
 // Promise: held-out traces weigh as much more as the policy makes their decisions
 // likelier, over all calls of a trace.
 func TestWeigh(t *testing.T) {
-	s, err := samples.Read(t.Context(), plays(40), options(nil))
+	s, err := learning.Read(t.Context(), plays(40), options(nil))
 	require.NoError(t, err)
 	groups, err := s.HeldOut(t.Context(), "test", 1000)
 	require.NoError(t, err)
@@ -310,8 +308,8 @@ func TestWeigh(t *testing.T) {
 // mute is a policy that cannot say how likely a decision is.
 type mute struct{ policy.Policy }
 
-func network(t *testing.T) *learn.Policy {
-	p, err := learn.NewPolicy(learn.DefaultPolicyConfig(), learn.Input{Actions: []string{"left", "right"}}, 1)
+func network(t *testing.T) *nets.Policy {
+	p, err := nets.NewPolicy(nets.DefaultPolicyConfig(), nets.Input{Actions: []string{"left", "right"}}, 1)
 	require.NoError(t, err)
 	return p
 }

@@ -1,9 +1,7 @@
-package samples
+package learning
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
@@ -66,24 +64,8 @@ func stepRewards(t *trace.Trace, out *rl.Trajectory) []rl.StepOutput {
 		}
 		step[s.ID] = max(k-1, 0)
 	}
-	type place struct{ of, name string }
-	newest := map[place]*trace.Span{}
-	for i := range t.All {
-		s := &t.All[i]
-		if s.Kind != trace.KindReward || s.Reward.Of == "" || s.Reward.Score == nil {
-			continue
-		}
-		at := place{s.Reward.Of, s.Name}
-		if before := newest[at]; before == nil || cmp.Or(s.End.Compare(before.End), s.Start.Compare(before.Start), cmp.Compare(s.ID, before.ID)) > 0 {
-			newest[at] = s
-		}
-	}
-	parts := make([]*trace.Span, 0, len(newest))
-	for _, s := range newest {
-		parts = append(parts, s)
-	}
-	slices.SortFunc(parts, func(a, b *trace.Span) int { return cmp.Compare(a.ID, b.ID) }) // sums of floats depend on their order
 	sums := map[int]float64{}
+	_, parts := trace.Newest(t.All)
 	for _, s := range parts {
 		if at, ok := step[s.Reward.Of]; ok && at < len(out.Steps) {
 			sums[at] += *s.Reward.Score

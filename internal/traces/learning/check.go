@@ -1,4 +1,4 @@
-package samples
+package learning
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // check says everything that keeps a policy from learning from the set.
-func (s *Set) check(o Options) error {
+func (s *Set) check(o Reading) error {
 	a := s.about
 	if a.Traces == 0 {
 		if a.Unscored > 0 {
@@ -51,7 +51,7 @@ func (s *Set) Alone() bool {
 	return true
 }
 
-func (s *Set) unlearnt(o Options) string {
+func (s *Set) unlearnt(o Reading) string {
 	if o.Chooses {
 		return "name the answers in traces.choices as the model writes them, and the agents in traces.agents"
 	}
@@ -66,10 +66,6 @@ func reasons(a run.Traces) string {
 		}
 	}
 	return strings.Join(list, ", ")
-}
-
-func wrong(kind fault.Kind, where, what, hint string) error {
-	return &fault.Error{Boundary: fault.Config, Kind: kind, Where: where, What: what, Hint: hint}
 }
 
 func changed(id string) error {

@@ -1,4 +1,4 @@
-package samples
+package learning
 
 import (
 	"crypto/sha256"
@@ -12,12 +12,11 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// InfoSkipped is the name in a step's info under which it stands why nothing is
-// learnt from the step, and InfoUnknown that under which it stands, as true,
-// that nobody recorded how likely the decision was.
+// Names in a step's info: why nothing is learnt from the step, and, as true, that
+// nobody recorded how likely the decision was.
 const (
-	InfoSkipped = "not_learnt"
-	InfoUnknown = "log_prob_unknown"
+	infoSkipped = "not_learnt"
+	infoUnknown = "log_prob_unknown"
 )
 
 // The closed set of reasons to learn nothing from a call.
@@ -55,16 +54,12 @@ func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
 	return out
 }
 
-// Episode is t with what was recorded of its reward, for those who measure and
-// do not learn.
-func Episode(t *trace.Trace) *rl.Trajectory { return new(reader).episode(t) }
-
 // step makes step k of out, which is span s, one to learn from.
 func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	step := &out.Steps[k]
 	step.Anchor = anchor(s)
 	if len(s.Prompt.Tokens) == 0 {
-		step.Info[InfoUnknown] = json.RawMessage("true")
+		step.Info[infoUnknown] = json.RawMessage("true")
 	}
 	why := r.choose(out, step, s)
 	if len(r.agents) > 0 && !slices.Contains(r.agents, s.Agent) {
@@ -73,7 +68,7 @@ func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
 	if why != "" {
 		step.Policy = nil
 		text, _ := json.Marshal(why) // words of our own
-		step.Info[InfoSkipped] = text
+		step.Info[infoSkipped] = text
 	}
 }
 
@@ -133,9 +128,9 @@ func anchor(s *trace.Span) string {
 // skipped returns why nothing is learnt from a step; empty if it is.
 func skipped(s *rl.Step) string {
 	var why string
-	_ = strictjson.Unmarshal(s.Info[InfoSkipped], &why) // absent is empty
+	_ = strictjson.Unmarshal(s.Info[infoSkipped], &why) // absent is empty
 	return why
 }
 
 // unknown reports whether nobody recorded how likely the step's decision was.
-func unknown(s *rl.Step) bool { return s.Info[InfoUnknown] != nil }
+func unknown(s *rl.Step) bool { return s.Info[infoUnknown] != nil }
