@@ -31,6 +31,7 @@ type scoring struct {
 	rewards *merit.Rewards
 	log     *slog.Logger
 	box     *outbox.Box[string] // of traces; what is lost is not looked at
+	free    func() error        // closes rewards, once
 
 	scored, unscored, failed atomic.Uint64
 
@@ -62,7 +63,7 @@ func loadRewards(ctx context.Context, c *Config, o Options) (*merit.Rewards, err
 }
 
 func startScoring(s *store.Store, r *merit.Rewards, log *slog.Logger) *scoring {
-	x := &scoring{store: s, rewards: r, log: log, waiting: map[string]bool{}, ended: map[string]bool{}}
+	x := &scoring{store: s, rewards: r, free: sync.OnceValue(r.Close), log: log, waiting: map[string]bool{}, ended: map[string]bool{}}
 	x.box = outbox.New(outbox.Options{Queue: mostWaiting}, x.score)
 	return x
 }
@@ -145,5 +146,5 @@ func (x *scoring) close(atMost time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), atMost)
 	defer cancel()
 	x.box.Close(ctx)
-	return x.rewards.Close()
+	return x.free()
 }
