@@ -127,8 +127,11 @@ func (s *Server) hangUp() error {
 
 // Bearer returns the key of a request's Authorization header, or "" if the header
 // names another scheme or none.
-func Bearer(r *http.Request) string {
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+func Bearer(r *http.Request) string { return BearerOf(r.Header.Get("Authorization")) }
+
+// BearerOf returns the key in what such a header says.
+func BearerOf(header string) string {
+	key, ok := strings.CutPrefix(header, "Bearer ")
 	if !ok {
 		return ""
 	}
@@ -142,15 +145,21 @@ type Guard struct {
 	guesses Guesses
 }
 
+// Knows reports whether said is the key. It compares by hash, so that the time it
+// takes says nothing of the key.
+func (g *Guard) Knows(said string) bool {
+	want, got := sha256.Sum256([]byte(g.Key)), sha256.Sum256([]byte(said))
+	return g.Key == "" || subtle.ConstantTimeCompare(want[:], got[:]) == 1
+}
+
 // Check returns 0 if a request that has sent the key said may be answered.
 // Otherwise it returns the status of the refusal: 403 for a page whose name was
 // made to lead to this machine, 401 for a wrong key, 429 for too many of them.
 func (g *Guard) Check(w http.ResponseWriter, r *http.Request, said string) int {
-	want, got := sha256.Sum256([]byte(g.Key)), sha256.Sum256([]byte(said))
 	switch {
 	case g.Here && !Loopback(r.Host):
 		return http.StatusForbidden
-	case g.Key == "" || subtle.ConstantTimeCompare(want[:], got[:]) == 1:
+	case g.Knows(said):
 		return 0
 	case !g.guesses.Wrong(r):
 		w.Header().Set("Retry-After", "1")

@@ -3,6 +3,7 @@ package collect
 import (
 	"context"
 
+	"github.com/merit-rl/merit/internal/httpd"
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // exporters compress
@@ -43,7 +44,7 @@ func (c *Collector) tap(ctx context.Context, info *tap.Info) (context.Context, e
 	if list := info.Header.Get("authorization"); len(list) > 0 {
 		given = list[0]
 	}
-	if !c.allowed(given) {
+	if !c.who.Knows(httpd.BearerOf(given)) {
 		return nil, status.Error(codeOf(401), "the key is not the one of this collector: send authorization: Bearer KEY")
 	}
 	if c.streams.Add(1) > mostStreams {
