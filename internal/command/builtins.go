@@ -11,6 +11,7 @@ import (
 	"github.com/merit-rl/merit/internal/host/plugincmd"
 	"github.com/merit-rl/merit/internal/judge/judgecmd"
 	"github.com/merit-rl/merit/internal/labels/labelcmd"
+	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
 	"github.com/merit-rl/merit/internal/recheck/reviewcmd"
@@ -36,6 +37,7 @@ type group struct {
 func groups(h *console.Host) []group {
 	return []group{
 		{"Write and run rewards:", []*cobra.Command{
+			initcmd.NewCmd(h),
 			rewardcmd.NewCmd(h, registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
 			newEvalCmd(h),
 			reviewcmd.NewDiffCmd(h),

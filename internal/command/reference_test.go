@@ -321,7 +321,7 @@ func httpPage(t *testing.T) []byte {
 		Paths map[string]map[string]operation `json:"paths"`
 	}
 	require.NoError(t, json.Unmarshal(serve.OpenAPI(), &api))
-	b := bytes.NewBufferString("# HTTP\n\nThe paths of `merit serve`. `GET /openapi.json` returns the complete OpenAPI document, with the schemas of all bodies; [serving](../serving.md) explains them.\n")
+	b := bytes.NewBufferString("# HTTP\n\nThe paths of `merit serve`. `GET /openapi.json` returns the complete OpenAPI document, with the schemas of all bodies; [HTTP API](../serving-api.md) explains them.\n")
 	for _, at := range slices.Sorted(maps.Keys(api.Paths)) {
 		for _, method := range slices.Sorted(maps.Keys(api.Paths[at])) {
 			writeOperation(b, strings.ToUpper(method)+" "+at, api.Paths[at][method])

@@ -58,7 +58,7 @@ func New(o Options) *Collector {
 	if o.AtOnce <= 0 {
 		o.AtOnce = 8
 	}
-	return &Collector{options: o, who: httpd.Guard{Key: o.Key}, seats: make(chan struct{}, o.AtOnce), kin: newKin()}
+	return &Collector{options: o, who: httpd.Guard{Key: o.Key, Here: o.Key == ""}, seats: make(chan struct{}, o.AtOnce), kin: newKin()}
 }
 
 // Counts returns what was seen so far.
@@ -83,7 +83,10 @@ func (c *Collector) Handler() http.Handler {
 // guarded lets in who may, as many as there are seats.
 func (c *Collector) guarded(serve func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch c.who.Check(w, r, httpd.Bearer(r)) {
+		switch c.who.Check(w, r, c.who.Right(httpd.Bearer(r.Header))) {
+		case http.StatusForbidden:
+			fail(w, r, refuse(http.StatusForbidden, "Host", "a collector without a key is asked by the name localhost, or by its address", "send to 127.0.0.1, or start the collector with a key"))
+			return
 		case http.StatusTooManyRequests:
 			fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
 			return
