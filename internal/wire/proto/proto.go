@@ -8,7 +8,7 @@
 package proto
 
 // Generating needs protoc (Debian: protobuf-compiler); its Go plug-in is
-// pinned in go.mod. The files go by the path of their protobuf package, which is
+// pinned in .ci/tools.mod. The files go by the path of their protobuf package, which is
 // what other languages import.
 //
-//go:generate sh -c "protoc --plugin=protoc-gen-go=$DOLLAR(go tool -n protoc-gen-go) -I merit/plugin/v1=../../../sdk/plugin/proto --go_out=. --go_opt=module=github.com/merit-rl/merit/internal/wire/proto merit/plugin/v1/environment.proto merit/plugin/v1/fault.proto merit/plugin/v1/policy.proto"
+//go:generate sh -c "protoc --plugin=protoc-gen-go=$DOLLAR(go tool -modfile=../../../.ci/tools.mod -n protoc-gen-go) -I merit/plugin/v1=../../../sdk/plugin/proto --go_out=. --go_opt=module=github.com/merit-rl/merit/internal/wire/proto merit/plugin/v1/environment.proto merit/plugin/v1/fault.proto merit/plugin/v1/policy.proto"
