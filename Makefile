@@ -15,7 +15,7 @@
 # make soak   a million evaluations, one in twenty hostile, in each isolation
 # make soak-serve  a server with a hostile tenant: p99 of the other, and ten minutes of killed workers
 GO      ?= go
-# What builds and checks Merit has a go.mod of its own, so that who imports Merit does not get it.
+# Programs for development, with requirements apart from those of Merit.
 TOOL    := $(GO) tool -modfile=.ci/tools.mod
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
