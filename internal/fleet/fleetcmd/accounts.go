@@ -13,7 +13,7 @@ import (
 // newAccountsCmd is the verb fleet accounts.
 func newAccountsCmd(h *console.Host) *cobra.Command {
 	helm := false
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
 		Short: "What another NATS server must know of a file of users",
 		Long: `Accounts prints, for a NATS server that somebody else runs, the part of its
@@ -40,7 +40,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 			_, err = h.Stdout.Write(text)
 			return err
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&helm, "helm", false, "as values of the chart nats/nats")
 	return cmd
 }

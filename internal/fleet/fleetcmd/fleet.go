@@ -68,7 +68,7 @@ server that stays when runs come and go.`,
 func newStatusCmd(h *console.Host) *cobra.Command {
 	l := &looking{host: h}
 	asJSON, watch := false, false
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "status",
 		Short: "Who works, and what waits",
 		Long: `Status lists the workers: how much they do at one time, what they have done, how
@@ -78,7 +78,6 @@ handed out more than once, and how old the oldest shard is; and how many shards
 were given up within three days. With --watch it is shown again every two seconds,
 until Ctrl-C.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
-		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
 			if err != nil {
@@ -100,7 +99,7 @@ until Ctrl-C.`,
 			}
 			return show()
 		},
-	}
+	})
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	cmd.Flags().BoolVar(&watch, "watch", false, "show it again and again, until Ctrl-C")
@@ -187,7 +186,8 @@ func medianSeconds(workers []corefleet.Worker) float64 {
 func newDrainCmd(h *console.Host) *cobra.Command {
 	l := &looking{host: h}
 	all := false
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
+		Args:    cobra.ArbitraryArgs,
 		Use:     "drain [WORKER …]",
 		Short:   "Let workers finish what they have, and go",
 		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
@@ -220,7 +220,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 			}
 			return errors.Join(problems...)
 		},
-	}
+	})
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "every worker that is there")
 	return cmd
@@ -229,7 +229,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 func newLogsCmd(h *console.Host) *cobra.Command {
 	l := &looking{host: h}
 	follow := false
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",
 		Short:   "What workers log",
 		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C. Workers log warnings and errors, and\nmore if they are started with --log-level info.",
@@ -252,7 +252,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 			}
 			return err
 		},
-	}
+	})
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&follow, "follow", false, "go on until Ctrl-C")
 	return cmd

@@ -16,16 +16,16 @@ import (
 
 type serveOptions struct {
 	host   *console.Host
-	listen string
-	dir    string
-	users  string
+	Listen string `flag:"listen" usage:"HOST:PORT to listen on"`
+	Dir    string `flag:"dir" usage:"the folder of what waits"`
+	Users  string `flag:"users" usage:"the file of users: who may come, and as what"`
 	files  certificates.Files
 }
 
 // newServeCmd is the verb fleet serve.
 func newServeCmd(h *console.Host) *cobra.Command {
-	o := &serveOptions{host: h}
-	cmd := &cobra.Command{
+	o := &serveOptions{host: h, Dir: "fleet", Listen: "127.0.0.1:4222"}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Run the server of a fleet, for runs that come and go",
 		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It
@@ -38,13 +38,9 @@ is thrown out, who was added comes in, quotas are the new ones, and the others d
 notice. A file that is wrong changes nothing; the log says all that is wrong with it.
 A renewed certificate counts from the next connection.`,
 		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --cert server.pem --cert-key server.key",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen on")
-	f.StringVar(&o.dir, "dir", "fleet", "the folder of what waits")
-	f.StringVar(&o.users, "users", "", "the file of users: who may come, and as what")
 	f.StringVar(&o.files.Cert, "cert", "", "the server's certificate, a PEM file")
 	f.StringVar(&o.files.Key, "cert-key", "", "the private key of --cert")
 	console.Files(cmd, "cert", "pem", "crt")
@@ -62,14 +58,14 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	var users keys.Users
 	who := "everybody on this machine"
-	if o.users != "" {
-		if users, err = keys.ReadUsers(o.users); err != nil {
+	if o.Users != "" {
+		if users, err = keys.ReadUsers(o.Users); err != nil {
 			return err
 		}
 		who = whose(users)
 	}
 	s, err := natsd.Start(cmd.Context(), natsd.Options{
-		Dir: o.dir, Listen: o.listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
+		Dir: o.Dir, Listen: o.Listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
 	})
 	if err != nil {
 		return err
@@ -83,7 +79,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.users != "" {
+	if o.Users != "" {
 		o.follow(cmd.Context(), s, users)
 	}
 	<-cmd.Context().Done()
@@ -96,15 +92,15 @@ const look = time.Second
 // follow lets in whom the file of users names, as it changes.
 func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known keys.Users) {
 	log := o.host.Logger()
-	keys.Follow(ctx, o.users, known, look, func(users keys.Users, err error) {
+	keys.Follow(ctx, o.Users, known, look, func(users keys.Users, err error) {
 		if err == nil {
 			err = s.Admit(users.Users, users.Teams)
 		}
 		if err != nil {
-			log.Error("the users stay as they were: the file cannot be taken", "file", o.users, "cause", err)
+			log.Error("the users stay as they were: the file cannot be taken", "file", o.Users, "cause", err)
 			return
 		}
-		log.Warn("the users have changed", "file", o.users)
+		log.Warn("the users have changed", "file", o.Users)
 		if !o.host.Global.JSON {
 			_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
 		}

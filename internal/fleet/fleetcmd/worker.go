@@ -24,10 +24,10 @@ import (
 type workerOptions struct {
 	host       *console.Host
 	work       fleets.WorkOptions
-	allow      []string
-	cacheMiB   int64
-	metrics    string
-	withParent bool
+	Allow      []string `flag:"allow-plugin" usage:"a plug-in that may run here: sha256:…, or any (repeatable)"`
+	CacheMiB   int64    `flag:"cache-mib" usage:"how large it may become"`
+	Metrics    string   `flag:"metrics" usage:"show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone"`
+	WithParent bool     `flag:"with-parent" usage:"end when standard input does"`
 }
 
 // anyPlugin allows all of them.
@@ -35,8 +35,8 @@ const anyPlugin = "any"
 
 // NewWorkerCmd is the verb worker.
 func NewWorkerCmd(h *console.Host) *cobra.Command {
-	o := &workerOptions{host: h}
-	cmd := &cobra.Command{
+	o := &workerOptions{host: h, CacheMiB: 8 << 10}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "worker",
 		Short: "Play and score episodes for runs on other machines",
 		Long: `Worker joins the fleet of a server and computes what coordinators ask for, such
@@ -54,21 +54,16 @@ It is the same merit that must run on both ends; another build is refused. Ctrl-
 and SIGTERM let the worker finish what it has, and end it with exit code 0; twice
 ends it at once. What it had is then computed by another.`,
 		Example: "  merit worker --join nats://127.0.0.1:4222 --key worker.key\n  merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	f.StringVar(&o.work.Join, "join", "", "address of the server: nats://HOST:PORT or tls://HOST:PORT")
 	access(cmd, &o.work.Access)
 	f.StringVar(&o.work.Name, "name", "", "name among the workers (default the host's, with a random end)")
 	f.IntVar(&o.work.Slots, "slots", 0, "how much is computed at one time; 0 is one for each processor")
 	f.StringArrayVar(&o.work.Labels, "label", nil, "what this worker carries, such as gpu, for runs that want it (repeatable)")
-	f.StringArrayVar(&o.allow, "allow-plugin", nil, "a plug-in that may run here: sha256:…, or any (repeatable)")
 	f.StringSliceVar(&o.work.Variables, "pass-env", nil, "a variable of this environment that jobs may have (repeatable, or with commas)")
 	f.StringVar(&o.work.Cache, "cache", "", "folder of what jobs are made of (default fleet in merit's cache)")
-	f.Int64Var(&o.cacheMiB, "cache-mib", 8<<10, "how large it may become")
-	f.StringVar(&o.metrics, "metrics", "", "show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone")
-	f.BoolVar(&o.withParent, "with-parent", false, "end when standard input does")
 	if err := f.MarkHidden("with-parent"); err != nil {
 		panic(err) // a misspelt flag
 	}
@@ -91,13 +86,13 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		return console.Usage(cmd, "name the server with --join", "a worker needs a server")
 	}
 	ctx := cmd.Context()
-	o.work.Log, o.work.Getenv, o.work.CacheLimit = o.host.Logger(), o.host.Env, o.cacheMiB<<20
+	o.work.Log, o.work.Getenv, o.work.CacheLimit = o.host.Logger(), o.host.Env, o.CacheMiB<<20
 	o.work.Options = []merit.Option{merit.WithLogger(o.work.Log)}
 	var err error
 	if o.work.Plugins, err = o.allowed(); err != nil {
 		return err
 	}
-	if o.withParent {
+	if o.WithParent {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		stop := make(chan struct{})
@@ -116,9 +111,9 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		fmt.Fprintf(o.host.Stderr, "worker of build %s joins %s\n", build, o.work.Join)
 		o.work.OnState = o.told()
 	}
-	if o.metrics != "" {
+	if o.Metrics != "" {
 		o.work.Gauges = gauges.NewWorker()
-		s, err := outlets.Serve(o.metrics, o.work.Gauges.Handler(), o.work.Log)
+		s, err := outlets.Serve(o.Metrics, o.work.Gauges.Handler(), o.work.Log)
 		if err != nil {
 			return err
 		}
@@ -133,11 +128,11 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 // allowed lists the plug-ins that may run: those of this machine, and those that
 // were named; nil is all.
 func (o *workerOptions) allowed() ([]string, error) {
-	if slices.Contains(o.allow, anyPlugin) {
+	if slices.Contains(o.Allow, anyPlugin) {
 		return nil, nil
 	}
 	list := []string{}
-	for _, digest := range o.allow {
+	for _, digest := range o.Allow {
 		if err := disk.CheckDigest(digest); err != nil {
 			return nil, fmt.Errorf("--allow-plugin %s: %w", digest, err)
 		}
