@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/serve/library/internal/desk"
+	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
 // Config configures a Library.
@@ -34,6 +34,19 @@ type Config struct {
 	Loads int
 }
 
+// again is how long a reward that could not be opened is not tried again.
+const again = 5 * time.Second
+
+// What opens rewards: see package ready.
+type (
+	// Options say how a stored reward is opened.
+	Options = ready.Options
+	// Loader opens rewards.
+	Loader = ready.Loader
+	// Reward is an open reward.
+	Reward = ready.Reward
+)
+
 // Limits are what a tenant may store; 0 is no limit.
 type Limits struct {
 	Versions int   // names × digests
@@ -46,7 +59,7 @@ type Library struct {
 	dir    string
 	config Config
 	loader Loader
-	desk   *desk.Desk[Reward]
+	pool   *ready.Pool[Reward]
 	held   *os.File // the lock
 
 	mu      sync.Mutex
@@ -93,7 +106,9 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		l.held.Close()
 		return nil, err
 	}
-	l.desk = desk.New[Reward](desk.Config{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads})
+	l.pool = ready.NewPool[Reward](ready.Bounds{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads, Again: again, Full: fault.Error{
+		What: "as many rewards as may be open at one time are in use", Hint: "ask for fewer rewards, functions or parameters at one time",
+	}})
 	return l, nil
 }
 
@@ -111,7 +126,7 @@ func atStart(where string, err error) error {
 // Close closes what is open and lets other processes have the folder. No lease
 // may be held.
 func (l *Library) Close(ctx context.Context) {
-	l.desk.Close(ctx)
+	l.pool.Close(ctx)
 	l.held.Close()
 }
 

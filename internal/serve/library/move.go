@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/serve/library/internal/desk"
+	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
 // Move moves the alias of ref (latest, if it names none) to a digest that is
@@ -74,7 +74,7 @@ func (l *Library) Delete(_ context.Context, tenant string, ref Ref) error {
 	if err != nil {
 		return err
 	}
-	l.desk.Drop(func(k desk.Key) bool {
+	l.pool.Drop(func(k ready.Key) bool {
 		return (k.Tenant == tenant || tenant == operator) && slices.Contains(gone, k.Digest)
 	})
 	return nil

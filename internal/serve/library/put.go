@@ -169,7 +169,7 @@ func (u *upload) room() error {
 
 // check opens the reward as evaluations will, and leaves it open for them.
 func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err error) {
-	d := u.library.desk
+	d := u.library.pool
 	k, err := keyOf(u.tenant, u.digest, &u.options)
 	if err != nil {
 		return info, err
@@ -183,7 +183,7 @@ func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err e
 		return info, without(err, dir)
 	}
 	defer d.Release(open)
-	return open.Reward.Info(), nil
+	return open.Value.Info(), nil
 }
 
 // commit makes the upload one that is there after any kill.
