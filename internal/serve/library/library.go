@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
@@ -60,7 +61,7 @@ type Library struct {
 	config Config
 	loader Loader
 	pool   *ready.Pool[Reward]
-	held   *os.File // the lock
+	unlock func() error
 
 	mu      sync.Mutex
 	shelves map[string]*shelf
@@ -86,7 +87,7 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		return nil, atStart(dir, err)
 	}
 	var err error
-	if l.held, err = lock(filepath.Join(dir, "lock")); err != nil {
+	if l.unlock, err = run.Lock(filepath.Join(dir, "lock"), "another server keeps its rewards in this folder", "stop it, or give this one a folder of its own"); err != nil {
 		return nil, atStart(dir, err)
 	}
 	list, err := os.ReadDir(tenants)
@@ -103,7 +104,7 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		l.shelves[d.Name()] = s
 	}
 	if err := errors.Join(problems...); err != nil {
-		l.held.Close()
+		_ = l.unlock()
 		return nil, err
 	}
 	l.pool = ready.NewPool[Reward](ready.Bounds{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads, Again: again, Full: fault.Error{
@@ -127,7 +128,7 @@ func atStart(where string, err error) error {
 // may be held.
 func (l *Library) Close(ctx context.Context) {
 	l.pool.Close(ctx)
-	l.held.Close()
+	_ = l.unlock()
 }
 
 // shelf is a tenant's, made on first use.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
@@ -103,7 +104,7 @@ func (s *shelf) delete(ref Ref) (gone []string, err error) {
 		list[i].Aliases = slices.DeleteFunc(list[i].Aliases, func(a string) bool { return a == ref.Alias })
 		return list
 	}
-	if err = s.change(without); full(err) && os.Remove(s.reservePath()) == nil {
+	if err = s.change(without); durable.Full(err) && os.Remove(s.reservePath()) == nil {
 		err = s.change(without)
 	}
 	if err != nil {
