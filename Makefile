@@ -102,7 +102,7 @@ runs/docs/bin/mkdocs: .ci/docs/requirements.txt
 	runs/docs/bin/pip install --quiet -r $<
 	@touch $@
 
-# What docs/performance.md shows: about seven minutes on two quiet cores.
+# What docs/performance*.md show: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
@@ -114,6 +114,7 @@ bench: build
 	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
 	! grep -E '^(--- )?FAIL' runs/bench.txt
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
+	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance-training.md.tmpl docs/performance-training.md
 
 # The learner beside PyTorch's, by network, minibatch and threads. Once the
 # environment is there, make bench measures them too.
