@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/fleet/crew"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -40,7 +40,7 @@ type evalOptions struct {
 	resume   bool
 	parallel int
 	sandbox  sandbox.Config
-	fleet    crew.Options
+	fleet    fleetcmd.Options
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -146,7 +146,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
 	}
 	if scorer != nil {
-		options.Evaluator, options.Chunk = scorer, fleets.ScoreChunk
+		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
 	summary, err := judges.Evaluate(ctx, options)
 	elapsed := o.host.Now().Sub(began)

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/cmd/internal/runbytes"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/plugins"
 )
 
 // short are clocks with which a fault costs seconds.
-var short = jetstream.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 5 * time.Second}
+var short = queue.Timings{AckWait: 3 * time.Second, Beat: 500 * time.Millisecond, Watch: 2 * time.Second, Grace: 5 * time.Second}
 
 func main() {
 	plugins.Main()
@@ -35,7 +35,7 @@ func main() {
 	faults := flag.Int("soak", 0, "inject so many faults into one run")
 	seed := flag.Uint64("seed", 1, "of the choice of faults")
 	flag.Parse()
-	var clocks jetstream.Timings // the product's
+	var clocks queue.Timings // the product's
 	if *quick {
 		clocks = short
 	}
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-func do(ctx context.Context, clocks jetstream.Timings, only string, faults int, seed uint64, page string) error {
+func do(ctx context.Context, clocks queue.Timings, only string, faults int, seed uint64, page string) error {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		return err
@@ -106,12 +106,12 @@ type outcome struct {
 	found  string
 	took   time.Duration
 	still  time.Duration // the longest time without a result
-	counts jetstream.Counts
+	counts queue.Counts
 	files  map[string]string
 }
 
 // run plays a scene to its end.
-func (f fault) run(ctx context.Context, root, dir string, clocks jetstream.Timings) (o outcome, err error) {
+func (f fault) run(ctx context.Context, root, dir string, clocks queue.Timings) (o outcome, err error) {
 	limit := 10 * time.Minute
 	if clocks == short {
 		limit = 3 * time.Minute

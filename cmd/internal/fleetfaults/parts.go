@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -17,10 +16,8 @@ import (
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/sdk/merit"
 	_ "github.com/merit-rl/merit/sdk/merit/standard" // registers the features
@@ -41,13 +38,13 @@ type role struct {
 	URL    string
 	Seed   string
 	CA     string
-	Users  []keys.User
+	Users  []natsd.User
 	TLS    certificates.Files
 	Name   string
 	Bad    string // lies, dies, or other: a worker that is not as it should be
 	Resume bool
 	Verify float64
-	Clocks jetstream.Timings
+	Clocks queue.Timings
 	Pause  time.Duration // of a shard, beside what it computes
 }
 
@@ -86,13 +83,13 @@ func (r role) serve(ctx context.Context, log *slog.Logger) error {
 }
 
 // options are how a part comes to the server.
-func (r role) options(log *slog.Logger) (o jetstream.Options, err error) {
-	o = jetstream.Options{URL: r.URL, Name: r.Name, Log: log, Timings: r.Clocks, Patience: 5 * time.Minute}
-	if o.Build, err = fleets.Build(); err != nil {
+func (r role) options(log *slog.Logger) (o queue.Options, err error) {
+	o = queue.Options{URL: r.URL, Name: r.Name, Log: log, Timings: r.Clocks, Patience: 5 * time.Minute}
+	if o.Build, err = fleet.Build(); err != nil {
 		return o, err
 	}
-	o.Seed, o.TLS, err = fleets.Credentials(fleet.Config{CA: r.CA}, func(name string) string {
-		if name == fleets.KeyVariable {
+	o.Seed, o.TLS, err = fleet.Credentials(fleet.Config{CA: r.CA}, func(name string) string {
+		if name == fleet.KeyVariable {
 			return r.Seed
 		}
 		return os.Getenv(name)
@@ -108,33 +105,30 @@ func (r role) work(ctx context.Context, log *slog.Logger) error {
 	if r.Bad == "other" {
 		o.Build = "another-build"
 	}
-	bench := fleets.NewBench(fleets.BenchOptions{Log: log, Options: []merit.Option{merit.WithLogger(log)}})
-	err = jetstream.Work(ctx, o, jetstream.WorkOptions{
+	bench := fleet.NewBench(fleet.BenchOptions{Log: log, Options: []merit.Option{merit.WithLogger(log)}})
+	err = queue.Work(ctx, o, queue.WorkOptions{
 		Name: r.Name, Slots: 1, Handlers: r.spoil(bench.Handlers()),
-		Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-			return fleet.OpenCache(fleet.CacheOptions{Dir: r.Dir, Limit: 4 << 30, Fetch: fetch})
-		},
 	})
 	return errors.Join(err, bench.Close())
 }
 
 // spoil makes handlers that lie or die of one that does not.
-func (r role) spoil(h map[fleet.Kind]fleet.Handler) map[fleet.Kind]fleet.Handler {
-	fast := h[fleet.Rollout]
-	honest := func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
-		body, err := fast(ctx, s, c)
+func (r role) spoil(h map[queue.Kind]queue.Handler) map[queue.Kind]queue.Handler {
+	fast := h[queue.Rollout]
+	honest := func(ctx context.Context, s queue.Shard) ([]byte, error) {
+		body, err := fast(ctx, s)
 		select { // most faults then meet a shard that is under way
 		case <-ctx.Done():
 		case <-time.After(r.Pause):
 		}
 		return body, err
 	}
-	h[fleet.Rollout] = honest
+	h[queue.Rollout] = honest
 	var last []byte
 	switch r.Bad {
 	case "lies": // its answers are those of the shard before: well formed, and not what was asked
-		h[fleet.Rollout] = func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
-			body, err := honest(ctx, s, c)
+		h[queue.Rollout] = func(ctx context.Context, s queue.Shard) ([]byte, error) {
+			body, err := honest(ctx, s)
 			if err != nil {
 				return nil, err
 			}
@@ -145,11 +139,11 @@ func (r role) spoil(h map[fleet.Kind]fleet.Handler) map[fleet.Kind]fleet.Handler
 			return lie, nil
 		}
 	case "dies": // one shard is its end
-		h[fleet.Rollout] = func(ctx context.Context, s fleet.Shard, c fleet.Contents) ([]byte, error) {
+		h[queue.Rollout] = func(ctx context.Context, s queue.Shard) ([]byte, error) {
 			if strings.Contains(string(s.Body), poisoned) && strings.Contains(string(s.Body), firstGroup) {
 				os.Exit(9)
 			}
-			return honest(ctx, s, c)
+			return honest(ctx, s)
 		}
 	}
 	return h
@@ -172,22 +166,22 @@ func (r role) train(ctx context.Context, log *slog.Logger) error {
 		if err != nil {
 			return err
 		}
-		queue, err := jetstream.Dial(ctx, o)
+		remote, err := queue.Dial(ctx, o)
 		if err != nil {
 			return err
 		}
-		bench := fleets.NewBench(fleets.BenchOptions{Log: log})
+		bench := fleet.NewBench(fleet.BenchOptions{Log: log})
 		defer bench.Close()
-		f := fleet.Verified(queue, fleet.VerifyOptions{Share: r.Verify, Handlers: bench.Handlers(), Contents: queue.Cache(), OnLiar: func(worker string, why error) {
+		f := queue.Verified(remote, queue.VerifyOptions{Share: r.Verify, Handlers: bench.Handlers(), OnLiar: func(worker string, why error) {
 			fmt.Println("liar", worker)
 		}})
 		defer f.Close()
-		c, err := fleets.NewCoordinator(ctx, f, s, fleets.CoordinatorOptions{Log: log})
+		c, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{Log: log})
 		if err != nil {
 			return err
 		}
 		say := func() {
-			text, _ := json.Marshal(queue.Counts())
+			text, _ := json.Marshal(remote.Counts())
 			fmt.Println("counts", string(text))
 		}
 		defer say()

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
@@ -27,9 +27,9 @@ type scene struct {
 	root, dir string
 	listen    string
 	tls       certificates.Files
-	clocks    jetstream.Timings
+	clocks    queue.Timings
 	verify    float64
-	users     []keys.User
+	users     []natsd.User
 	seeds     []string // the coordinator's, then those of workers
 
 	url         string
@@ -61,18 +61,18 @@ type part struct {
 	log   bytes.Buffer
 }
 
-func newScene(root, dir string, clocks jetstream.Timings) (*scene, error) {
+func newScene(root, dir string, clocks queue.Timings) (*scene, error) {
 	s := &scene{root: root, dir: dir, listen: "127.0.0.1:0", clocks: clocks, over: make(chan struct{})}
 	for i := range 1 + crewSize + spare {
-		seed, public, err := keys.New()
+		seed, public, err := natsd.NewKey()
 		if err != nil {
 			return nil, err
 		}
-		r := keys.Worker
+		r := natsd.Worker
 		if i == 0 {
-			r = keys.Coordinator
+			r = natsd.Coordinator
 		}
-		s.users, s.seeds = append(s.users, keys.User{Key: public, Role: r}), append(s.seeds, string(seed))
+		s.users, s.seeds = append(s.users, natsd.User{Key: public, Role: r}), append(s.seeds, string(seed))
 	}
 	return s, nil
 }
@@ -208,9 +208,9 @@ func (s *scene) close() {
 
 // counts is what all coordinators said of their queue, up to the last result that
 // each of them took.
-func (s *scene) counts() (all jetstream.Counts) {
+func (s *scene) counts() (all queue.Counts) {
 	for _, p := range s.came {
-		var c jetstream.Counts
+		var c queue.Counts
 		for _, line := range p.said() {
 			if text, ok := strings.CutPrefix(line, "counts "); ok {
 				_ = json.Unmarshal([]byte(text), &c) // it wrote it

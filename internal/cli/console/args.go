@@ -144,6 +144,18 @@ func Certificates(cmd *cobra.Command, cert, key, clientCA *string) {
 	}
 }
 
+// Renamed lets cmd take a flag by the name that it had before, too, which no help
+// shows.
+func Renamed(cmd *cobra.Command, before, now string) {
+	inner := cmd.Flags().GetNormalizeFunc()
+	cmd.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == before {
+			name = now
+		}
+		return inner(f, name)
+	})
+}
+
 // must stops a command that completes a flag that it does not have.
 func must(err error) {
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
@@ -26,7 +25,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 		Example: "  merit fleet accounts users\n  merit fleet accounts users --helm",
 		Args:    console.Exactly("USERS"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			users, err := keys.ReadUsers(args[0])
+			users, err := natsd.ReadUsers(args[0])
 			if err != nil {
 				return err
 			}

@@ -14,9 +14,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	corefleet "github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Variable names the server of a fleet for verbs that are not told one.
@@ -26,7 +25,7 @@ const Variable = "MERIT_FLEET"
 type looking struct {
 	host    *console.Host
 	address string
-	access  corefleet.Config
+	access  fleet.Config
 }
 
 func (l *looking) flags(cmd *cobra.Command) {
@@ -35,18 +34,18 @@ func (l *looking) flags(cmd *cobra.Command) {
 }
 
 // look comes to the server.
-func (l *looking) look(ctx context.Context) (*jetstream.Admin, error) {
-	o := jetstream.Options{URL: cmp.Or(l.address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
+func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
+	o := queue.Options{URL: cmp.Or(l.address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "nobody says which server", Hint: "give its address, or set " + Variable}
 	}
 	var err error
-	if o.Seed, o.TLS, err = fleets.Credentials(l.access, l.host.Env); err != nil {
+	if o.Seed, o.TLS, err = fleet.Credentials(l.access, l.host.Env); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // who looks wants to know now
 	defer cancel()
-	return jetstream.Look(ctx, o)
+	return queue.Look(ctx, o)
 }
 
 // NewCmd is the verb fleet, with more verbs below it.
@@ -135,7 +134,7 @@ func (l *looking) again(ctx context.Context, show func() error) error {
 }
 
 // print writes s as tables.
-func print(h *console.Host, s *corefleet.Status) error {
+func print(h *console.Host, s *queue.Status) error {
 	t := terminal.Table{Head: []string{"worker", "host", "slots", "busy", "done", "failed", "seconds", "labels", "build", ""}}
 	median := medianSeconds(s.Workers)
 	for _, w := range s.Workers {
@@ -170,7 +169,7 @@ func print(h *console.Host, s *corefleet.Status) error {
 func inline(s string) string { return strings.ReplaceAll(terminal.Printable(s), "\n", `\n`) }
 
 // medianSeconds is over workers that have done something.
-func medianSeconds(workers []corefleet.Worker) float64 {
+func medianSeconds(workers []queue.Worker) float64 {
 	var all []float64
 	for _, w := range workers {
 		if w.Done > 0 {
@@ -242,7 +241,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 			}
 			defer a.Close()
 			quiet := true
-			err = a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
+			err = a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line queue.Line) bool {
 				quiet = false
 				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, inline(line.Text))
 				return err == nil

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
@@ -37,7 +36,7 @@ A change of the file of users counts a few seconds later: who is not in it any m
 is thrown out, who was added comes in, quotas are the new ones, and the others do not
 notice. A file that is wrong changes nothing; the log says all that is wrong with it.
 A renewed certificate counts from the next connection.`,
-		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --cert server.pem --cert-key server.key",
+		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --tls-cert server.pem --tls-key server.key",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
@@ -45,25 +44,24 @@ A renewed certificate counts from the next connection.`,
 	f.StringVar(&o.listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen on")
 	f.StringVar(&o.dir, "dir", "fleet", "the folder of what waits")
 	f.StringVar(&o.users, "users", "", "the file of users: who may come, and as what")
-	f.StringVar(&o.files.Cert, "cert", "", "the server's certificate, a PEM file")
-	f.StringVar(&o.files.Key, "cert-key", "", "the private key of --cert")
-	console.Files(cmd, "cert", "pem", "crt")
-	console.Files(cmd, "cert-key", "key", "pem")
+	f.StringVar(&o.files.Cert, "tls-cert", "", "the server's certificate, a PEM file")
+	f.StringVar(&o.files.Key, "tls-key", "", "the private key of --tls-cert")
+	renamed(cmd)
 	return cmd
 }
 
 func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if (o.files.Cert == "") != (o.files.Key == "") {
-		return console.Usage(cmd, "give both or none", "--cert and --cert-key go together")
+		return console.Usage(cmd, "give both or none", "--tls-cert and --tls-key go together")
 	}
 	certs, err := certificates.Open(o.files)
 	if err != nil {
 		return err
 	}
-	var users keys.Users
+	var users natsd.Users
 	who := "everybody on this machine"
 	if o.users != "" {
-		if users, err = keys.ReadUsers(o.users); err != nil {
+		if users, err = natsd.ReadUsers(o.users); err != nil {
 			return err
 		}
 		who = whose(users)
@@ -94,9 +92,9 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 const look = time.Second
 
 // follow lets in whom the file of users names, as it changes.
-func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known keys.Users) {
+func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known natsd.Users) {
 	log := o.host.Logger()
-	keys.Follow(ctx, o.users, known, look, func(users keys.Users, err error) {
+	natsd.Follow(ctx, o.users, known, look, func(users natsd.Users, err error) {
 		if err == nil {
 			err = s.Admit(users.Users, users.Teams)
 		}
@@ -112,7 +110,7 @@ func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known keys.U
 }
 
 // whose says for whom a server is.
-func whose(users keys.Users) string {
+func whose(users natsd.Users) string {
 	var teams []string
 	for _, t := range users.Teams {
 		teams = append(teams, t.Name)

@@ -1,5 +1,5 @@
 // Package fleetcmd holds the verbs of fleets: worker, which computes for one, and
-// fleet, which looks after one.
+// fleet, which looks after one; and the flags by which other verbs have one work.
 package fleetcmd
 
 import (
@@ -13,9 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	corefleet "github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
-	"github.com/merit-rl/merit/internal/fleet/gauges"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/telemetry/outlets"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -23,9 +22,8 @@ import (
 
 type workerOptions struct {
 	host       *console.Host
-	work       fleets.WorkOptions
+	work       fleet.WorkOptions
 	allow      []string
-	cacheMiB   int64
 	metrics    string
 	withParent bool
 }
@@ -41,8 +39,7 @@ func NewWorkerCmd(h *console.Host) *cobra.Command {
 		Short: "Play and score for runs of other machines",
 		Long: `Worker joins the fleet of a server and computes what coordinators ask for, such
 as merit train --fleet: it plays groups of episodes, scores them in its sandbox,
-and gives them back. What a job is made of comes over the network by digest and is
-kept in a cache.
+and gives them back. What a job is made of comes over the network by digest.
 
 A coordinator may send plug-ins, which are programs. A worker runs those that are
 installed here, too, byte for byte, and others only if --allow-plugin names them:
@@ -65,25 +62,36 @@ ends it at once. What it had is then computed by another.`,
 	f.StringArrayVar(&o.work.Labels, "label", nil, "what this worker carries, such as gpu, for runs that want it (repeatable)")
 	f.StringArrayVar(&o.allow, "allow-plugin", nil, "a plug-in that may run here: sha256:…, or any (repeatable)")
 	f.StringSliceVar(&o.work.Variables, "pass-env", nil, "a variable of this environment that jobs may have (repeatable, or with commas)")
-	f.StringVar(&o.work.Cache, "cache", "", "folder of what jobs are made of (default fleet in merit's cache)")
-	f.Int64Var(&o.cacheMiB, "cache-mib", 8<<10, "how large it may become")
+	f.String("cache", "", "no effect: a worker keeps nothing of a job when it ends")
+	f.Int64("cache-mib", 0, "no effect, as --cache")
 	f.StringVar(&o.metrics, "metrics", "", "show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone")
 	f.BoolVar(&o.withParent, "with-parent", false, "end when standard input does")
-	if err := f.MarkHidden("with-parent"); err != nil {
-		panic(err) // a misspelt flag
+	for _, name := range []string{"with-parent", "cache", "cache-mib"} {
+		if err := f.MarkHidden(name); err != nil {
+			panic(err) // a misspelt flag
+		}
 	}
 	return cmd
 }
 
 // access adds the flags by which a process proves itself to a server.
-func access(cmd *cobra.Command, c *corefleet.Config) {
+func access(cmd *cobra.Command, c *fleet.Config) {
 	f := cmd.Flags()
-	f.StringVar(&c.Key, "key", "", "file with this end's key (default $"+fleets.KeyVariable+")")
+	f.StringVar(&c.Key, "key", "", "file with this end's key (default $"+fleet.KeyVariable+")")
 	f.StringVar(&c.CA, "ca", "", "PEM file of the authority whose certificates are believed, for tls://")
-	f.StringVar(&c.Cert, "cert", "", "PEM file of this end's own certificate, if the server wants one")
-	f.StringVar(&c.CertKey, "cert-key", "", "PEM file of its key")
+	f.StringVar(&c.Cert, "tls-cert", "", "PEM file of this end's own certificate, if the server wants one")
+	f.StringVar(&c.CertKey, "tls-key", "", "PEM file of its key")
+	renamed(cmd)
 	console.Files(cmd, "key", "key", "nk")
 	console.Files(cmd, "ca", "pem", "crt")
+}
+
+// renamed takes the names that two flags had before all servers had the same.
+func renamed(cmd *cobra.Command) {
+	console.Files(cmd, "tls-cert", "pem", "crt")
+	console.Files(cmd, "tls-key", "key", "pem")
+	console.Renamed(cmd, "cert", "tls-cert")
+	console.Renamed(cmd, "cert-key", "tls-key")
 }
 
 func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
@@ -91,7 +99,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		return console.Usage(cmd, "name the server with --join", "a worker needs a server")
 	}
 	ctx := cmd.Context()
-	o.work.Log, o.work.Getenv, o.work.CacheLimit = o.host.Logger(), o.host.Env, o.cacheMiB<<20
+	o.work.Log, o.work.Getenv = o.host.Logger(), o.host.Env
 	o.work.Options = []merit.Option{merit.WithLogger(o.work.Log)}
 	var err error
 	if o.work.Plugins, err = o.allowed(); err != nil {
@@ -109,7 +117,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		}()
 	}
 	if !o.host.Global.Quiet {
-		build, err := fleets.Build()
+		build, err := fleet.Build()
 		if err != nil {
 			return err
 		}
@@ -117,7 +125,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		o.work.OnState = o.told()
 	}
 	if o.metrics != "" {
-		o.work.Gauges = gauges.NewWorker()
+		o.work.Gauges = fleet.NewWorkerGauges()
 		s, err := outlets.Serve(o.metrics, o.work.Gauges.Handler(), o.work.Log)
 		if err != nil {
 			return err
@@ -127,7 +135,7 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, "metrics at "+s.URL()+"/metrics")
 		}
 	}
-	return fleets.Work(ctx, o.work)
+	return fleet.Work(ctx, o.work)
 }
 
 // allowed lists the plug-ins that may run: those of this machine, and those that
@@ -157,11 +165,11 @@ func (o *workerOptions) allowed() ([]string, error) {
 
 // told says what a person wants to know of a worker: that it works, every now and
 // then how much it has done, and that it goes.
-func (o *workerOptions) told() func(corefleet.Worker) {
+func (o *workerOptions) told() func(queue.Worker) {
 	var mutex sync.Mutex
 	var last time.Time
 	drains := false
-	return func(w corefleet.Worker) {
+	return func(w queue.Worker) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		switch {

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
@@ -65,7 +64,7 @@ type (
 
 // accounts gives each team an account, with its users and quotas. Those of kept have
 // one although nobody is in them.
-func accounts(opts *server.Options, users []keys.User, teams []keys.Team, kept map[string]bool) error {
+func accounts(opts *server.Options, users []User, teams []Team, kept map[string]bool) error {
 	if len(users) == 0 {
 		return nil
 	}
@@ -84,24 +83,24 @@ const teamMemory = 128 << 20
 // Accounts is the part of a NATS server's configuration that lets users in: an
 // account for each team, with its quotas, and what each key may do in it. It is
 // JSON, which the server reads as its own form, and the Helm chart as values.
-func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
+func Accounts(users []User, teams []Team) ([]byte, error) {
 	return formed(users, teams, nil)
 }
 
-func formed(users []keys.User, teams []keys.Team, kept map[string]bool) ([]byte, error) {
+func formed(users []User, teams []Team, kept map[string]bool) ([]byte, error) {
 	all := map[string]*account{}
 	for team := range kept {
 		all[team] = &account{JetStream: "enabled", Users: []user{}}
 	}
 	for _, u := range users {
-		team := cmp.Or(u.Team, keys.DefaultTeam)
+		team := cmp.Or(u.Team, DefaultTeam)
 		if all[team] == nil {
 			all[team] = &account{JetStream: "enabled"}
 		}
 		who := user{Nkey: u.Key}
 		if publish, subscribe := u.Role.Permissions(u.Key); publish != nil {
 			who.Permissions = &permissions{Publish: allow{publish}, Subscribe: allow{subscribe}}
-			if u.Role == keys.Worker { // it is asked to drain, and answers
+			if u.Role == Worker { // it is asked to drain, and answers
 				who.Permissions.Responses = &responses{1, "1m"}
 			}
 		}

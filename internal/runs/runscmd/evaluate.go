@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/internal/traces"
@@ -33,7 +33,7 @@ type evaluateOptions struct {
 	host   *console.Host
 	source source
 	player player
-	fleet  crew.Options
+	fleet  fleetcmd.Options
 	play   measure.Options
 	out    string
 	traces string // query

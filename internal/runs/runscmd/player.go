@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/promote"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -58,7 +58,7 @@ func (p *player) checkpoint() string {
 
 // suits refuses to have a fleet play a promoted policy: that may be two policies, by
 // share, and an order names one.
-func (p *player) suits(f crew.Options) error {
+func (p *player) suits(f fleetcmd.Options) error {
 	if p.promoted == nil || f.Address == "" {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/judge"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -26,7 +26,7 @@ type rolloutOptions struct {
 	host   *console.Host
 	source source
 	player player
-	fleet  crew.Options
+	fleet  fleetcmd.Options
 	play   merit.RolloutOptions
 	out    string
 }
