@@ -158,7 +158,6 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := errors.Join(o.report(summary, judges.Parts[0].Scorer.Info(), elapsed), left); err != nil {
 		return err
 	}
-	scorer.Worth(o.host)
 	return o.unscored(cmd, summary)
 }
 

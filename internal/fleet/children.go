@@ -20,19 +20,11 @@ import (
 	"github.com/merit-rl/merit/internal/base/restart"
 )
 
-// children are worker processes of this machine. They live no longer than this
-// process: the end of their standard input is the end of them.
-type children struct {
-	ctx  context.Context // over when they are to end
-	stop context.CancelFunc
-	ends sync.WaitGroup
-	// lost is closed when none of them is left to be started again.
-	lost chan struct{}
-
-	mutex sync.Mutex // of what follows
-	names []string
-	left  int   // that live, or will again
-	cause error // of the last death for good; nil if all have drained
+// crew is the workers that are to be started beside a server: where it is, and a
+// seed for each.
+type crew struct {
+	url   string
+	seeds [][]byte
 }
 
 // lasting is a life after which a death begins a new row: a worker that joined and
@@ -40,80 +32,51 @@ type children struct {
 // after half a minute, and must be given up before its workers are.
 const lasting = 10 * time.Second
 
-// startChildren starts a worker for each seed. Jobs get variables from them: they
-// are the user's own, and so is the configuration that names these.
-func startChildren(url string, seeds [][]byte, variables []string, o OpenOptions) (*children, error) {
-	ctx, stop := context.WithCancel(context.Background())
-	c := &children{ctx: ctx, stop: stop, lost: make(chan struct{}), left: len(seeds)}
+// startChildren starts worker processes of this machine, which live until end is
+// called, and no longer than this process. Jobs get variables from them: they are
+// the user's own, and so is the configuration that names these. If all of them die
+// for good, lost is told their names and why.
+func startChildren(w crew, variables []string, o OpenOptions, lost func(names []string, why error)) (end func() error, err error) {
 	program := o.Program
 	if len(program) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			stop()
 			return nil, unbuilt(err)
 		}
 		program = []string{self}
 	}
-	for i, seed := range seeds {
-		k := &child{
-			name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: url, seed: seed, variables: variables, slots: max(1, processors.Count()/len(seeds)), log: o.Log,
-			budget: restart.Budget{Config: restart.Config{Most: restart.Default().Most, Within: lasting}},
-		}
-		c.names = append(c.names, k.name)
-		c.ends.Go(func() { c.over(k.live(ctx)) })
+	ctx, stop := context.WithCancel(context.Background())
+	var ends sync.WaitGroup
+	var names []string
+	over := make(chan error, len(w.seeds)) // of each child: why it is not started any more
+	for i, seed := range w.seeds {
+		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: w.url, seed: seed, variables: variables, slots: max(1, processors.Count()/len(w.seeds)), log: o.Log}
+		names = append(names, k.name)
+		ends.Go(func() { over <- k.live(ctx) })
 	}
-	return c, nil
-}
-
-// over notes that one is not started again, and why; nil is that it was told to go.
-func (c *children) over(cause error) {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if cause != nil {
-		c.cause = cause
-	}
-	if c.left--; c.left == 0 {
-		close(c.lost)
-	}
-}
-
-// why is the error of a fleet that has lost all of them; nil if somebody sent them
-// away.
-func (c *children) why() error {
-	c.mutex.Lock()
-	defer c.mutex.Unlock()
-	if c.cause == nil {
-		return nil
-	}
-	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Crashed, Where: Embedded,
-		What: fmt.Sprintf("the worker processes of this machine (%d) died again and again, and no other worker is there", len(c.names)), Err: c.cause,
-		Hint: "correct what ends them, then go on with --resume; without --fleet this process plays and scores itself",
-	}
-}
-
-// whenLost calls tell with their names, and with why, if all of them die for good
-// before they are closed.
-func (c *children) whenLost(tell func(names []string, why error)) {
-	c.ends.Go(func() {
-		select {
-		case <-c.lost:
-			if err := c.why(); err != nil {
-				tell(c.names, err)
+	ends.Go(func() {
+		var cause error
+		for range w.seeds {
+			if err := <-over; err != nil {
+				cause = err
 			}
-		case <-c.ctx.Done():
+		}
+		if cause != nil && ctx.Err() == nil { // nobody sent them away
+			lost(names, &fault.Error{
+				Boundary: fault.Fleet, Kind: fault.Crashed, Where: Embedded,
+				What: fmt.Sprintf("the worker processes of this machine (%d) died again and again, and no other worker is there", len(names)), Err: cause,
+				Hint: "correct what ends them, then go on with --resume; without --fleet this process plays and scores itself",
+			})
 		}
 	})
+	return func() error {
+		stop()
+		ends.Wait()
+		return nil
+	}, nil
 }
 
-// close ends all of them.
-func (c *children) close() error {
-	c.stop()
-	c.ends.Wait()
-	return nil
-}
-
-// child is one of them, in one life after the other.
+// child is a worker process of this machine, in one life after the other.
 type child struct {
 	name      string
 	program   []string
@@ -122,23 +85,20 @@ type child struct {
 	variables []string
 	slots     int
 	log       *slog.Logger
-	budget    restart.Budget
 }
 
 // live starts the worker again when it dies, as often as it may. The error is why
 // it is not started any more, if nobody wanted that.
 func (k *child) live(ctx context.Context) error {
+	budget := restart.Budget{Config: restart.Config{Most: restart.Default().Most, Within: lasting}}
 	for ctx.Err() == nil {
-		k.budget.Started(time.Now())
+		budget.Started(time.Now())
 		err := k.run(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err == nil {
+		if ctx.Err() != nil || err == nil {
 			k.log.Info("a worker of this machine has drained", "worker", k.name)
 			return nil
 		}
-		pause, again := k.budget.Died(time.Now())
+		pause, again := budget.Died(time.Now())
 		if !again {
 			k.log.Error("a worker of this machine dies again and again; it is not started any more", "worker", k.name, "cause", err)
 			return err
@@ -164,8 +124,7 @@ func (k *child) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cmd.Cancel = input.Close
-	cmd.WaitDelay = 10 * time.Second
+	cmd.Cancel, cmd.WaitDelay = input.Close, 10*time.Second
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		return err

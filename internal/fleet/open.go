@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -58,13 +59,8 @@ type Joining struct {
 // as the configuration has it.
 type Opened struct {
 	*queue.Verifier
-	remote   *queue.Remote
-	bench    *Bench
-	children *children
-	server   *natsd.Server
-	door     *natsd.Door
-	follows  func() // ends looking at the file of users
-	dir      *scratch.Dir
+	remote *queue.Remote
+	ends   []func() error // of what was begun for it, in order
 }
 
 // Open comes to the fleet at address: nats:// or tls://, or the word embedded,
@@ -85,29 +81,37 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	if f.dir, err = scratch.New("fleet"); err != nil {
+	dir, err := scratch.New("fleet")
+	if err != nil {
 		return nil, err
 	}
-	section := *Of(cfg)
+	section, variables := *Of(cfg), variablesOf(cfg)
+	bench := NewBench(BenchOptions{Dir: filepath.Join(dir.Path, "jobs"), Lent: Lent{Variables: variables}, Options: o.Options, Log: o.Log})
+	f.ends = append(f.ends, dir.Close, bench.Close)
 	c := queue.Options{Name: "coordinator", Label: section.Label, Log: o.Log, Patience: section.Patience, Replicas: section.Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
 		return nil, err
 	}
+	var beside crew
 	if address == Embedded {
-		if err := f.embed(ctx, cfg, o, &c); err != nil {
-			return nil, err
-		}
-	} else if c.Seed, c.TLS, err = Credentials(section, o.Getenv); err != nil {
+		beside, err = f.embed(ctx, section, dir.Path, o, &c)
+	} else {
+		c.Seed, c.TLS, err = Credentials(section, o.Getenv)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if f.remote, err = queue.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	if f.children != nil {
-		f.children.whenLost(f.remote.Forsake)
+	if len(beside.seeds) > 0 {
+		end, err := startChildren(beside, variables, o, f.remote.Forsake)
+		if err != nil {
+			return nil, err
+		}
+		f.ends = append(f.ends, end)
 	}
-	f.bench = NewBench(BenchOptions{Dir: filepath.Join(f.dir.Path, "jobs"), Lent: Lent{Variables: variablesOf(cfg)}, Options: o.Options, Log: o.Log})
-	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: f.bench.Handlers(), Read: read, OnLiar: o.OnLiar})
+	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: bench.Handlers(), Read: read, OnLiar: o.OnLiar})
 	return f, nil
 }
 
@@ -117,24 +121,10 @@ func (f *Opened) Close() error {
 	if f.remote != nil {
 		errs = append(errs, f.remote.Close())
 	}
-	if f.children != nil {
-		errs = append(errs, f.children.close())
+	for _, end := range slices.Backward(f.ends) {
+		errs = append(errs, end())
 	}
-	if f.follows != nil {
-		f.follows()
-	}
-	if f.door != nil {
-		errs = append(errs, f.door.Close())
-	}
-	if f.server != nil {
-		errs = append(errs, f.server.Close())
-	}
-	if f.bench != nil {
-		errs = append(errs, f.bench.Close())
-	}
-	if f.dir != nil {
-		errs = append(errs, f.dir.Close())
-	}
+	f.ends = nil
 	return errors.Join(errs...)
 }
 

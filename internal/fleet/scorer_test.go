@@ -8,10 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,71 +130,6 @@ func TestScoreEmbedded(t *testing.T) {
 	require.Positive(t, f.Report().Checked)
 	require.Zero(t, f.Report().Differed)
 	require.NoError(t, f.Close())
-}
-
-// Promise: a fleet is said not to pay only where that is clear: not of a pass of a
-// moment, nor where this machine alone would have taken half as long, nor where
-// nothing is known of it.
-func TestPays(t *testing.T) {
-	const ms, s = time.Millisecond, time.Second
-	for name, c := range map[string]struct {
-		here     time.Duration
-		parallel int
-		n        int
-		took     time.Duration
-		alone    time.Duration
-		pays     bool
-	}{
-		"a fleet in the way":      {ms, 2, 10_000, 11 * s, 5 * s, false},
-		"just half":               {ms, 2, 10_000, 10 * s, 5 * s, true},
-		"as fast":                 {ms, 2, 10_000, 5 * s, 5 * s, true},
-		"faster":                  {ms, 2, 10_000, s, 5 * s, true},
-		"a moment":                {ms / 100, 2, 1000, s - 1, 5 * ms, true},
-		"more than a moment":      {ms / 100, 2, 1000, s, 5 * ms, false},
-		"nothing was measured":    {0, 2, 10_000, 11 * s, 0, true},
-		"no result came":          {ms, 2, 0, 0, 0, true},
-		"one processor, as it is": {ms, 1, 10_000, 11 * s, 10 * s, true},
-	} {
-		alone, pays := fleet.Pays(c.here, c.parallel, c.n, c.took)
-		require.Equal(t, c.alone, alone, name)
-		require.Equal(t, c.pays, pays, name)
-	}
-}
-
-// Promise: what the fleet took does not count the wait for its workers, and what an
-// evaluation takes here is not known where it comes to something else here.
-func TestPace(t *testing.T) {
-	data := trajectories(t, 200)
-	for name, c := range map[string]struct {
-		slow   time.Duration
-		answer func(ids []string) ([]byte, error)
-	}{
-		"workers that come late": {slow: 700 * time.Millisecond},
-		"another outcome": {answer: func(ids []string) ([]byte, error) {
-			return played.EncodeScores(slices.Repeat([]reward.Evaluation{{Outcome: reward.Invalid}}, len(ids)))
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			cfg, r := scripted(t, lengths)
-			var once sync.Once
-			f := breaking(t, func(_ queue.Shard, ids []string) ([]byte, error) {
-				once.Do(func() { time.Sleep(c.slow) })
-				if c.answer != nil {
-					return c.answer(ids)
-				}
-				return nil, nil
-			})
-			s, err := fleet.NewScorer(f, r, cfg, fleet.CoordinatorOptions{})
-			require.NoError(t, err)
-			began := time.Now()
-			_, err = r.Evaluate(t.Context(), merit.EvaluateOptions{Data: data, SkipBad: true, Evaluator: s, Chunk: 1000})
-			require.NoError(t, err)
-			here, n, took := s.Pace()
-			require.Equal(t, 200, n)
-			require.Less(t, took, time.Since(began)-c.slow)
-			require.Equal(t, c.answer == nil, here > 0)
-		})
-	}
 }
 
 // Promise: a trajectory that no worker can score has the outcome infrastructure and

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/base/processors"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
@@ -112,18 +111,6 @@ func (s *Scorer) Close(h *console.Host) error {
 		return nil
 	}
 	return leave(h, s.opened, s.Totals())
-}
-
-// Worth says so if the fleet clearly did not pay, as far as a few evaluations tell
-// that were measured in this process.
-func (s *Scorer) Worth(h *console.Host) {
-	if s == nil || h.Global.Quiet {
-		return
-	}
-	here, n, took := s.Pace()
-	if alone, pays := fleet.Pays(here, processors.Count(), n, took); !pays {
-		fmt.Fprintf(h.Stderr, "fleet: an evaluation takes %.3g ms here: for %d the fleet took %.2g s, and this machine alone about %.2g s; without --fleet it is faster\n", here.Seconds()*1e3, n, took.Seconds(), alone.Seconds())
-	}
 }
 
 // open comes to the fleet.

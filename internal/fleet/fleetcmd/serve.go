@@ -1,10 +1,9 @@
 package fleetcmd
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +49,7 @@ A renewed certificate counts from the next connection.`,
 	return cmd
 }
 
-func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
+func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	if (o.files.Cert == "") != (o.files.Key == "") {
 		return console.Usage(cmd, "give both or none", "--tls-cert and --tls-key go together")
 	}
@@ -72,7 +71,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if o.host.Global.JSON {
 		err = o.host.PrintJSON(map[string]string{"url": s.URL()})
 	} else {
@@ -82,31 +81,14 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.users != "" {
-		o.follow(cmd.Context(), s, users)
+		defer s.Follow(o.users, users, nil, nil, func(users natsd.Users) {
+			if !o.host.Global.JSON {
+				_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
+			}
+		})()
 	}
 	<-cmd.Context().Done()
-	return s.Close()
-}
-
-// look is how often the file of users is looked at.
-const look = time.Second
-
-// follow lets in whom the file of users names, as it changes.
-func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known natsd.Users) {
-	log := o.host.Logger()
-	natsd.Follow(ctx, o.users, known, look, func(users natsd.Users, err error) {
-		if err == nil {
-			err = s.Admit(users.Users, users.Teams)
-		}
-		if err != nil {
-			log.Error("the users stay as they were: the file cannot be taken", "file", o.users, "cause", err)
-			return
-		}
-		log.Warn("the users have changed", "file", o.users)
-		if !o.host.Global.JSON {
-			_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
-		}
-	})
+	return nil
 }
 
 // whose says for whom a server is.

@@ -36,32 +36,6 @@ func CheckLocks(listen string, users, certificate bool) error {
 	return errors.Join(problems...)
 }
 
-// The server's own form of accounts.
-type (
-	allow struct {
-		Allow []string `json:"allow"`
-	}
-	permissions struct {
-		Publish   allow `json:"publish"`
-		Subscribe allow `json:"subscribe"`
-		// Responses lets one answer go to where a request said, for a minute.
-		Responses *responses `json:"allow_responses,omitempty"`
-	}
-	responses struct {
-		Max     int    `json:"max"`
-		Expires string `json:"expires"`
-	}
-	user struct {
-		Nkey        string       `json:"nkey"`
-		Permissions *permissions `json:"permissions,omitempty"`
-	}
-	account struct {
-		JetStream any            `json:"jetstream"`
-		Limits    map[string]int `json:"limits,omitempty"`
-		Users     []user         `json:"users"`
-	}
-)
-
 // accounts gives each team an account, with its users and quotas. Those of kept have
 // one although nobody is in them.
 func accounts(opts *server.Options, users []User, teams []Team, kept map[string]bool) error {
@@ -90,21 +64,14 @@ func Accounts(users []User, teams []Team) ([]byte, error) {
 func formed(users []User, teams []Team, kept map[string]bool) ([]byte, error) {
 	all := map[string]*account{}
 	for team := range kept {
-		all[team] = &account{JetStream: "enabled", Users: []user{}}
+		all[team] = &account{JetStream: "enabled", Users: []any{}}
 	}
 	for _, u := range users {
 		team := cmp.Or(u.Team, DefaultTeam)
 		if all[team] == nil {
 			all[team] = &account{JetStream: "enabled"}
 		}
-		who := user{Nkey: u.Key}
-		if publish, subscribe := u.Role.Permissions(u.Key); publish != nil {
-			who.Permissions = &permissions{Publish: allow{publish}, Subscribe: allow{subscribe}}
-			if u.Role == Worker { // it is asked to drain, and answers
-				who.Permissions.Responses = &responses{1, "1m"}
-			}
-		}
-		all[team].Users = append(all[team].Users, who)
+		all[team].Users = append(all[team].Users, u.form())
 	}
 	for _, t := range teams {
 		a := all[t.Name]
@@ -124,4 +91,24 @@ func formed(users []User, teams []Team, kept map[string]bool) ([]byte, error) {
 	form.SetIndent("", "  ")
 	err := form.Encode(map[string]any{"accounts": all})
 	return text.Bytes(), err
+}
+
+// account is a team in the server's own form.
+type account struct {
+	JetStream any            `json:"jetstream"`
+	Limits    map[string]int `json:"limits,omitempty"`
+	Users     []any          `json:"users"`
+}
+
+// form is a user in the server's own form, with what the role may do.
+func (u User) form() any {
+	publish, subscribe := u.Role.Permissions(u.Key)
+	if publish == nil {
+		return map[string]any{"nkey": u.Key}
+	}
+	may := map[string]any{"publish": map[string]any{"allow": publish}, "subscribe": map[string]any{"allow": subscribe}}
+	if u.Role == Worker { // it is asked to drain, and answers once, within a minute
+		may["allow_responses"] = map[string]any{"max": 1, "expires": "1m"}
+	}
+	return map[string]any{"nkey": u.Key, "permissions": may}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // DefaultTeam is the team of users who are in no other.
@@ -105,7 +106,7 @@ func (u *Users) add(where string, words []string) error {
 	if !slices.Contains([]Role{Coordinator, Worker, Watcher}, user.Role) {
 		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Invalid, Where: where, What: fmt.Sprintf("%.40q is no role", user.Role), Hint: "use coordinator, worker or watcher", Allowed: []string{string(Coordinator), string(Worker), string(Watcher)}}
 	}
-	if !named(user.Team) {
+	if !queue.Word(user.Team) {
 		return invalid(where, fmt.Sprintf("%.40q cannot name a team", user.Team), "use letters, digits and dashes, 32 at most")
 	}
 	if slices.ContainsFunc(u.Users, func(other User) bool { return other.Key == user.Key }) {
@@ -116,7 +117,7 @@ func (u *Users) add(where string, words []string) error {
 }
 
 func (u *Users) addTeam(where string, words []string) error {
-	if len(words) == 0 || !named(words[0]) {
+	if len(words) == 0 || !queue.Word(words[0]) {
 		return invalid(where, "the team has no name", "use letters, digits and dashes, 32 at most")
 	}
 	t := u.team(words[0])
@@ -163,10 +164,6 @@ func size(text string) (int64, error) {
 		}
 	}
 	return 0, errors.New("no unit")
-}
-
-func named(s string) bool {
-	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") == ""
 }
 
 // AddUser adds a line to a file of users, which is made if it is not there. What

@@ -1,4 +1,4 @@
-package main
+package fleetfaults_test
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type fault struct {
 	fails      bool // the run ends with an error, and goes on with --resume
 }
 
-var table = []fault{
+var all = []fault{
 	{name: "nothing", what: "undisturbed", inject: func(*scene) error { return nil }},
 	{name: "worker killed", what: "kill -9 of a worker, which nobody starts again", inject: func(s *scene) error {
 		s.workers[0].kill()

@@ -1,4 +1,4 @@
-package main
+package fleetfaults_test
 
 import (
 	"bufio"
