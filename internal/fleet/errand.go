@@ -84,7 +84,7 @@ func (e *errand) submit(ctx context.Context, open []parcel) error {
 	if err != nil {
 		return err
 	}
-	return e.each(ctx, name, len(open), func(i int) (queue.Shard, error) { return e.scoring(open[i]).Shard(i, e.job) }, func(i int, r queue.Result) {
+	return e.each(ctx, name, len(open), func(i int) (queue.Shard, error) { return e.scoring(open[i]).Shard(e.job) }, func(i int, r queue.Result) {
 		e.take(ctx, open[i], r)
 	})
 }
@@ -92,7 +92,7 @@ func (e *errand) submit(ctx context.Context, open []parcel) error {
 // name is the name of a Submit: who asks again after a crash finds what is there,
 // and nobody takes back what others ask for.
 func (e *errand) name(open []parcel) (string, error) {
-	first, err := e.scoring(open[0]).Shard(0, e.job)
+	first, err := e.scoring(open[0]).Shard(e.job)
 	if err != nil {
 		return "", err
 	}

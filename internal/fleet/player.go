@@ -93,7 +93,7 @@ func (g *gathering) run(ctx context.Context, whole played.Order) error {
 		name, err := g.name(whole, open)
 		if err == nil {
 			g.troubled = nil
-			err = g.each(ctx, name, len(open), func(k int) (queue.Shard, error) { return g.orders[open[k]].Shard(k, g.job, g.weights) }, func(k int, r queue.Result) {
+			err = g.each(ctx, name, len(open), func(k int) (queue.Shard, error) { return g.orders[open[k]].Shard(g.job, g.weights) }, func(k int, r queue.Result) {
 				g.take(ctx, open[k], r)
 			})
 		}

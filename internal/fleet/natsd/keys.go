@@ -62,7 +62,7 @@ func (r Role) Permissions(public string) (publish, subscribe []string) {
 		return []string{
 			"merit.result.>", "merit.dead." + public + ".*", "merit.worker." + public + ".*", "merit.log." + public + ".*", "merit.body." + public + ".>",
 			"$JS.ACK.MERIT_WORK.>", "$JS.API.CONSUMER.MSG.NEXT.MERIT_WORK.>", "$JS.API.CONSUMER.INFO.MERIT_WORK.>",
-			"$JS.API.CONSUMER.NAMES.MERIT_WORK", "$JS.API.STREAM.INFO.MERIT_WORK",
+			"$JS.API.CONSUMER.LIST.MERIT_WORK", "$JS.API.STREAM.INFO.MERIT_WORK",
 			"$JS.API.STREAM.INFO.OBJ_merit-contents", "$JS.API.DIRECT.GET.OBJ_merit-contents.>", "$JS.API.STREAM.MSG.GET.OBJ_merit-contents",
 			"$JS.API.CONSUMER.CREATE.OBJ_merit-contents.>", "$JS.API.CONSUMER.DELETE.OBJ_merit-contents.>", "$JS.FC.OBJ_merit-contents.>",
 		}, []string{inbox, "merit.control.all", "merit.control." + public + ".*"}

@@ -56,7 +56,7 @@ func TestTextsOfAnyBytes(t *testing.T) {
 
 	asked, scores := scoring(2, 1)
 	asked.Trajectories[0].Messages, scores[0].Reason = tr.Messages, odd
-	shard, err := asked.Shard(0, queue.Content{Digest: asked.Job})
+	shard, err := asked.Shard(queue.Content{Digest: asked.Job})
 	require.NoError(t, err)
 	read, err := played.ReadScoring(t.Context(), shard)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ func FuzzShard(f *testing.F) {
 	for _, weights := range [][]byte{nil, {}, []byte("{}\n\x00")} {
 		o := order(2, 3)
 		o.Weights = weights
-		s, err := o.Shard(0, queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
+		s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 		require.NoError(f, err)
 		f.Add(s.Body)
 	}
@@ -144,7 +144,7 @@ func FuzzShard(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(o.Weights), played.MaxWeights)
 		require.Positive(t, o.Plan.Groups*o.Plan.Members)
-		s, err := o.Shard(0, queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
+		s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 		require.NoError(t, err)
 		again, err := played.ReadOrder(s)
 		require.NoError(t, err)
@@ -158,7 +158,7 @@ func FuzzScoring(f *testing.F) {
 	job := queue.ContentOf([]byte("job"))
 	for n := range 4 {
 		o, _ := scoring(n, uint64(n))
-		s, err := o.Shard(0, job)
+		s, err := o.Shard(job)
 		require.NoError(f, err)
 		f.Add(s.Body, n%2 == 0)
 	}
@@ -172,14 +172,14 @@ func FuzzScoring(f *testing.F) {
 			refusedAsCorrupt(t, err)
 			return
 		}
-		first, err := o.Shard(0, job)
+		first, err := o.Shard(job)
 		require.NoError(t, err)
 		if len(first.Needs) > 1 {
 			return // what is too large for a body is the same text beside it
 		}
 		again, err := played.ReadScoring(t.Context(), first)
 		require.NoError(t, err)
-		second, err := again.Shard(0, job)
+		second, err := again.Shard(job)
 		require.NoError(t, err)
 		require.Equal(t, first.Body, second.Body)
 	})

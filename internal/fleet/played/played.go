@@ -41,7 +41,7 @@ func (o Order) Text() ([]byte, error) { return json.Marshal(o) }
 
 // Shard returns the shard of an order: its text, and behind a line feed weights
 // that go with it, as they are. Job and policy are its contents.
-func (o Order) Shard(index int, job, policy queue.Content) (queue.Shard, error) {
+func (o Order) Shard(job, policy queue.Content) (queue.Shard, error) {
 	body, err := o.Text()
 	if o.Weights != nil {
 		body = append(append(slices.Grow(body, len(o.Weights)+1), '\n'), o.Weights...)
@@ -50,7 +50,7 @@ func (o Order) Shard(index int, job, policy queue.Content) (queue.Shard, error) 
 	if o.Weights == nil {
 		needs = append(needs, policy)
 	}
-	return queue.Shard{Kind: queue.Rollout, Index: index, Body: body, Needs: needs, Unsure: o.Lossy}, err
+	return queue.Shard{Kind: queue.Rollout, Body: body, Needs: needs, Unsure: o.Lossy}, err
 }
 
 // ReadOrder returns the order of a shard.

@@ -18,9 +18,9 @@ type Scoring struct {
 
 // Shard returns the shard of a scoring. Trajectories of too many bytes for a shard are
 // a content.
-func (o Scoring) Shard(index int, job queue.Content) (s queue.Shard, err error) {
+func (o Scoring) Shard(job queue.Content) (s queue.Shard, err error) {
 	text, err := encode(&o.Trajectories)
-	s = queue.Shard{Kind: queue.Score, Index: index, Body: text, Needs: []queue.Content{job}}
+	s = queue.Shard{Kind: queue.Score, Body: text, Needs: []queue.Content{job}}
 	switch {
 	case err != nil:
 	case len(text) > queue.MaxResult:

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -38,32 +36,71 @@ func (a *Admin) Close() error {
 }
 
 // Status is how the fleet is now: what workers last said of themselves, and the queues.
-func (a *Admin) Status(ctx context.Context) (*Status, error) {
+func (a *Admin) Status(ctx context.Context) (*Status, error) { return a.status(ctx) }
+
+// Status is how the fleet is now, as Admin's.
+func (r *Remote) Status(ctx context.Context) (*Status, error) { return r.status(ctx) }
+
+func (c *conn) status(ctx context.Context) (*Status, error) {
 	s := &Status{Workers: []Worker{}, Queues: []Queue{}}
-	err := a.latest(ctx, func(m *jetstream.RawStreamMsg) {
+	there, _, err := c.subjects(ctx, workersStream, "merit.worker.>")
+	if errors.Is(err, jetstream.ErrStreamNotFound) { // nobody has asked for anything yet
+		s.Workers, err = c.listen(ctx)
+		return s, err
+	}
+	if err != nil {
+		return nil, c.explain(err, "the workers cannot be seen")
+	}
+	stream, err := c.stream(ctx, workersStream)
+	if err != nil {
+		return nil, c.explain(err, "the workers cannot be seen")
+	}
+	names := slices.Collect(maps.Keys(there))
+	said, err := ask(ctx, len(names), func(ctx context.Context, i int) (*jetstream.RawStreamMsg, error) {
+		return stream.GetLastMsgForSubject(ctx, names[i])
+	})
+	if err != nil {
+		return nil, c.explain(err, "the workers cannot be seen")
+	}
+	for _, m := range said {
 		if w, err := decodeWorker(m.Subject, m.Data); err == nil && w.Slots > 0 {
 			w.Seen = m.Time
 			s.Workers = append(s.Workers, w)
 		}
-	})
-	if errors.Is(err, jetstream.ErrStreamNotFound) { // nobody has asked for anything yet
-		s.Workers, err = a.listen(ctx)
-		return s, err
-	}
-	if err != nil {
-		return nil, a.explain(err, "the workers cannot be seen")
 	}
 	slices.SortFunc(s.Workers, byName)
-	if s.Queues, err = a.queues(ctx); err != nil {
-		return nil, a.explain(err, "the queues cannot be seen")
+	if s.Queues, err = c.queued(ctx); err != nil {
+		return nil, c.explain(err, "the queues cannot be seen")
 	}
-	dead, err := a.js.Stream(ctx, deadStream)
+	dead, err := c.js.Stream(ctx, deadStream)
 	if err != nil {
-		return nil, a.explain(err, "the shards that were given up cannot be seen")
+		return nil, c.explain(err, "the shards that were given up cannot be seen")
 	}
 	s.Dead = dead.CachedInfo().State.Msgs
 	return s, nil
 }
+
+// ask has messages of a stream brought, many at one time, and returns those that are
+// there. Streams are read one message after the other: a watcher that might have the
+// server send what workers write to where it likes could speak for a coordinator.
+func ask(ctx context.Context, n int, get func(ctx context.Context, i int) (*jetstream.RawStreamMsg, error)) ([]*jetstream.RawStreamMsg, error) {
+	all := make([]*jetstream.RawStreamMsg, n)
+	many, ctx := errgroup.WithContext(ctx)
+	many.SetLimit(askedAtOnce)
+	for i := range all {
+		many.Go(func() (err error) {
+			if all[i], err = get(ctx, i); errors.Is(err, jetstream.ErrMsgNotFound) {
+				all[i], err = nil, nil // it is gone
+			}
+			return err
+		})
+	}
+	err := many.Wait()
+	return slices.DeleteFunc(all, func(m *jetstream.RawStreamMsg) bool { return m == nil }), err
+}
+
+// askedAtOnce is how many messages are asked for at one time.
+const askedAtOnce = 64
 
 // byName orders workers; a name may be claimed by several keys.
 func byName(a, b Worker) int {
@@ -76,12 +113,12 @@ const hearing = 1200 * time.Millisecond
 
 // listen returns the workers that speak now: before the first run nothing keeps
 // what they say.
-func (a *Admin) listen(ctx context.Context) ([]Worker, error) {
+func (c *conn) listen(ctx context.Context) ([]Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, hearing)
 	defer cancel()
-	heard, err := a.nc.SubscribeSync("merit.worker.>")
+	heard, err := c.nc.SubscribeSync("merit.worker.>")
 	if err != nil {
-		return nil, a.explain(err, "the workers cannot be heard")
+		return nil, c.explain(err, "the workers cannot be heard")
 	}
 	defer func() { _ = heard.Unsubscribe() }()
 	workers := map[string]Worker{}
@@ -98,13 +135,8 @@ func (a *Admin) listen(ctx context.Context) ([]Worker, error) {
 	return append([]Worker{}, slices.SortedFunc(maps.Values(workers), byName)...), nil
 }
 
-// Status is how the fleet is now, as Admin's.
-func (r *Remote) Status(ctx context.Context) (*Status, error) {
-	return (&Admin{r.conn}).Status(ctx)
-}
-
-func (a *Admin) queues(ctx context.Context) ([]Queue, error) {
-	work, err := a.js.Stream(ctx, workStream)
+func (c *conn) queued(ctx context.Context) ([]Queue, error) {
+	work, err := c.js.Stream(ctx, workStream)
 	if err != nil {
 		return nil, err
 	}
@@ -133,20 +165,20 @@ func (a *Admin) Drain(ctx context.Context, worker string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	var refusal atomic.Pointer[error]
+	ctx, refuse := context.WithCancelCause(ctx)
+	defer refuse(nil)
 	go func() { // a server answers nothing to who may not ask: what it says comes beside
 		select {
 		case denied := <-a.hurt:
-			refusal.Store(&denied)
-			cancel()
+			refuse(a.denied(denied, "the worker cannot be told"))
 		case <-ctx.Done():
 		}
 	}()
 	err := a.tell(ctx, worker)
-	if denied := refusal.Load(); denied != nil {
-		return a.denied(*denied, "the worker cannot be told")
+	if denied := fault.As(context.Cause(ctx)); err != nil && denied != nil {
+		return denied
 	}
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, errNobody) {
+	if isAny(err, nats.ErrNoResponders, errNobody) {
 		return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, Where: worker, What: "no worker of this name is there", Hint: "merit fleet status lists them"}
 	}
 	return a.explain(err, "the worker cannot be told")
@@ -194,51 +226,13 @@ func (a *Admin) Logs(ctx context.Context, worker string, follow bool, each func(
 		return each(Line{name, m.Time, plain(m.Data, maxLog)})
 	}
 	err := a.each(ctx, logStream, follow, line)
-	for follow && errors.Is(err, jetstream.ErrStreamNotFound) && pause(ctx, logsBegin) { // the first run makes the stream
+	for follow && errors.Is(err, jetstream.ErrStreamNotFound) && pause(ctx, time.Second) { // the first run makes the stream
 		err = a.each(ctx, logStream, follow, line)
 	}
 	if errors.Is(err, jetstream.ErrStreamNotFound) || follow && ctx.Err() != nil {
 		return nil
 	}
 	return a.explain(err, "the logs cannot be read")
-}
-
-// logsBegin is how often a reader that follows the logs looks for the first of them.
-const logsBegin = time.Second
-
-// Streams are read by messages that are asked for one by one, many at one time: a
-// watcher that might have the server send what workers write to where it likes could
-// speak for a coordinator.
-const askedAtOnce = 64
-
-// latest gives what workers last said of themselves, in no order.
-func (c *conn) latest(ctx context.Context, each func(*jetstream.RawStreamMsg)) error {
-	stream, err := c.js.Stream(ctx, workersStream)
-	if err != nil {
-		return err
-	}
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter("merit.worker.>"))
-	if err != nil {
-		return err
-	}
-	var mutex sync.Mutex
-	many, ctx := errgroup.WithContext(ctx)
-	many.SetLimit(askedAtOnce)
-	for subject := range info.State.Subjects {
-		many.Go(func() error {
-			m, err := stream.GetLastMsgForSubject(ctx, subject)
-			if errors.Is(err, jetstream.ErrMsgNotFound) {
-				return nil // it is gone
-			}
-			if err == nil {
-				mutex.Lock()
-				defer mutex.Unlock()
-				each(m)
-			}
-			return err
-		})
-	}
-	return many.Wait()
 }
 
 // each gives the messages of a stream that are there now, in their order, and with
@@ -253,24 +247,14 @@ func (a *Admin) each(ctx context.Context, name string, follow bool, each func(*j
 		next = max(next, state.FirstSeq)
 		for next <= state.LastSeq && state.Msgs > 0 {
 			last := min(next+askedAtOnce-1, state.LastSeq)
-			messages := make([]*jetstream.RawStreamMsg, last-next+1)
-			many, within := errgroup.WithContext(ctx)
-			for i := range messages {
-				many.Go(func() error {
-					m, err := stream.GetMsg(within, next+uint64(i))
-					if err == nil {
-						messages[i] = m
-					} else if !errors.Is(err, jetstream.ErrMsgNotFound) {
-						return err
-					}
-					return nil
-				})
-			}
-			if err := many.Wait(); err != nil {
+			messages, err := ask(ctx, int(last-next+1), func(ctx context.Context, i int) (*jetstream.RawStreamMsg, error) {
+				return stream.GetMsg(ctx, next+uint64(i))
+			})
+			if err != nil {
 				return err
 			}
 			for _, m := range messages {
-				if m != nil && !each(m) {
+				if !each(m) {
 					return nil
 				}
 			}

@@ -24,13 +24,10 @@ func CheckJob(job string) error {
 	return nil
 }
 
-// Check returns why a fleet does not take s, or nil. It looks at s alone: see
-// Drawn for its place among others.
+// Check returns why a fleet does not take s, or nil.
 func (s Shard) Check() error {
 	where := fmt.Sprintf("shard %d", s.Index)
 	switch {
-	case s.Index < 0:
-		return refused(where, "its place is below 0", "number shards from 0")
 	case !slices.Contains([]Kind{Rollout, Score}, s.Kind):
 		return refused(where, fmt.Sprintf("%q is no kind of work", s.Kind), "use rollout or score")
 	case len(s.Body) > MaxBody:
@@ -44,43 +41,6 @@ func (s Shard) Check() error {
 		}
 	}
 	return nil
-}
-
-// Drawn holds the shards of a Submit to what they promise: each is valid, and
-// their places are 0, 1, 2 and so on, each once, in any order. The zero value
-// has seen none. Its memory grows only with how far the order is from that.
-type Drawn struct {
-	next  int              // all below it were seen
-	above map[int]struct{} // seen beyond it
-}
-
-// Add notes s, or says why it cannot be one of those shards.
-func (d *Drawn) Add(s Shard) error {
-	if err := s.Check(); err != nil {
-		return err
-	}
-	if _, twice := d.above[s.Index]; twice || s.Index < d.next {
-		return refused(fmt.Sprintf("shard %d", s.Index), "its place is taken", "number shards from 0, each once")
-	}
-	if d.above == nil {
-		d.above = map[int]struct{}{}
-	}
-	d.above[s.Index] = struct{}{}
-	for {
-		if _, ok := d.above[d.next]; !ok {
-			return nil
-		}
-		delete(d.above, d.next)
-		d.next++
-	}
-}
-
-// End returns which place is empty now that there are no more shards, or nil.
-func (d *Drawn) End() error {
-	if len(d.above) == 0 {
-		return nil
-	}
-	return refused(fmt.Sprintf("shard %d", d.next), "it is missing, and others after it are there", "number shards from 0, each once")
 }
 
 // GivenUp returns the error of a shard that was tried as often as it may be; err

@@ -79,16 +79,16 @@ type localJob struct {
 
 // run yields results until there are no more, the caller leaves, or there is an error.
 func (s *localJob) run(ctx context.Context, next func() (Shard, bool), yield func(Result, error) bool) error {
-	var drawn Drawn
+	n := 0
 	for more := true; ; {
 		for more && s.open < cap(s.done) && ctx.Err() == nil {
 			var shard Shard
-			if shard, more = next(); !more {
-				if err := drawn.End(); err != nil {
+			if shard, more = next(); more {
+				shard.Index = n
+				if err := errors.Join(shard.Check(), s.start(ctx, shard)); err != nil {
 					return err
 				}
-			} else if err := errors.Join(drawn.Add(shard), s.start(ctx, shard)); err != nil {
-				return err
+				n++
 			}
 		}
 		if s.open == 0 && !more {

@@ -35,7 +35,7 @@ const (
 type Shard struct {
 	// Kind chooses the function.
 	Kind Kind
-	// Index is the shard's place within one Submit, from 0, each once.
+	// Index is the shard's place within one Submit, which counts them from 0.
 	Index int
 	// Body is what the function reads, of at most MaxBody bytes.
 	Body []byte

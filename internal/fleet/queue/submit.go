@@ -26,7 +26,7 @@ import (
 type submission struct {
 	*Remote
 	job    string
-	drawn  Drawn
+	drawn  int               // shards
 	open   map[string]*asked // by the tail of the subject
 	had    map[string]uint64 // results that were there before their shards were drawn, by subject
 	seen   map[string]Digest // of results that were taken, by the tail
@@ -204,9 +204,11 @@ func (s *submission) burst(ctx context.Context, next func() (Shard, bool)) (more
 		if shard, more = next(); !more {
 			break
 		}
-		if err := s.drawn.Add(shard); err != nil {
+		shard.Index = s.drawn
+		if err := shard.Check(); err != nil {
 			return false, err
 		}
+		s.drawn++
 		a := &asked{Shard: shard, place: s.placeFor(s.job, shard)}
 		s.open[a.tail()] = a
 		if s.had[a.result()] > 0 {
@@ -220,10 +222,7 @@ func (s *submission) burst(ctx context.Context, next func() (Shard, bool)) (more
 		}
 		sent, size = append(sent, a), size+len(a.Body)
 	}
-	if err := s.sendAll(ctx, sent); err != nil || more {
-		return more, err
-	}
-	return false, s.drawn.End()
+	return more, s.sendAll(ctx, sent)
 }
 
 // sendAll sends shards, and those again that the server does not say that it has

@@ -87,7 +87,6 @@ func refused(t *testing.T, open Open) {
 	fine := queue.Shard{Kind: queue.Score, Body: []byte("fine")}
 	for what, wrong := range map[string]queue.Shard{
 		"a body":     {Kind: queue.Score, Index: 1, Body: make([]byte, queue.MaxBody+1)},
-		"an index":   {Kind: queue.Score, Index: -1},
 		"a kind":     {Kind: "shell", Index: 1},
 		"no kind":    {Index: 1},
 		"a need":     {Kind: queue.Score, Index: 1, Needs: []queue.Content{{Digest: "sha256:../x"}}},
@@ -110,17 +109,4 @@ func last(t *testing.T, results iter.Seq2[queue.Result, error]) (ended error) {
 		}
 	}
 	return ended
-}
-
-// Promise: places are 0, 1, 2 and so on, each once; a Submit that breaks this
-// ends with an error and not with a hole.
-func places(t *testing.T, open Open) {
-	f := start(t, open, 2, reversed)
-	for what, indexes := range map[string][]int{"twice": {0, 1, 1}, "twice, early": {0, 0, 1}, "a gap": {0, 2}, "not from 0": {1, 2, 3}} {
-		var all []queue.Shard
-		for _, i := range indexes {
-			all = append(all, queue.Shard{Kind: queue.Score, Index: i, Body: []byte("x")})
-		}
-		require.ErrorIs(t, last(t, f.Submit(deadline(t), "places", values(all))), fault.Of(fault.Fleet, fault.Refused), what)
-	}
 }

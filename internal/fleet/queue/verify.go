@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -107,7 +106,7 @@ func (v *Verifier) Report() VerifyReport {
 // with a share of 0 none is.
 func (v *Verifier) Submit(ctx context.Context, job string, shards iter.Seq[Shard]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
-		s := &verification{Verifier: v, job: job, held: map[int]*entry{}}
+		s := &verification{Verifier: v, job: job}
 		err := v.taint()
 		if err == nil {
 			err = s.run(ctx, shards, yield)
@@ -125,7 +124,7 @@ var errLeft = errors.New("left")
 type verification struct {
 	*Verifier
 	job  string
-	held map[int]*entry // by place; of the goroutine that draws and takes
+	held []*entry // by place; of the goroutine that draws and takes
 }
 
 // entry is a shard, its result, and who says the same.
@@ -168,16 +167,10 @@ func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield fu
 	if err != nil {
 		return err
 	}
-	all := slices.SortedFunc(maps.Values(s.held), func(a, b *entry) int { return a.shard.Index - b.shard.Index })
-	if err := s.settle(ctx, all); err != nil {
-		return err
+	if s.o.Share > 0 {
+		err = s.give(ctx, s.held, yield)
 	}
-	for _, e := range all {
-		if e.result.Value = e.value; !yield(e.result, nil) {
-			return errLeft
-		}
-	}
-	return nil
+	return err
 }
 
 // take holds results back and calls check for those that may be wrong, or yields
@@ -185,7 +178,8 @@ func (s *verification) run(ctx context.Context, shards iter.Seq[Shard], yield fu
 func (s *verification) take(ctx context.Context, shards iter.Seq[Shard], yield func(Result, error) bool, check func(*entry)) error {
 	for r, err := range s.Fleet.Submit(ctx, s.job, func(yield func(Shard) bool) {
 		for shard := range shards {
-			if s.held[shard.Index] = (&entry{shard: shard}); !yield(shard) {
+			shard.Index = len(s.held)
+			if s.held = append(s.held, &entry{shard: shard}); !yield(shard) {
 				return
 			}
 		}
@@ -197,13 +191,10 @@ func (s *verification) take(ctx context.Context, shards iter.Seq[Shard], yield f
 		e.result = r
 		switch {
 		case s.o.Share <= 0:
-			delete(s.held, r.Index)
+			s.held[r.Index] = nil
 			s.read(e)
-			if err := s.settle(ctx, []*entry{e}); err != nil {
+			if err := s.give(ctx, []*entry{e}, yield); err != nil {
 				return err
-			}
-			if e.result.Value = e.value; !yield(e.result, nil) {
-				return errLeft
 			}
 		case r.Err == nil:
 			check(e)
@@ -219,9 +210,7 @@ func (s *verification) compare(ctx context.Context, again <-chan *entry) error {
 	checks, inner := errgroup.WithContext(ctx)
 	for second, err := range s.Fleet.Submit(inner, derived(s.job), func(yield func(Shard) bool) {
 		for e := range again {
-			shard := e.shard
-			shard.Index, all = len(all), append(all, e)
-			if !yield(shard) {
+			if all = append(all, e); !yield(e.shard) {
 				return
 			}
 		}
@@ -309,9 +298,9 @@ func (s *verification) read(e *entry) {
 	}
 }
 
-// settle computes in this process what excluded workers have given, and notes what
-// is given away that nobody has confirmed.
-func (s *verification) settle(ctx context.Context, all []*entry) error {
+// give yields results. What excluded workers have given is computed in this process
+// first, and what nobody has confirmed is noted.
+func (s *verification) give(ctx context.Context, all []*entry, yield func(Result, error) bool) error {
 	work, ctx := errgroup.WithContext(ctx)
 	for _, e := range all {
 		if s.lost(e) {
@@ -329,15 +318,26 @@ func (s *verification) settle(ctx context.Context, all []*entry) error {
 	if err := work.Wait(); err != nil {
 		return err
 	}
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
+	if err := s.taint(); err != nil {
+		return err
+	}
 	for _, e := range all {
-		if h := s.given[e.result.Worker]; h != nil && e.result.Err == nil && e.sure == "" {
-			h.results++
-			h.first, h.last = cmp.Or(h.first, s.job), s.job
+		s.note(e)
+		if e.result.Value = e.value; !yield(e.result, nil) {
+			return errLeft
 		}
 	}
-	return s.tainted
+	return nil
+}
+
+// note remembers who gave a result that nobody has confirmed.
+func (s *verification) note(e *entry) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if h := s.given[e.result.Worker]; h != nil && e.result.Err == nil && e.sure == "" {
+		h.results++
+		h.first, h.last = cmp.Or(h.first, s.job), s.job
+	}
 }
 
 // lost reports whether a result is no answer, or that of an excluded worker and of
