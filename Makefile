@@ -9,6 +9,7 @@
 # make bin/plugins/sokoban  a plug-in that merit has in it, as a program of its own
 # make lint   vet, staticcheck, gofmt
 # make trainers  TRL, verl, OpenRLHF, verifiers, eval-protocol, SkyRL-gym and NeMo Gym with the wheel: 7 GB
+# make docs   runs/site: the documentation as a website, with its links checked
 # make bench  the figures of docs/performance.md
 # make bench-torch  the learner beside PyTorch's, in an environment of its own (4 GB)
 # make soak   a million evaluations, one in twenty hostile, in each isolation
@@ -93,11 +94,19 @@ lint:
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-# What docs/performance.md shows: about seven minutes on two quiet cores.
+.PHONY: docs
+docs: runs/docs/bin/mkdocs
+	NO_MKDOCS_2_WARNING=1 $< build --strict --quiet --config-file .ci/docs/mkdocs.yml
+runs/docs/bin/mkdocs: .ci/docs/requirements.txt
+	$(PYTHON) -m venv runs/docs
+	runs/docs/bin/pip install --quiet -r $<
+	@touch $@
+
+# What docs/performance*.md show: about seven minutes on two quiet cores.
 # `go tool benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
-            ./internal/traces/proxy ./internal/traces/store/sqlite ./internal/traces/store/postgres
+            ./internal/traces/proxy ./internal/traces/store
 FIGURES  := ^BenchmarkInProcess/.*/^features|Plugin/slots=(1|64)$$/parallel|Plugin/env=sokoban$$/transport/slots=(1|64|256)$$/^features|Collect|Act/|Update|Torch/|Estimate/gigpo/|File|History|$\
             Reward/|TwoCores|Load/|PythonInProcess|EvaluateNothing|Encode|Restore|Pause|Wazero|Metering|Kill|Native|HeavyTail|Overhead|Quickstart|Burst/|Program/|BenchmarkWrite|Queries/|ThroughProxy|Rules/|Dual/
 bench: build
@@ -105,6 +114,7 @@ bench: build
 	MERIT_TORCH=$(TORCH) $(GO) test -run '^$$' -timeout 30m -benchtime 500ms -count 3 -bench '$(FIGURES)' $(BENCHED) | tee runs/bench.txt
 	! grep -E '^(--- )?FAIL' runs/bench.txt
 	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance.md.tmpl docs/performance.md
+	$(GO) run ./cmd/internal/figures runs/bench.txt docs/performance-training.md.tmpl docs/performance-training.md
 
 # The learner beside PyTorch's, by network, minibatch and threads. Once the
 # environment is there, make bench measures them too.

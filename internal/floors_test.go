@@ -74,11 +74,11 @@ var doors = map[string][]string{
 	"github.com/coder/websocket":     {"internal/openenv/session", "internal/openenv/envserver"},
 	"github.com/opencontainers":      {"internal/registry"},
 	"github.com/chromedp":            {"internal/ui/browsertest"},
-	"modernc.org":                    {"internal/traces/store/sqlite"},
+	"modernc.org":                    {"internal/traces/store"},
 	"github.com/nats-io/nats.go":     {"internal/fleet/queue"},
 	"github.com/nats-io/nats-server": {"internal/fleet/natsd"},
 	"github.com/nats-io/nkeys":       {"internal/fleet"},
-	"github.com/jackc/pgx":           {"internal/traces/store/postgres"},
+	"github.com/jackc/pgx":           {"internal/traces/store"},
 }
 
 // Promise: an import leads down or along a floor, never up, and third-party modules

@@ -17,6 +17,12 @@ type Plan struct {
 	Members    int    // 0 means Config.Members
 	Prefix     string // begins the ids of groups and trajectories
 	Greedy     bool   // the policy takes its likeliest actions
+
+	// What a player of recordings goes by: which iteration learns from what is
+	// played, counted from 1 (0 is an evaluation), and whether the policy is that
+	// from before training.
+	Iteration int  `json:"-"`
+	Baseline  bool `json:"-"`
 }
 
 // GroupID returns the id of group g, such as "train-3-g17".

@@ -18,23 +18,25 @@ type evaluation struct {
 	episodes     []episode
 	starts       []string // each once
 	trajectories []*rl.Trajectory
+	estimate     *estimate // from what others played; nil if the policy did
 }
 
 // starts is what an evaluation plays: n of them, one episode each. They and
 // the randomness of decisions are a function of seed, so two policies meet the
 // same ones.
 type starts struct {
-	what   string
-	seed   rl.Seed
-	n      int
-	greedy bool
+	what             string
+	seed             rl.Seed
+	n                int
+	greedy, baseline bool
 }
 
-// evaluate has p play the starts of s.
+// evaluate has p play the starts of s. It returns nil if the policy cannot be
+// measured by what p has recorded.
 func (l *loop) evaluate(ctx context.Context, p Player, s starts) (*evaluation, error) {
-	plan := rollout.Plan{Seed: s.seed, Groups: s.n, Members: 1, Prefix: fileName(s.what) + "-", Greedy: s.greedy}
+	plan := rollout.Plan{Seed: s.seed, Groups: s.n, Members: 1, Prefix: fileName(s.what) + "-", Greedy: s.greedy, Baseline: s.baseline}
 	played, err := p.Play(ctx, plan, l.progress(s.what))
-	if err != nil {
+	if err != nil || played == nil {
 		return nil, err
 	}
 	batch, err := l.scoring.Assign(played.Scored)
@@ -42,7 +44,11 @@ func (l *loop) evaluate(ctx context.Context, p Player, s starts) (*evaluation, e
 		return nil, err
 	}
 	e := &evaluation{starts: startsOf(played.Groups), episodes: episodes(batch, l.s.Train), trajectories: batch.Trajectories}
-	e.score = score(e.episodes)
+	if played.Weights != nil {
+		e.estimated(played.Weights)
+	} else {
+		e.score = score(e.episodes)
+	}
 	l.deps.Progress.Evaluated(s.what, e.score)
 	return e, nil
 }
@@ -53,12 +59,13 @@ func fileName(what string) string { return strings.ReplaceAll(what, " ", "-") }
 // validate measures the policy on held-out starts, the same ones each time,
 // and decides whether it is the best so far and whether the run is over.
 func (l *loop) validate(ctx context.Context, it *iteration) error {
-	if l.estimates() {
-		return l.estimateAll(ctx, it)
-	}
 	e, err := l.evaluate(ctx, l.validator, starts{what: SplitValidation, seed: l.seed.Child(credit.SeedValidation), n: l.s.Train.ValidationEpisodes})
 	if err != nil {
 		return err
+	}
+	if e == nil { // the newest is taken for the best
+		it.line.Best, it.cursor.Best = true, run.Standing{Iteration: it.cursor.Iteration}
+		return nil
 	}
 	score := e.score // a pointer into e would keep its trajectories
 	it.line.Validation = &score

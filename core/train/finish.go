@@ -22,38 +22,30 @@ func (l *loop) finish(ctx context.Context) (*run.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	if l.estimates() {
-		if err := l.load(ctx, best); err != nil {
-			return nil, err
-		}
-		if err := l.finishEstimates(ctx, s); err != nil {
-			return nil, err
-		}
-		return l.conclude(s, began)
-	}
 	if err := l.learner.Load(ctx, nil); err != nil {
 		return nil, err
 	}
-	before, err := l.test(ctx, "test baseline", &s.Baseline)
+	before, err := l.test(ctx, "test baseline", &s.Baseline, true)
 	if err != nil {
 		return nil, err
 	}
 	if err := l.load(ctx, best); err != nil {
 		return nil, err
 	}
-	after, err := l.test(ctx, "test trained", &s.Trained)
+	after, err := l.test(ctx, "test trained", &s.Trained, false)
 	if err != nil {
 		return nil, err
 	}
-	s.Test, s.PValue = compare(before, after)
-	if s.Starts, err = overlap(l.dir.Path(), after, c.MetricLines); err != nil {
+	tested := before.episodes
+	if before.estimate != nil {
+		s.Test, s.PValue = before.estimate.improved(after)
+	} else {
+		tested = after.episodes
+		s.Test, s.PValue = compare(before.episodes, tested)
+	}
+	if s.Starts, err = overlap(l.dir.Path(), tested, c.MetricLines); err != nil {
 		return nil, err
 	}
-	return l.conclude(s, began)
-}
-
-// conclude writes the summary and the report.
-func (l *loop) conclude(s *run.Summary, began time.Time) (*run.Summary, error) {
 	metrics, err := run.ReadMetrics(l.dir.Path())
 	if err != nil {
 		return nil, err
@@ -79,31 +71,34 @@ func (l *loop) conclude(s *run.Summary, began time.Time) (*run.Summary, error) {
 }
 
 // test plays the test split twice: by sampling, which is what training
-// improves, and greedily. It returns the sampled episodes, and stores their
-// trajectories before the next are played: a test is larger than an iteration.
-func (l *loop) test(ctx context.Context, what string, result *run.Result) ([]episode, error) {
-	sampled, err := l.testOnce(ctx, what, false)
-	if err != nil {
+// improves, and greedily. It stores the sampled trajectories before the next are
+// played, because a test is larger than an iteration; those of recordings once. It
+// returns nil if the policy cannot be measured by recordings.
+func (l *loop) test(ctx context.Context, what string, result *run.Result, baseline bool) (*evaluation, error) {
+	sampled, err := l.testOnce(ctx, what, false, baseline)
+	if err != nil || sampled == nil {
 		return nil, err
 	}
-	if err := l.dir.WriteEpisodes(fileName(what), sampled.trajectories); err != nil {
-		return nil, err
+	if baseline || sampled.estimate == nil {
+		if err := l.dir.WriteEpisodes(fileName(what), sampled.trajectories); err != nil {
+			return nil, err
+		}
 	}
 	sampled.trajectories = nil
-	greedy, err := l.testOnce(ctx, what+" greedy", true)
-	if err != nil {
-		return nil, err
+	result.Score = sampled.score
+	greedy, err := l.testOnce(ctx, what+" greedy", true, baseline)
+	if greedy != nil {
+		score := greedy.score // a pointer into greedy would keep its trajectories
+		result.Greedy = &score
 	}
-	score := greedy.score // a pointer into greedy would keep its trajectories
-	*result = run.Result{Score: sampled.score, Greedy: &score}
-	return sampled.episodes, nil
+	return sampled, err
 }
 
-func (l *loop) testOnce(ctx context.Context, what string, greedy bool) (e *evaluation, err error) {
+func (l *loop) testOnce(ctx context.Context, what string, greedy, baseline bool) (e *evaluation, err error) {
 	p, err := l.open(ctx, SplitTest)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	return l.evaluate(ctx, p, starts{what, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes, greedy})
+	return l.evaluate(ctx, p, starts{what, l.seed.Child(credit.SeedTest), l.s.Train.TestEpisodes, greedy, baseline})
 }

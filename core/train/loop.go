@@ -27,6 +27,7 @@ type loop struct {
 	learner   policy.Learner
 	player    Player          // of the train split
 	validator Player          // of the validation split
+	recorded  Recorded        // the player, if it plays recordings
 	credit    credit.Pipeline // of training
 	scoring   credit.Pipeline // of evaluations, which only score
 
@@ -45,9 +46,6 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 			l.s.Monitor = s.Monitor.For(e.Anchors, !e.Values && !e.Whitens)
 		}
 	}
-	if deps.Source != nil {
-		l.s.Monitor = l.s.Monitor.ForRecorded()
-	}
 	spec, err := l.spec(ctx)
 	if err != nil {
 		return nil, err
@@ -55,19 +53,19 @@ func newLoop(ctx context.Context, s Settings, deps Deps, dir *run.Dir) (*loop, e
 	if l.learner, err = deps.OpenPolicy(ctx, spec, s.Train.Iterations); err != nil {
 		return nil, err
 	}
-	if l.estimates() {
-		return l, nil
-	}
 	if l.player, err = l.open(ctx, SplitTrain); err == nil {
 		l.validator, err = l.open(ctx, SplitValidation)
+	}
+	if l.recorded, _ = l.player.(Recorded); l.recorded != nil {
+		l.s.Monitor = l.s.Monitor.ForRecorded()
 	}
 	return l, err
 }
 
-// spec asks an environment what it is.
+// spec is what the policy is made for.
 func (l *loop) spec(ctx context.Context) (env.Spec, error) {
-	if l.estimates() {
-		return l.deps.Source.Spec(), nil
+	if l.deps.Spec != nil {
+		return *l.deps.Spec, nil
 	}
 	e, err := l.deps.OpenEnv(ctx, SplitTrain, 0)
 	if err != nil {

@@ -94,8 +94,8 @@ func (l *loop) begin(ctx context.Context) error {
 	}
 	l.began()
 	it := newIteration(0, l.cursor)
-	if l.deps.Source != nil {
-		if err := l.dir.WriteTraces(l.deps.Source.Index()); err != nil {
+	if l.recorded != nil {
+		if err := l.dir.WriteTraces(l.recorded.Index()); err != nil {
 			return err
 		}
 	}

@@ -31,10 +31,9 @@ type Deps struct {
 	// OpenEnv starts an environment that plays a split, for a worker numbered
 	// from 0. The context bounds the start only.
 	OpenEnv func(ctx context.Context, split string, worker int) (env.Env, error)
-	// Source, if it is set, is learnt from in the place of episodes that the run
-	// plays. OpenEnv may then be nil: evaluations are estimates from what the
-	// source holds out.
-	Source Source
+	// Spec, if it is set, is what the policy is made for; else an environment is
+	// asked. With it OpenEnv may be nil, if OpenPlayer needs none.
+	Spec *env.Spec
 	// OpenPolicy makes the policy that is to learn, untrained, for an
 	// environment of spec. Its Learn will be called updates times at most. The
 	// context bounds the start only.

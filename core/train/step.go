@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rollout"
 )
 
@@ -38,7 +39,7 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 	t.Advantage -= t.Align
 
 	stale := 0
-	if l.deps.Source == nil { // which corrects for its age by itself
+	if l.recorded == nil { // which corrects for its age by itself
 		stale = dropStale(batch, l.learner.Version(), l.s.Train.MaxStaleness)
 	}
 	stats, err := l.learn(ctx, it, batch)
@@ -70,7 +71,11 @@ func (l *loop) step(ctx context.Context) (*iteration, error) {
 // collect plays and scores the groups of an iteration. Round 0 is what it begins
 // with; later rounds replace groups.
 func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Scored, error) {
-	p, err := l.play(ctx, it, round)
+	plan := rollout.Plan{
+		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
+		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration), Iteration: it.line.Iteration,
+	}
+	p, err := l.player.Play(ctx, plan, l.progress(SplitTrain))
 	if err != nil {
 		return credit.Scored{}, err
 	}
@@ -78,15 +83,19 @@ func (l *loop) collect(ctx context.Context, it *iteration, round int) (credit.Sc
 	return p.Scored, nil
 }
 
-func (l *loop) play(ctx context.Context, it *iteration, round int) (*Played, error) {
-	if l.deps.Source != nil {
-		return l.draw(ctx, it)
+// learn updates the policy by a batch.
+func (l *loop) learn(ctx context.Context, it *iteration, b *credit.Batch) (policy.Stats, error) {
+	e := b.Experience()
+	if l.recorded != nil {
+		var err error
+		if e, it.line.OffPolicy, err = l.recorded.Experience(ctx, l.learner, b); err != nil {
+			return policy.Stats{}, err
+		}
 	}
-	plan := rollout.Plan{
-		Seed:       l.seed.Path(credit.SeedTrain, uint64(it.line.Iteration)),
-		FirstGroup: round * l.s.Rollout.Groups, Prefix: fmt.Sprintf("train-%d-", it.line.Iteration),
+	if c := l.cursor.Caution; c != nil {
+		e.Caution = policy.Caution{Rate: c.Rate, Clip: c.Clip}
 	}
-	return l.player.Play(ctx, plan, l.progress(SplitTrain))
+	return l.learner.Learn(ctx, e, l.seed.Path(credit.SeedUpdate, uint64(it.line.Iteration)))
 }
 
 // skipZero takes the weight of rows whose advantage is 0.

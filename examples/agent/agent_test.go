@@ -84,7 +84,7 @@ func settings(t *testing.T) *collecting.Config {
 	return c
 }
 
-func only(t *testing.T, s store.Store) *trace.Trace {
+func only(t *testing.T, s *store.Store) *trace.Trace {
 	t.Helper()
 	var all []*trace.Trace
 	require.NoError(t, s.Each(context.Background(), trace.Query{}, func(x *trace.Trace) error {

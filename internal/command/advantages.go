@@ -18,16 +18,17 @@ import (
 )
 
 type advantagesOptions struct {
-	host    *console.Host
-	in, out string
-	cfg     advantage.Config
+	host *console.Host
+	In   string `flag:"in" usage:"rows to read; - is stdin" files:"jsonl,parquet,csv,tsv,zst,gz"`
+	Out  string `flag:"out" usage:"where to write, compressed if it ends in .zst or .gz, as a table if in .parquet, .csv or .tsv; - is stdout" output:"yes"`
+	cfg  advantage.Config
 }
 
 func newAdvantagesCmd(h *console.Host) *cobra.Command {
-	o := &advantagesOptions{host: h, cfg: advantage.Default()}
-	cmd := &cobra.Command{
+	o := &advantagesOptions{host: h, cfg: advantage.Default(), Out: "-", In: "-"}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "advantages",
-		Short: "Assign credit to rows of rewards",
+		Short: "Compute advantages for rows from any source",
 		Long: `Advantages reads one step a line (group, trajectory, step, observation, reward,
 episode_score), or one a row of Parquet, CSV or TSV, and writes the same with
 return, episode_advantage, step_advantage, advantage and anchor_group added.
@@ -35,14 +36,10 @@ return, episode_advantage, step_advantage, advantage and anchor_group added.
 Estimators:
 ` + estimatorList(),
 		Example: "  merit advantages --in rows.jsonl --out advantages.jsonl\n  merit advantages --estimator grpo --normalization mean_std_norm < rows.jsonl",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	c := &o.cfg
-	f.StringVar(&o.in, "in", "-", "rows to read; - is stdin")
-	f.StringVar(&o.out, "out", "-", "where to write, compressed if it ends in .zst or .gz, as a table if in .parquet, .csv or .tsv; - is stdout")
-	console.Output(cmd, "out")
 	f.StringVar(&c.Estimator, "estimator", c.Estimator, "what computes the advantages")
 	f.Float64Var(&c.Gamma, "gamma", c.Gamma, "discount of later rewards, 0 to 1")
 	f.Float64Var(&c.Lambda, "lambda", c.Lambda, "gae: λ, 0 to 1")
@@ -61,7 +58,6 @@ Estimators:
 			console.Values(cmd, strings.ReplaceAll(name, "_", "-"), words...)
 		}
 	}
-	console.Files(cmd, "in", "jsonl", "parquet", "csv", "tsv", "zst", "gz")
 	return cmd
 }
 
@@ -79,12 +75,12 @@ func (o *advantagesOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	in, err := jsonl.Open(o.in, o.host.Stdin)
+	in, err := jsonl.Open(o.In, o.host.Stdin)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := jsonl.Create(o.out, o.host.Stdout)
+	out, err := jsonl.Create(o.Out, o.host.Stdout)
 	if err != nil {
 		return err
 	}
@@ -115,9 +111,9 @@ func (o *advantagesOptions) check() error {
 func (o *advantagesOptions) report(s advantage.Stats) error {
 	w := io.Writer(o.host.Stdout)
 	switch {
-	case o.out == "-" && o.host.Global.Quiet:
+	case o.Out == "-" && o.host.Global.Quiet:
 		return nil
-	case o.out == "-":
+	case o.Out == "-":
 		w = o.host.Stderr
 	case o.host.Global.JSON:
 		return o.host.PrintJSON(s)

@@ -5,11 +5,13 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/council/councilcmd"
+	"github.com/merit-rl/merit/internal/doctor/doctorcmd"
 	"github.com/merit-rl/merit/internal/engine/enginecmd"
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/host/plugincmd"
 	"github.com/merit-rl/merit/internal/judge/judgecmd"
 	"github.com/merit-rl/merit/internal/labels/labelcmd"
+	"github.com/merit-rl/merit/internal/project/initcmd"
 	"github.com/merit-rl/merit/internal/prompt/promptcmd"
 	"github.com/merit-rl/merit/internal/recheck/explaincmd"
 	"github.com/merit-rl/merit/internal/recheck/reviewcmd"
@@ -25,43 +27,78 @@ import (
 	"github.com/merit-rl/merit/internal/ui/uicmd"
 )
 
-// verbs lists every verb of the command: the one place where they meet.
-func verbs(h *console.Host) []*cobra.Command {
-	return append([]*cobra.Command{
-		runscmd.NewQuickstartCmd(h),
-		runscmd.NewTrainCmd(h),
-		newEvalCmd(h),
-		newAdvantagesCmd(h),
-		runscmd.NewRolloutCmd(h),
-		sweepcmd.NewCmd(h),
-		runscmd.NewEvaluateCmd(h),
-		runscmd.NewPromoteCmd(h),
-		runscmd.NewRollbackCmd(h),
-		runscmd.NewValidateCmd(h),
-		runscmd.NewSchemaCmd(h),
-		newViewCmd(h),
-		explaincmd.NewCmd(h),
-		uicmd.NewCmd(h),
-		newConvertCmd(h),
-		newCompareCmd(h),
-		reviewcmd.NewDiffCmd(h),
-		reviewcmd.NewVerifyCmd(h),
-		promptcmd.NewCmd(h),
-		councilcmd.NewCmd(h),
-		rewardcmd.NewCmd(h, registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
-		judgecmd.NewCmd(h),
-		rubriccmd.NewCmd(h),
-		tracescmd.NewCmd(h),
-		labelcmd.NewCmd(h),
-		plugincmd.NewCmd(h),
-		enginecmd.NewCmd(h),
-		fleetcmd.NewWorkerCmd(h),
-		fleetcmd.NewCmd(h),
-		proxycmd.NewCmd(h),
-		servecmd.NewCmd(h),
-		servecmd.NewEnvironmentCmd(h),
-		collectcmd.NewCmd(h),
-		servecmd.NewPolicyCmd(h),
-		newVersionCmd(h),
-	}, newInterpreterCmds(h)...)
+// group is the verbs that people look for together.
+type group struct {
+	title string
+	verbs []*cobra.Command
+}
+
+// groups lists every verb of the command: the one place where they meet.
+func groups(h *console.Host) []group {
+	return []group{
+		{"Write and run rewards:", []*cobra.Command{
+			initcmd.NewCmd(h),
+			rewardcmd.NewCmd(h, registrycmd.NewPushCmd(h), registrycmd.NewPullCmd(h)),
+			newEvalCmd(h),
+			reviewcmd.NewDiffCmd(h),
+			rubriccmd.NewCmd(h),
+			judgecmd.NewCmd(h),
+			newAdvantagesCmd(h),
+			newConvertCmd(h),
+		}},
+		{"Train and measure:", []*cobra.Command{
+			runscmd.NewQuickstartCmd(h),
+			runscmd.NewValidateCmd(h),
+			runscmd.NewTrainCmd(h),
+			runscmd.NewRolloutCmd(h),
+			runscmd.NewEvaluateCmd(h),
+			newCompareCmd(h),
+			sweepcmd.NewCmd(h),
+			runscmd.NewPromoteCmd(h),
+			runscmd.NewRollbackCmd(h),
+		}},
+		{"Look at runs and check them:", []*cobra.Command{
+			runscmd.NewListCmd(h),
+			uicmd.NewCmd(h),
+			newViewCmd(h),
+			explaincmd.NewCmd(h),
+			reviewcmd.NewVerifyCmd(h),
+		}},
+		{"Learn from agents that already run:", []*cobra.Command{
+			proxycmd.NewCmd(h),
+			collectcmd.NewCmd(h),
+			tracescmd.NewCmd(h),
+			labelcmd.NewCmd(h),
+			promptcmd.NewCmd(h),
+			councilcmd.NewCmd(h),
+		}},
+		{"Serve, and use other machines:", []*cobra.Command{
+			servecmd.NewCmd(h),
+			servecmd.NewEnvironmentCmd(h),
+			servecmd.NewPolicyCmd(h),
+			fleetcmd.NewCmd(h),
+			fleetcmd.NewWorkerCmd(h),
+		}},
+		{"Set up:", append([]*cobra.Command{
+			doctorcmd.NewCmd(h),
+			plugincmd.NewCmd(h),
+			enginecmd.NewCmd(h),
+			runscmd.NewSchemaCmd(h),
+			newVersionCmd(h),
+		}, newInterpreterCmds(h)...)},
+	}
+}
+
+// addGroups adds every verb to the command, below the title of its group.
+func addGroups(cmd *cobra.Command, all []group) {
+	for _, g := range all {
+		cmd.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, verb := range g.verbs {
+			verb.GroupID = g.title
+		}
+		cmd.AddCommand(g.verbs...)
+	}
+	setUp := all[len(all)-1].title
+	cmd.SetHelpCommandGroupID(setUp)
+	cmd.SetCompletionCommandGroupID(setUp)
 }

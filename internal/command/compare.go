@@ -16,16 +16,16 @@ import (
 
 type compareOptions struct {
 	host   *console.Host
-	config string
-	set    []string
-	byTask []string // metrics
+	Config string   `flag:"config,c" usage:"a configuration whose section evidence judges (default: that of what was measured)" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"put a value over it: evidence.key=value (repeatable)"`
+	ByTask []string `flag:"by-task" usage:"show these metrics for each task, too, where train.cluster is task (separated by commas)" split:"yes"` // metrics
 }
 
 func newCompareCmd(h *console.Host) *cobra.Command {
 	o := &compareOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "compare RUN|FILE...",
-		Short: "Compare runs or measurements of policies, and say what to do",
+		Short: "Compare runs or policies, and recommend what to do",
 		Long: `Compare says in which metrics policies differ, by how much, and how sure that is:
 means, difference with a bootstrap interval, size of the effect, and a test that
 fits (McNemar for success in pairs of the same start, Wilcoxon for the rest; Welch
@@ -43,13 +43,7 @@ their configurations differ, too.`,
 			return nil
 		},
 		RunE: o.run,
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "a configuration whose section evidence judges (default: that of what was measured)")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over it: evidence.key=value (repeatable)")
-	f.StringSliceVar(&o.byTask, "by-task", nil, "show these metrics for each task, too, where train.cluster is task (separated by commas)")
-	console.Files(cmd, "config", "yaml", "yml")
-	return cmd
+	}, o)
 }
 
 func (o *compareOptions) run(_ *cobra.Command, args []string) error {

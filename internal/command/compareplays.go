@@ -60,7 +60,7 @@ func (o *compareOptions) plays(names []string, all []*run.Evaluation) ([]played,
 				*p.Difference, err = evidence.Compare(all[0], e, thresholds)
 			}
 			problems = append(problems, err)
-			for _, metric := range o.byTask {
+			for _, metric := range o.ByTask {
 				p.Tasks = append(p.Tasks, evidence.ByTask(all[0], e, metric)...)
 			}
 		}
@@ -72,13 +72,13 @@ func (o *compareOptions) plays(names []string, all []*run.Evaluation) ([]played,
 // thresholds are those of --config, or of the configuration that was measured.
 func (o *compareOptions) thresholds(name string, e *run.Evaluation) (evidence.Config, error) {
 	text := []byte(e.Config)
-	if o.config != "" {
+	if o.Config != "" {
 		var err error
-		if text, err = config.Read(o.config); err != nil {
+		if text, err = config.Read(o.Config); err != nil {
 			return evidence.Config{}, err
 		}
 	}
-	return measure.Thresholds(cmp.Or(o.config, name), text, o.set...)
+	return measure.Thresholds(cmp.Or(o.Config, name), text, o.Set...)
 }
 
 // printPlays shows the measurements beside each other, and what each differs in
@@ -149,11 +149,11 @@ func (o *compareOptions) printDifference(first string, p played) error {
 // printTasks shows the metrics of --by-task: a row for each task, or says why
 // there is none.
 func (o *compareOptions) printTasks(first string, p played) error {
-	if len(o.byTask) == 0 {
+	if len(o.ByTask) == 0 {
 		return nil
 	}
 	if len(p.Tasks) == 0 {
-		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and look how the metric is spelt\n", terminal.Clean(strings.Join(o.byTask, ", ")))
+		_, err := fmt.Fprintf(o.host.Stdout, "\nno task has %s in both: measure with train.cluster: task, and look how the metric is spelt\n", terminal.Clean(strings.Join(o.ByTask, ", ")))
 		return err
 	}
 	t := terminal.Table{Head: []string{"task", "metric", "episodes", first, p.Name, "difference"}}

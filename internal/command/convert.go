@@ -15,15 +15,15 @@ import (
 
 type convertOptions struct {
 	host    *console.Host
-	columns []string
-	skipBad bool
+	Columns []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
+	SkipBad bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
 }
 
 func newConvertCmd(h *console.Host) *cobra.Command {
 	o := &convertOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "convert IN OUT",
-		Short: "Write trajectories or results in another format",
+		Short: "Convert trajectories or results to another format",
 		Long: `Convert reads JSON Lines, Parquet, CSV or TSV (- is stdin) and writes JSON Lines,
 compressed if OUT ends in .zst or .gz, Parquet if it ends in .parquet, or a table
 of text if in .csv or .tsv; - is stdout. In Parquet no value is lost: what no type
@@ -32,16 +32,13 @@ read again. In CSV a value that is no text stands as its JSON.`,
 		Example: "  merit convert answers.csv answers.jsonl --map prompt=question,completion=answer\n  merit convert trajectories.jsonl.zst trajectories.parquet",
 		Args:    console.Exactly("IN", "OUT"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
+	}, o)
 	console.OutputArg(cmd, 1)
 	return cmd
 }
 
 func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
-	columns, err := jsonl.ParseColumns(o.columns)
+	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
 		return asFlags(err)
 	}
@@ -57,7 +54,7 @@ func (o *convertOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	defer out.Drop()
 	n, bad, err := o.copy(cmd.Context(), in, out)
-	if wrong := bad.Err(in.Name()); wrong != nil && !o.skipBad {
+	if wrong := bad.Err(in.Name()); wrong != nil && !o.SkipBad {
 		err = errors.Join(withFlag(wrong, "--skip-bad omits these"), err)
 	}
 	if err != nil {

@@ -27,27 +27,26 @@ import (
 )
 
 type evalOptions struct {
-	host     *console.Host
-	reward   string
-	with     string
-	batch    string
-	config   string
-	data     string
-	out      string
-	columns  []string
-	skipBad  bool
-	strict   bool
-	resume   bool
-	parallel int
-	sandbox  sandbox.Config
+	host   *console.Host
+	Reward string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function"`
+	rewardcmd.Script
+	Config   string   `flag:"config,c" usage:"a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox" files:"yaml,yml"`
+	Data     string   `flag:"data" usage:"trajectories to score; - is stdin"`
+	Out      string   `flag:"out" usage:"where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted" output:"yes"`
+	Columns  []string `flag:"map" usage:"NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)"`
+	SkipBad  bool     `flag:"skip-bad" usage:"omit lines that cannot be used"`
+	Strict   bool     `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
+	Resume   bool     `flag:"resume" usage:"go on with a pass to --out that was stopped, or begin it"`
+	Parallel int      `flag:"parallel" usage:"evaluations at one time; 0 is one for each processor"`
+	Sandbox  sandbox.Config
 	fleet    fleetcmd.Options
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
 	o := &evalOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "eval",
-		Short: "Score trajectories with a reward",
+		Short: "Score the trajectories of a file with a reward",
 		Long: `Eval scores every trajectory of a file (one JSON object with messages a line, or
 the rows of Parquet, CSV or TSV; all but Parquet also .zst or .gz; - is stdin)
 and writes one result a line, in input order: id, outcome, score (null unless
@@ -74,55 +73,39 @@ do not change the exit code.`,
 		Example: "  merit eval --reward reward.wasm --data trajectories.jsonl --out results.jsonl\n" +
 			"  merit eval --reward reward.py --data answers.parquet --map messages=conversations,ground_truth=answer --out results.parquet\n" +
 			"  merit eval --reward reward.py --data trajectories.jsonl --out results.jsonl --fleet embedded --workers 2",
-		Args: console.NoArgs,
 		RunE: o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
-	rewardcmd.WithFlag(cmd, &o.with)
-	rewardcmd.BatchFlag(cmd, &o.batch)
-	rewardcmd.StrictFlag(cmd, &o.strict)
-	f.StringVarP(&o.config, "config", "c", "", "a configuration with one reward, in the place of --reward: for a dual evaluation or a judge, and its sandbox")
-	console.Files(cmd, "config", "yaml", "yml")
-	f.StringVar(&o.data, "data", "", "trajectories to score; - is stdin")
-	f.StringVar(&o.out, "out", "", "where to write results, compressed if it ends in .zst or .gz, as Parquet if in .parquet; - is stdout; none if omitted")
-	console.Output(cmd, "out")
-	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN,…: take fields, such as ground_truth, from other columns (repeatable)")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "omit lines that cannot be used")
-	f.BoolVar(&o.resume, "resume", false, "go on with a pass to --out that was stopped, or begin it")
-	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
+	}, o)
 	o.fleet.Flags(cmd, "score")
-	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
 func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	named := []string{"reward", "data"}
-	if o.config != "" {
+	if o.Config != "" {
 		named = named[1:]
 	}
 	if err := errors.Join(console.Required(cmd, named...), o.fleet.Check(cmd)); err != nil {
 		return err
 	}
-	if o.config != "" && (o.reward != "" || o.with != "" || o.batch != "") {
+	if o.Config != "" && (o.Reward != "" || o.With != "" || o.Batch != "") {
 		return console.Usage(cmd, "give one of the two", "--config and --reward both say which reward scores")
 	}
-	if o.resume && (o.out == "" || o.out == "-") {
+	if o.Resume && (o.Out == "" || o.Out == "-") {
 		return console.Usage(cmd, "give --out a file", "--resume goes on with the file of --out")
 	}
-	columns, err := jsonl.ParseColumns(o.columns)
+	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
 		return asFlags(err)
 	}
 	progress := new(evalProgress)
 	ctx := cmd.Context()
-	o.sandbox.Workers = o.parallel
+	o.Sandbox.Workers = o.Parallel
 	judges, cfg, err := o.load(ctx, progress)
 	if err != nil {
 		return err
 	}
 	defer judges.Close()
-	if o.strict {
+	if o.Strict {
 		if err := rewardcmd.Missed(o.host, true, judges.Parts[0].Scorer.Info()); err != nil {
 			return err
 		}
@@ -135,7 +118,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	defer progress.Close()
 	began := o.host.Now()
 	options := merit.EvaluateOptions{
-		Data: o.data, Out: o.out, Parallel: o.parallel, Columns: columns, SkipBad: o.skipBad, Resume: o.resume,
+		Data: o.Data, Out: o.Out, Parallel: o.Parallel, Columns: columns, SkipBad: o.SkipBad, Resume: o.Resume,
 		Warn: func(err error) {
 			progress.Close()
 			if f := fault.As(err); f == nil || !strings.Contains(f.Hint, "--with") { // a parameter has flags of its own
@@ -164,20 +147,20 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 // load opens the reward that is named, or that of a configuration, and returns what
 // configures it.
 func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit.Rewards, *merit.Config, error) {
-	if o.config == "" {
-		named, err := rewardcmd.Name(o.reward, o.with)
+	if o.Config == "" {
+		named, err := rewardcmd.Name(o.Reward, o.With)
 		if err != nil {
 			return nil, nil, err
 		}
-		named.Batch = o.batch
-		cfg, err := named.Config(o.sandbox)
+		named.Batch = o.Batch
+		cfg, err := named.Config(o.Sandbox)
 		if err != nil {
 			return nil, nil, err
 		}
-		r, err := rewardcmd.Load(ctx, o.host, o.sandbox, named, merit.WithProgress(progress))
+		r, err := rewardcmd.Load(ctx, o.host, o.Sandbox, named, merit.WithProgress(progress))
 		return r, cfg, err
 	}
-	cfg, err := merit.LoadPartial(o.config)
+	cfg, err := merit.LoadPartial(o.Config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -187,7 +170,7 @@ func (o *evalOptions) load(ctx context.Context, progress train.Reporter) (*merit
 			Hint: "keep one of them, or score by each",
 		})
 	}
-	cfg.Sandbox.Workers = o.parallel
+	cfg.Sandbox.Workers = o.Parallel
 	r, err := merit.LoadRewards(ctx, cfg.Sandbox, cfg.Rewards, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 	return r, cfg, err
 }
@@ -208,7 +191,7 @@ func (p *evalProgress) Collecting(_ string, done, total int) {
 // what it has kept.
 func (o *evalOptions) stopped(cmd *cobra.Command, err error) error {
 	err = withMap(err)
-	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.skipBad {
+	if bad := new(jsonl.BadError); errors.As(err, &bad) && !o.SkipBad {
 		err = withFlag(err, "--skip-bad omits these")
 	}
 	kept := new(scoring.Unfinished)
@@ -260,11 +243,11 @@ func asFlags(err error) error {
 // unscored is the error of a pass in which some trajectories have no score.
 func (o *evalOptions) unscored(cmd *cobra.Command, s *scoring.Summary) error {
 	err := s.Unscored()
-	if o.reward == "" || o.data == "-" || len(o.columns) > 0 {
+	if o.Reward == "" || o.Data == "-" || len(o.Columns) > 0 {
 		return err // reward run reads neither these rewards nor these trajectories
 	}
 	given := console.Given(cmd, "reward", "data", "with", "fuel", "start-fuel", "memory", "timeout", "isolation", "interpreter")
-	given = strings.Replace(given, "--reward "+console.Quote(o.reward), console.Quote(o.reward), 1)
+	given = strings.Replace(given, "--reward "+console.Quote(o.Reward), console.Quote(o.Reward), 1)
 	return withFlag(err, "merit reward run "+given+" --id ID shows one in full")
 }
 
@@ -280,7 +263,7 @@ func (o *evalOptions) report(s *scoring.Summary, info reward.Info, elapsed time.
 	r := evalReport{Summary: s, Reward: info, Seconds: elapsed.Seconds()}
 	r.PerSecond = float64(s.Trajectories-s.Kept) / max(r.Seconds, 1e-9)
 	w := io.Writer(o.host.Stdout)
-	if o.out == "-" {
+	if o.Out == "-" {
 		w = o.host.Stderr
 	} else if o.host.Global.JSON {
 		return o.host.PrintJSON(r)

@@ -17,14 +17,7 @@ import (
 func newInterpreterCmds(h *console.Host) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, i := range interpreter.All() {
-		cmd := &cobra.Command{
-			Use:   i.Name,
-			Short: "Install the interpreter of rewards in " + i.Language,
-			Args:  console.UnknownCommand,
-			RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		}
-		cmd.AddCommand(newInstallCmd(h, i))
-		cmds = append(cmds, cmd)
+		cmds = append(cmds, console.Group(i.Name, "Install the "+i.Language+" interpreter for rewards", newInstallCmd(h, i)))
 	}
 	return cmds
 }

@@ -58,12 +58,12 @@ func Run(ctx context.Context, h *console.Host, args []string) int {
 func newRoot(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merit",
-		Short: "Train agents against reward functions that nobody has to trust",
-		Long: `Merit runs reward functions as sandboxed WebAssembly, rolls out agents in
-plug-in environments, assigns credit with GiGPO and trains policies.
+		Short: "Run rewards in a sandbox, assign credit, and train agents",
+		Long: `Merit runs the reward functions of reinforcement learning in a WebAssembly
+sandbox, plays environments, assigns credit to each step, and trains agents.
 
-Results go to stdout, progress and messages to stderr. Every error ends with
-what to do next and an exit code: see merit help exit-codes.`,
+Merit prints results to stdout, and progress and messages to stderr. Every error
+says what to do next. merit help exit-codes lists the exit codes.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          console.UnknownCommand,
@@ -84,7 +84,7 @@ what to do next and an exit code: see merit help exit-codes.`,
 	f.BoolVar(&h.Global.JSON, "json", false, "print results as JSON")
 	f.BoolVar(&h.Global.NoColor, "no-color", false, "no colours, even on a terminal")
 	f.BoolVarP(&h.Global.Quiet, "quiet", "q", false, "no progress")
-	cmd.AddCommand(verbs(h)...)
+	addGroups(cmd, groups(h))
 	cmd.AddCommand(newExitCodesTopic(h))
 	sayWhereExamplesAre(cmd)
 	console.Values(cmd, "log-level", "debug", "info", "warn", "error")
@@ -117,7 +117,7 @@ func checkGlobals(h *console.Host, cmd *cobra.Command) error {
 
 // newExitCodesTopic makes `merit help exit-codes`.
 func newExitCodesTopic(h *console.Host) *cobra.Command {
-	topic := &cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"}
+	topic := console.Verb(&cobra.Command{Use: "exit-codes", Short: "The exit codes and what they mean"})
 	topic.SetHelpFunc(func(*cobra.Command, []string) {
 		var t terminal.Table
 		t.Head = []string{"code", "name", "meaning"}

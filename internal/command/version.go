@@ -13,7 +13,7 @@ import (
 func newVersionCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version, its commit and its interpreters",
+		Short: "Print the version of Merit and of its interpreters",
 		Long: `Print the version, the commit that it was built from and when that was made,
 the Go release and platform, and the interpreters that rewards in Python and
 JavaScript run on, each with its digest: no other file is used.`,

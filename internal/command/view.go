@@ -24,21 +24,21 @@ import (
 
 type viewOptions struct {
 	host   *console.Host
-	id     string
-	failed bool
-	limit  int
-	boards bool
-	full   bool
+	Id     string `flag:"id" usage:"only trajectories whose id or group is this, or matches this pattern (* and ?)"`
+	Failed bool   `flag:"failed" usage:"only trajectories without a score, or that ended with an error"`
+	Limit  int    `flag:"limit" usage:"print at most this many; 0 prints all"`
+	Boards bool   `flag:"boards" usage:"states side by side instead of one step after the other"`
+	Full   bool   `flag:"full" usage:"nothing shortened, system prompts too"`
 
-	chosen  int // trajectories that --id lets through
-	skipBad bool
+	chosen  int  // trajectories that --id lets through
+	SkipBad bool `flag:"skip-bad" usage:"lines that cannot be used are no error"`
 }
 
 func newViewCmd(h *console.Host) *cobra.Command {
-	o := &viewOptions{host: h}
-	cmd := &cobra.Command{
+	o := &viewOptions{host: h, Limit: 10}
+	return console.Verb(&cobra.Command{
 		Use:   "view RUN|FILE",
-		Short: "Print trajectories for people: observation, action, reward, advantage",
+		Short: "Print episodes step by step",
 		Long: `View prints the episodes of a run directory or of a file of trajectories
 (one JSON object a line, plain, .zst or .gz, or Parquet, CSV or TSV; - is
 stdin). With --json it prints
@@ -46,30 +46,22 @@ the chosen trajectories as they are, one a line.`,
 		Example: "  merit view quickstart/run --limit 1\n  merit view quickstart/run --failed\n  merit view quickstart/episodes.jsonl --id test-g0-m0 --boards",
 		Args:    console.Exactly("RUN|FILE"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.id, "id", "", "only trajectories whose id or group is this, or matches this pattern (* and ?)")
-	f.BoolVar(&o.failed, "failed", false, "only trajectories without a score, or that ended with an error")
-	f.IntVar(&o.limit, "limit", 10, "print at most this many; 0 prints all")
-	f.BoolVar(&o.boards, "boards", false, "states side by side instead of one step after the other")
-	f.BoolVar(&o.full, "full", false, "nothing shortened, system prompts too")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "lines that cannot be used are no error")
-	return cmd
+	}, o)
 }
 
 func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
-	if _, err := filepath.Match(o.id, ""); err != nil {
-		return console.Usage(cmd, "write * for any text", "--id %q is not a pattern", o.id)
+	if _, err := filepath.Match(o.Id, ""); err != nil {
+		return console.Usage(cmd, "write * for any text", "--id %q is not a pattern", o.Id)
 	}
 	files, err := trajectoryFiles(args[0])
 	if err != nil {
 		return err
 	}
-	left := o.limit
+	left := o.Limit
 	if left <= 0 {
 		left = -1
 	}
-	p := &show.Printer{Style: o.host.OutStyle(), Full: o.full, Boards: o.boards}
+	p := &show.Printer{Style: o.host.OutStyle(), Full: o.Full, Boards: o.Boards}
 	for _, file := range files {
 		if left == 0 {
 			break
@@ -79,16 +71,16 @@ func (o *viewOptions) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	switch {
-	case left != o.limit || left <= 0:
-	case o.failed && o.chosen > 0:
+	case left != o.Limit || left <= 0:
+	case o.Failed && o.chosen > 0:
 		_, err = fmt.Fprintf(o.host.Stderr, "none of %d trajectories failed\n", o.chosen)
-	case o.id == "":
+	case o.Id == "":
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "there are no trajectories", Hint: "give a run directory or a file of trajectories"}
 	default:
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: args[0], What: "no trajectory matches", Hint: "omit --id to see what there is"}
 	}
 	if left == 0 && !o.host.Global.Quiet && !o.host.Global.JSON && !cmd.Flags().Changed("limit") {
-		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.limit)
+		_, err = fmt.Fprintf(o.host.Stderr, "the first %d; --limit 0 prints all, --id chooses, --boards shows states side by side\n", o.Limit)
 	}
 	return err
 }
@@ -118,7 +110,7 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 			return err
 		}
 	}
-	if err := bad.Err(r.Name()); err != nil && o.skipBad {
+	if err := bad.Err(r.Name()); err != nil && o.SkipBad {
 		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
 	} else if err != nil {
 		return withFlag(err, "with --skip-bad they are no error")
@@ -127,15 +119,15 @@ func (o *viewOptions) file(cmd *cobra.Command, p *show.Printer, path string, lef
 }
 
 func (o *viewOptions) wants(t *rl.Trajectory) bool {
-	if o.id != "" {
-		id, _ := filepath.Match(o.id, t.ID)
-		group, _ := filepath.Match(o.id, t.Group)
+	if o.Id != "" {
+		id, _ := filepath.Match(o.Id, t.ID)
+		group, _ := filepath.Match(o.Id, t.Group)
 		if !id && !group {
 			return false
 		}
 	}
 	o.chosen++
-	return !o.failed || t.Error != "" || t.StopReason == rl.StopError || t.Outcome != "" && t.Outcome != string(reward.Scored)
+	return !o.Failed || t.Error != "" || t.StopReason == rl.StopError || t.Outcome != "" && t.Outcome != string(reward.Scored)
 }
 
 func (o *viewOptions) print(p *show.Printer, t *rl.Trajectory) error {

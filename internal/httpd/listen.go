@@ -30,17 +30,29 @@ func NotListening(where, setting string, err error) error {
 	return f
 }
 
-// CheckListen notes in p that address is not HOST:PORT, or that others than this
-// machine can reach it although the server has no key. use is what they could do
-// then, key the setting that gives a key.
-func CheckListen(p *fault.Problems, setting, address string, keyed bool, key, use string) {
+// CheckAddress notes in p that address is not HOST:PORT, of which form shows one.
+func CheckAddress(p *fault.Problems, setting, address, form string) bool {
 	_, port, err := net.SplitHostPort(address)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
-	if err != nil {
-		p.Check(false, setting, address, "write HOST:PORT, such as 127.0.0.1:8700; port 0 takes a free one")
-	} else if !keyed && !Loopback(address) {
+	p.Check(err == nil, setting, address, form)
+	return err == nil
+}
+
+// CheckKey notes in p that key, if there is one, is weak.
+func CheckKey(p *fault.Problems, key string) {
+	if weak := WeakKey(key); key != "" && weak != "" {
+		p.Invalid("key", weak, "make one: openssl rand -hex 32")
+	}
+}
+
+// CheckListen notes in p that address is not HOST:PORT, or that others than this
+// machine can reach it although the server has no key. use is what they could do
+// then, key the setting that gives a key.
+func CheckListen(p *fault.Problems, setting, address string, keyed bool, key, use string) {
+	ok := CheckAddress(p, setting, address, "write HOST:PORT, such as 127.0.0.1:8700; port 0 takes a free one")
+	if ok && !keyed && !Loopback(address) {
 		p.Missing(key, "without a key anybody who reaches "+address+" could "+use, "give a key with "+key+", or listen on 127.0.0.1")
 	}
 }

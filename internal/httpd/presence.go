@@ -45,6 +45,7 @@ func Present(h http.Handler) http.Handler {
 		if begun := a.begin(); !begun && r.Context().Err() != nil {
 			Abort()
 		}
+		unread(w)
 	})
 }
 

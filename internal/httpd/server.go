@@ -28,12 +28,15 @@ type Config struct {
 	Handler     http.Handler
 	TLS         *tls.Config     // nil: the server speaks in the clear
 	Connections int             // the most at one time; 0 is 1024
-	Read        time.Duration   // the most for reading a request; 0: the handler bounds it
+	Body        time.Duration   // the most for reading the body of a request; 0: Pause, or the handler, bounds it
+	Pause       time.Duration   // the most between two pieces of a body, where Body is 0; 0: the handler bounds it
 	Write       time.Duration   // the most for writing an answer; 0: the handler bounds it
 	Idle        time.Duration   // the most between two requests; 0 is three minutes
 	Life        context.Context // ends every request when it ends; nil never does
 	Log         *slog.Logger    // nil is silent
 	Clear       bool            // somebody else says that the server speaks in the clear
+
+	header time.Duration // the most for the header of a request; 0 is ten seconds
 }
 
 // Server is an HTTP server of Merit: every one listens, limits its connections and
@@ -49,8 +52,9 @@ func New(l net.Listener, c Config) *Server {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.hurry()
 	s := &Server{secure: c.TLS != nil, http: &http.Server{
-		Handler: c.Handler, TLSConfig: c.TLS, ReadTimeout: c.Read, WriteTimeout: c.Write, IdleTimeout: c.Idle,
+		Handler: c.timely(), TLSConfig: c.TLS, WriteTimeout: c.Write, ReadHeaderTimeout: c.header, IdleTimeout: c.Idle,
 		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
 	}}
 	if c.Life != nil {
@@ -101,6 +105,17 @@ func (s *Server) Drain(ctx context.Context) error {
 	return errors.Join(s.http.Shutdown(ctx), s.hangUp())
 }
 
+// Run serves until ctx ends, and then answers what was asked before, for as long as
+// most. hint says what helps where that is not enough.
+func (s *Server) Run(ctx context.Context, most time.Duration, hint string) error {
+	if err := s.Serve(ctx); err != nil {
+		return err
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	return s.Late(s.Drain(drain), most, hint)
+}
+
 // Late cuts off what Drain left under way after most, and returns the error of a
 // server that did not end in time; nil if err, that of Drain, is nil.
 func (s *Server) Late(err error, most time.Duration, hint string) error {
@@ -125,10 +140,10 @@ func (s *Server) hangUp() error {
 	return nil
 }
 
-// Bearer returns the key of a request's Authorization header, or "" if the header
-// names another scheme or none.
-func Bearer(r *http.Request) string {
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+// Bearer returns the key of the Authorization among headers, or "" if it names
+// another scheme or none.
+func Bearer(h http.Header) string {
+	key, ok := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
 	if !ok {
 		return ""
 	}
@@ -142,15 +157,24 @@ type Guard struct {
 	guesses Guesses
 }
 
-// Check returns 0 if a request that has sent the key said may be answered.
-// Otherwise it returns the status of the refusal: 403 for a page whose name was
-// made to lead to this machine, 401 for a wrong key, 429 for too many of them.
-func (g *Guard) Check(w http.ResponseWriter, r *http.Request, said string) int {
-	want, got := sha256.Sum256([]byte(g.Key)), sha256.Sum256([]byte(said))
+// Same compares secrets in a time that says nothing of where they differ.
+func Same(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// Right reports whether said is the key.
+func (g *Guard) Right(said string) bool { return g.Key == "" || Same(said, g.Key) }
+
+// Check returns 0 if a request may be answered, of which right says that its key is
+// the right one. Otherwise it returns the status of the refusal: 403 for a page
+// whose name was made to lead to this machine, 401 for a wrong key, 429 for too many
+// of them.
+func (g *Guard) Check(w http.ResponseWriter, r *http.Request, right bool) int {
 	switch {
 	case g.Here && !Loopback(r.Host):
 		return http.StatusForbidden
-	case g.Key == "" || subtle.ConstantTimeCompare(want[:], got[:]) == 1:
+	case right:
 		return 0
 	case !g.guesses.Wrong(r):
 		w.Header().Set("Retry-After", "1")

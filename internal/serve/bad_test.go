@@ -125,9 +125,9 @@ func TestBadRequests(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want), table.String())
 	require.Greater(t, len(badRequests), 30)
-	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs/serving.md"))
+	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs/serving-errors.md"))
 	require.NoError(t, err)
-	require.Contains(t, string(page), string(want), "docs/serving.md shows the table as it was")
+	require.Contains(t, string(page), string(want), "docs/serving-errors.md shows the table as it was")
 }
 
 // strictHouse is a house with two tenants and small limits.

@@ -83,20 +83,7 @@ func (s *Server) router() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, refuse(http.StatusNotFound, r.URL.Path, "there is nothing at this path", "GET /openapi.json lists the paths"))
 	})
-	return unread(mux)
-}
-
-// unreadWait is how long the rest of a body may take that nobody reads.
-const unreadWait = 2 * time.Second
-
-// unread bounds the time for what h leaves of a body. net/http reads some of it
-// before it sends a short answer: a client that sends nothing of what it has
-// announced would keep the connection for ever, without a key.
-func unread(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unreadWait))
-	})
+	return mux
 }
 
 // handle is what every request passes through.
@@ -144,10 +131,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, answer func(c *ca
 
 // admit finds out who asks, and lets them in or not.
 func (c *call) admit() error {
-	if c.OnlyHere && !httpd.Loopback(c.r.Host) {
-		return refuse(http.StatusForbidden, "Host", fmt.Sprintf("%q is not this machine", c.r.Host),
-			"ask 127.0.0.1 or localhost: without keys, no page in a browser may come here under a name of its own")
-	}
 	key := c.r.Header.Get("X-Api-Key")
 	if scheme, bearer, ok := strings.Cut(c.r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		key = strings.TrimSpace(bearer)
@@ -156,9 +139,13 @@ func (c *call) admit() error {
 		key = password // of clients that send no header but can have a key in the URL
 	}
 	t, err := c.Registry.Authenticate(key)
-	if err != nil && !c.guesses.Wrong(c.r) {
+	switch c.who.Check(c.w, c.r, err == nil) {
+	case http.StatusForbidden:
+		return refuse(http.StatusForbidden, "Host", fmt.Sprintf("%q is not this machine", c.r.Host),
+			"ask 127.0.0.1 or localhost: without keys, no page in a browser may come here under a name of its own")
+	case http.StatusTooManyRequests:
 		return refuse(http.StatusTooManyRequests, "authorization", "this address has sent too many requests without a key that is known", "use a key of this server, and ask again in a second")
-	} else if err != nil {
+	case http.StatusUnauthorized:
 		return &refusal{http.StatusUnauthorized, err}
 	}
 	c.tenant = t

@@ -95,7 +95,7 @@ type Server struct {
 	memory  *semaphore.Weighted
 	metrics *metrics
 	tracer  trace.Tracer
-	guesses httpd.Guesses
+	who     httpd.Guard
 	handler http.Handler
 
 	mu       sync.Mutex
@@ -116,7 +116,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{
 		Options: o, memory: semaphore.NewWeighted(o.Limits.Memory), idle: make(chan struct{}), streams: map[*call]func(){},
-		tracer: o.Tracer.Tracer("github.com/merit-rl/merit/internal/serve"),
+		tracer: o.Tracer.Tracer("github.com/merit-rl/merit/internal/serve"), who: httpd.Guard{Here: o.OnlyHere},
 	}
 	s.metrics = newMetrics(s)
 	s.handler = s.router()

@@ -1,3 +1,5 @@
+// Package traces does what the verbs of merit traces do: it exports, imports and
+// scores what a store keeps.
 package traces
 
 import (
@@ -48,7 +50,7 @@ type Moved struct {
 // Export writes the traces that the query chooses, in the order of the store.
 // A file appears whole or not at all; of a tree each file does. The bytes are a
 // function of the traces.
-func Export(ctx context.Context, s store.Store, o ExportOptions) (*Moved, error) {
+func Export(ctx context.Context, s *store.Store, o ExportOptions) (*Moved, error) {
 	moved := new(Moved)
 	each := func(put func(*trace.Trace) error) error {
 		return s.Each(ctx, o.Query, func(t *trace.Trace) error {

@@ -44,7 +44,7 @@ const (
 //
 // A reward that compares the members of a group gets the traces of one
 // metadata.group, or else of one task, together.
-func Score(ctx context.Context, s store.Store, parts []reward.Weighted, o ScoreOptions) (*Scored, error) {
+func Score(ctx context.Context, s *store.Store, parts []reward.Weighted, o ScoreOptions) (*Scored, error) {
 	p := &pass{store: s, options: o, pool: reward.NewPool(parts, o.Parallel), names: identify(parts)}
 	if p.options.Parallel <= 0 {
 		p.options.Parallel = processors.Count()
@@ -69,7 +69,7 @@ func Score(ctx context.Context, s store.Store, parts []reward.Weighted, o ScoreO
 
 // pass is one Score.
 type pass struct {
-	store         store.Store
+	store         *store.Store
 	options       ScoreOptions
 	pool          *reward.Pool
 	names         identity

@@ -55,8 +55,8 @@ func part(w words) []reward.Weighted { return []reward.Weighted{{Scorer: w, Weig
 
 // filled is a new store with n traces of two calls, the i-th with answers of i+1
 // and i+2 bytes.
-func filled(t *testing.T, n int) store.Store {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+func filled(t *testing.T, n int) *store.Store {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	for i := range n {
@@ -75,14 +75,14 @@ func filled(t *testing.T, n int) store.Store {
 	return s
 }
 
-func score(t *testing.T, s store.Store, w words, parallel int, now time.Time) *Scored {
+func score(t *testing.T, s *store.Store, w words, parallel int, now time.Time) *Scored {
 	scored, err := Score(t.Context(), s, part(w), ScoreOptions{Parallel: parallel, Now: now})
 	require.NoError(t, err)
 	return scored
 }
 
 // dump is a store as the bytes of its export.
-func dump(t *testing.T, s store.Store) string {
+func dump(t *testing.T, s *store.Store) string {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	_, err := Export(t.Context(), s, ExportOptions{Format: FormatLines, Out: path})
 	require.NoError(t, err)

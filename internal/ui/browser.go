@@ -49,7 +49,7 @@ type Server struct {
 	rooms    []Room
 	hub      *Hub
 	sessions sessions
-	guesses  httpd.Guesses
+	who      httpd.Guard // of those who sign in
 	views    map[string]*view
 	files    map[string]asset
 	handler  http.Handler
@@ -64,7 +64,7 @@ func Open(config Config, rooms ...Room) (*Server, error) {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{config: config, rooms: rooms, hub: newHub()}
+	s := &Server{config: config, rooms: rooms, hub: newHub(), who: httpd.Guard{Key: config.Key}}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Open(config Config, rooms ...Room) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.http = httpd.New(l, httpd.Config{Handler: s.handler, Read: time.Minute, Idle: 2 * time.Minute, TLS: certs.Config(), Log: config.Logger})
+	s.http = httpd.New(l, httpd.Config{Handler: s.handler, Body: time.Minute, Idle: 2 * time.Minute, TLS: certs.Config(), Log: config.Logger})
 	return s, nil
 }
 

@@ -32,7 +32,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		_, err := fmt.Fprintf(w, format, args...)
 		return err == nil && control.Flush() == nil
 	}
-	_ = control.SetReadDeadline(time.Time{}) // a stream may be open for longer than a request takes
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	tell := func() bool {

@@ -3,7 +3,6 @@ package ui
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -82,10 +81,4 @@ func (s *sessions) end(r *http.Request, name string) {
 	s.Lock()
 	defer s.Unlock()
 	delete(s.known, sha256.Sum256([]byte(c.Value)))
-}
-
-// same compares secrets in a time that says nothing of where they differ.
-func same(a, b string) bool {
-	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
-	return subtle.ConstantTimeCompare(x[:], y[:]) == 1
 }

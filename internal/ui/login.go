@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
 )
 
 // cookie is the name of the session's cookie. Cookies of all ports of a machine
@@ -33,9 +34,9 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 8<<10)
-	if s.config.Key == "" || !same(r.FormValue("key"), s.config.Key) {
-		if !s.guesses.Wrong(r) {
-			w.Header().Set("Retry-After", "1")
+	right := s.config.Key != "" && s.who.Right(r.FormValue("key"))
+	if status := s.who.Check(w, r, right); status != 0 {
+		if status == http.StatusTooManyRequests {
 			s.refuse(w, r, &fault.Error{Boundary: fault.Server, Kind: fault.Exhausted, Where: r.URL.Path, What: "this address has sent too many wrong keys", Hint: "wait a second, and use the server's key", Retry: true})
 			return
 		}
@@ -75,7 +76,7 @@ func (s *Server) mayWrite(r *http.Request) error {
 		return refused("these pages are read-only", "start the server with --key-file")
 	case me == nil:
 		return refused("only who has signed in can change anything", "sign in at /login")
-	case !same(r.Header.Get("X-Merit-Token"), me.token):
+	case !httpd.Same(r.Header.Get("X-Merit-Token"), me.token):
 		return refused("the page is not of this session", "load it again")
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/reward"
@@ -22,8 +23,7 @@ type options struct {
 	open     OpenEnv
 	policy   OpenPolicy
 	scorers  []reward.Weighted
-	source   train.Source
-	traces   *run.Traces // what source holds
+	recorded *Recordings
 	getenv   func(string) string
 	refused  func(module string, err error) error
 	outdated bool
@@ -71,13 +71,21 @@ func WithScorer(s reward.Scorer, weight float64) Option {
 	return func(o *options) { o.scorers = append(o.scorers, reward.Weighted{Scorer: s, Weight: weight}) }
 }
 
-// WithSource trains from what source holds, as about says, in the place of
-// episodes that the run plays. The configuration needs no environment then, and
-// no reward if the options bring a scorer; internal/traces/learning makes sources of
+// Recordings are what others have played before a run, which learns from it in
+// the place of episodes that it plays. internal/traces/learning makes them of
 // traces.
-func WithSource(source train.Source, about run.Traces) Option {
-	return func(o *options) { o.source, o.traces = source, &about }
+type Recordings struct {
+	About run.Traces // for the manifest
+	Spec  env.Spec   // what a policy that learns from them is made for
+	// Player gives those of a split, scored by scoring, to p. That of the train
+	// split is a train.Recorded.
+	Player func(split string, p policy.Policy, scoring *credit.Pipeline) train.Player
 }
+
+// WithRecordings trains from r. The configuration needs no environment then, and
+// no reward if the options bring a scorer; without an environment, evaluations are
+// estimates from what is held out.
+func WithRecordings(r Recordings) Option { return func(o *options) { o.recorded = &r } }
 
 // WithLogger writes what happens to log; nil, the default, is nowhere.
 func WithLogger(log *slog.Logger) Option { return func(o *options) { o.log = log } }

@@ -75,10 +75,10 @@ type Session struct {
 func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 	o := newOptions(opts)
 	o.places = cfg.Places
-	if cfg.Traced() && o.source == nil && o.open == nil && cfg.Environment.Plugin == "" {
+	if cfg.Traced() && o.recorded == nil && o.open == nil && cfg.Environment.Plugin == "" {
 		return nil, misuse("the configuration learns from traces, and there is nothing to play", "train with it, measure the traces themselves, or serve to agents what was learnt")
 	}
-	if problems := cfg.problems(o.open == nil && o.source == nil, len(o.scorers) == 0); len(problems) > 0 {
+	if problems := cfg.problems(o.open == nil && o.recorded == nil, len(o.scorers) == 0); len(problems) > 0 {
 		return nil, cfg.Places.Explain("", errors.Join(problems...))
 	}
 	s := &Session{Config: cfg}
@@ -97,15 +97,15 @@ func Open(ctx context.Context, cfg *Config, opts ...Option) (*Session, error) {
 // openEnvironment finds out who plays, how it is started, and what it has
 // against the options of the configuration for each of splits.
 func (s *Session) openEnvironment(ctx context.Context, o *options, splits ...string) error {
-	if o.source != nil && o.open == nil && s.Config.Environment.Plugin == "" {
-		spec := o.source.Spec()
+	if o.recorded != nil && o.open == nil && s.Config.Environment.Plugin == "" {
+		spec := o.recorded.Spec
 		s.Plugin = host.Found{Name: spec.Name, Version: spec.Version, Actions: spec.Actions}
 		return nil
 	}
-	if err := s.openPlayed(ctx, o, splits); err != nil || o.source == nil {
+	if err := s.openPlayed(ctx, o, splits); err != nil || o.recorded == nil {
 		return err
 	}
-	return s.suits(o.source.Spec())
+	return s.suits(o.recorded.Spec)
 }
 
 // openPlayed is openEnvironment where there is one.
@@ -262,6 +262,9 @@ func (s *Session) Manifest() run.Manifest {
 	if s.Plugin.Digest != "" {
 		plugin.Digest = "sha256:" + s.Plugin.Digest
 	}
-	m.Plugins, m.Policy, m.Traces = []run.Plugin{plugin}, s.Player, s.options.traces
+	m.Plugins, m.Policy = []run.Plugin{plugin}, s.Player
+	if s.options.recorded != nil {
+		m.Traces = &s.options.recorded.About
+	}
 	return m
 }

@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/config"
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 )
@@ -75,13 +79,33 @@ func (s *Session) Train(ctx context.Context, o TrainOptions) (summary *run.Summa
 			err = closed
 		}
 	}()
-	open := s.OpenEnv
-	if s.options.open == nil {
-		open = nil // there is only a source
+	deps := train.Deps{
+		OpenEnv: s.OpenEnv, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: makeReport,
 	}
-	return train.Run(ctx, cfg.Settings(), train.Deps{
-		OpenEnv: open, Source: s.options.source, OpenPolicy: openPolicy, OpenPlayer: o.OpenPlayer, Check: o.Check, Rewards: s.Parts, Log: s.options.log, Progress: s.options.progress, Report: makeReport,
-	}, dir)
+	if s.options.recorded != nil {
+		s.fromRecordings(&deps)
+	}
+	return train.Run(ctx, cfg.Settings(), deps, dir)
+}
+
+// fromRecordings has a run learn from recordings, by which it is measured too if
+// there is no environment to play.
+func (s *Session) fromRecordings(d *train.Deps) {
+	r, play := s.options.recorded, d.OpenPlayer
+	scoring := &credit.Pipeline{Rewards: reward.NewPool(s.Parts, s.Config.Rollout.Parallel), Align: s.Config.Align}
+	if s.options.open == nil {
+		d.Spec = &r.Spec
+	}
+	d.OpenPlayer = func(ctx context.Context, split string, p policy.Learner) (train.Player, error) {
+		switch {
+		case split == train.SplitTrain || s.options.open == nil:
+			return r.Player(split, p, scoring), nil
+		case play != nil:
+			return play(ctx, split, p)
+		}
+		open := func(ctx context.Context, worker int) (env.Env, error) { return s.OpenEnv(ctx, split, worker) }
+		return train.LocalPlayer(s.Config.rollout(), open, p, scoring, s.options.log.With("split", split))
+	}
 }
 
 // CheckRun holds c to the run in dir and returns what it changes of its

@@ -27,7 +27,7 @@ type Options struct {
 // Tracer is one that is off: all of its methods may be called and do nothing.
 type Tracer struct {
 	options Options
-	*outbox
+	*sending
 }
 
 // New starts a tracer, or returns nil if recording is off. The error says what
@@ -52,7 +52,7 @@ func New(o Options) (*Tracer, error) {
 	if o.Queue <= 0 {
 		o.Queue = 10_000
 	}
-	return &Tracer{options: o, outbox: newOutbox(o.Sink, o.Queue, o.Log)}, nil
+	return &Tracer{options: o, sending: newSending(o.Sink, o.Queue, o.Log)}, nil
 }
 
 // Enabled reports whether anything is recorded.

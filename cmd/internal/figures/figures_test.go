@@ -45,9 +45,11 @@ func TestFill(t *testing.T) {
 	require.ErrorContains(t, fill(write("empty.txt", "PASS\n"), page, out), "holds no benchmark")
 }
 
-// Promise: the template of the page in the repository is sound.
-func TestPage(t *testing.T) {
+// Promise: the templates of the pages in the repository are sound.
+func TestPages(t *testing.T) {
 	bench := filepath.Join(t.TempDir(), "bench.txt")
 	require.NoError(t, os.WriteFile(bench, []byte(measured), 0o600))
-	require.NoError(t, fill(bench, filepath.Join(testneeds.Root(), "docs", "performance.md.tmpl"), filepath.Join(t.TempDir(), "out.md")))
+	for _, page := range []string{"performance", "performance-training"} {
+		require.NoError(t, fill(bench, filepath.Join(testneeds.Root(), "docs", page+".md.tmpl"), filepath.Join(t.TempDir(), "out.md")))
+	}
 }

@@ -14,25 +14,25 @@ import (
 	"github.com/merit-rl/merit/internal/council/councils"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
-	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 type options struct {
 	host     *console.Host
-	config   string
-	set      []string
-	out      string
-	episodes string
-	store    string
-	parallel int
+	Config   string   `flag:"config,c" usage:"configuration file" files:"yaml,yml" needed:"yes"`
+	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Out      string   `flag:"out" usage:"write the decisions to this file, one a line or row; - is stdout" output:"yes"`
+	Episodes string   `flag:"episodes" usage:"write the agents' conversations to this file, with their shares" output:"yes"`
+	Store    string   `flag:"store" usage:"keep traces in this store: a file, or postgres://… (default: keep none)"`
+	Parallel int      `flag:"parallel" usage:"how many tasks are decided at one time; it changes no decision"`
 }
 
 // NewCmd is the verb council with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	o := &options{host: h}
-	cmd := &cobra.Command{
+	o := &options{host: h, Parallel: 1}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "council",
-		Short: "Let several agents answer, vote and agree",
+		Short: "Let several agents answer a question, vote and agree",
 		Long: `Council has agents decide about the tasks of a file: in each round all of them
 answer, see what was answered, and vote; a majority may begin again. Enough votes
 for one answer end it, or the limit of rounds does. An agent is a policy plug-in,
@@ -43,62 +43,33 @@ its own answer's, or what the score would lack without it (council.credit). With
 --store every call, answer, vote and reward becomes a span of a trace; --episodes
 writes each agent's conversation with its share, for learners.`,
 		Example: "  merit council -c examples/council/council.yaml",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.out, "out", "", "write the decisions to this file, one a line or row; - is stdout")
-	f.StringVar(&o.episodes, "episodes", "", "write the agents' conversations to this file, with their shares")
-	f.StringVar(&o.store, "store", "", "keep traces in this store: a file, or postgres://… (default: keep none)")
-	f.IntVar(&o.parallel, "parallel", 1, "how many tasks are decided at one time; it changes no decision")
-	console.Output(cmd, "out", "episodes")
-	console.Files(cmd, "config", "yaml", "yml")
-	cmd.AddCommand(newSchemaCmd(h))
-	console.Needs(cmd, "config")
+	}, o)
+	cmd.AddCommand(console.SchemaVerb(h, "council", "Print the JSON Schema of a council's configuration, for editors", "", councils.Schema))
 	return cmd
 }
 
-// newSchemaCmd is the verb council schema.
-func newSchemaCmd(h *console.Host) *cobra.Command {
-	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of a council's configuration, for editors",
-		Example: "  merit council schema > council.schema.json",
-		Args:    console.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			text, err := councils.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(h.Stdout, string(text))
-			return err
-		},
-	}
-}
-
 func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
-	if o.parallel < 1 {
-		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.parallel)
+	if o.Parallel < 1 {
+		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.Parallel)
 	}
-	for _, path := range []string{o.out, o.episodes} {
+	for _, path := range []string{o.Out, o.Episodes} {
 		if path != "" {
 			if err := jsonl.CanWrite(path); err != nil {
 				return err
 			}
 		}
 	}
-	cfg, err := councils.Load(o.config, o.set...)
+	cfg, err := councils.Load(o.Config, o.Set...)
 	if err != nil {
 		return err
 	}
 	run := councils.Options{
-		Run: strings.NewReplacer("T", "t", ".", "-").Replace(o.host.Now().UTC().Format("20060102T150405.000000000")), Parallel: o.parallel, Getenv: o.host.Env, Log: o.host.Logger(),
+		Run: strings.NewReplacer("T", "t", ".", "-").Replace(o.host.Now().UTC().Format("20060102T150405.000000000")), Parallel: o.Parallel, Getenv: o.host.Env, Log: o.host.Logger(),
 		Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
 	}
-	if o.store != "" {
-		store, err := traces.Open(cmd.Context(), o.store)
+	if o.Store != "" {
+		store, err := store.Open(cmd.Context(), o.Store)
 		if err != nil {
 			return err
 		}
@@ -119,7 +90,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 	if err := o.write(decisions); err != nil {
 		return err
 	}
-	switch rows := o.out == "-" || o.episodes == "-"; {
+	switch rows := o.Out == "-" || o.Episodes == "-"; {
 	case o.host.Global.JSON && !rows:
 		return o.host.PrintJSON(decisions)
 	case rows: // they have the standard output
@@ -130,7 +101,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) (err error) {
 
 // write puts decisions and conversations into their files, whole or not at all.
 func (o *options) write(decisions []councils.Decision) error {
-	if err := o.each(o.out, func(w *jsonl.Writer) error {
+	if err := o.each(o.Out, func(w *jsonl.Writer) error {
 		for _, d := range decisions {
 			if err := w.Encode(d); err != nil {
 				return err
@@ -140,7 +111,7 @@ func (o *options) write(decisions []councils.Decision) error {
 	}); err != nil {
 		return err
 	}
-	return o.each(o.episodes, func(w *jsonl.Writer) error {
+	return o.each(o.Episodes, func(w *jsonl.Writer) error {
 		for _, d := range decisions {
 			for _, t := range d.Agents {
 				if err := w.Encode(t); err != nil {

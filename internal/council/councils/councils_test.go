@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/council/councils"
-	"github.com/merit-rl/merit/internal/traces"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
 	_ "github.com/merit-rl/merit/sdk/merit/standard"
@@ -58,7 +58,7 @@ members:
 // Promise: decisions are in a real store as traces with their rewards; shares go
 // with the agents' conversations; a reward that failed gives no number to anybody.
 func TestDecisionsInAStore(t *testing.T) {
-	store, err := traces.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+	store, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	require.NoError(t, err)
 	defer store.Close()
 	run := func(c *councils.Config, name string) []councils.Decision {

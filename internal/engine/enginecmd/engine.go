@@ -16,17 +16,13 @@ import (
 
 // NewCmd is the verb engine.
 func NewCmd(h *console.Host) *cobra.Command {
-	cmd := &cobra.Command{
+	return console.GroupOf(&cobra.Command{
 		Use:   "engine",
-		Short: "Install and run a server for a language model on this machine",
+		Short: "Install and run a language model server on this machine",
 		Long: `Engine installs and runs what stands behind a language-model policy: skyrl, which
 samples from a model and trains it (Tinker API), and llama.cpp, which answers with
 a quantised one (OpenAI API). Both compute on the processors of this machine.`,
-		Args: console.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newInstallCmd(h), newUpCmd(h))
-	return cmd
+	}, newInstallCmd(h), newUpCmd(h))
 }
 
 func names() []string {
@@ -37,13 +33,14 @@ func names() []string {
 	return list
 }
 
-// folderFlag adds the flag that says where engines are kept.
-func folderFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVar(dir, "dir", "", "where engines and models are kept (default: engines in $MERIT_HOME, or in the user's cache)")
+// place says where engines are kept.
+type place struct {
+	Dir string `flag:"dir" usage:"where engines and models are kept (default: engines in $MERIT_HOME, or in the user's cache)"`
 }
 
-// folderOf is the folder that the flag names, or the usual one.
-func folderOf(h *console.Host, dir string) (string, error) {
+// folder is the one that the flag names, or the usual one.
+func (p place) folder(h *console.Host) (string, error) {
+	dir := p.Dir
 	if dir == "" {
 		dir = engine.Folder(h.Env)
 	}

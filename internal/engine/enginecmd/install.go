@@ -13,13 +13,15 @@ import (
 )
 
 type installOptions struct {
-	host               *console.Host
-	dir, python, model string
+	host *console.Host
+	place
+	Python string `flag:"python" usage:"the program of a Python 3.12 (default: looked for on PATH, in pyenv's versions and uv's)"`
+	model  string
 }
 
 func newInstallCmd(h *console.Host) *cobra.Command {
 	o := &installOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "install " + strings.Join(names(), "|"),
 		Short: "Fetch an engine from the Python package registry",
 		Long: `Install makes a Python 3.12 environment of exactly the packages that this version
@@ -31,11 +33,8 @@ on PATH, Python's own pip in a minute otherwise.`,
 		Args:              console.Exactly("ENGINE"),
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE:              o.run,
-	}
-	folderFlag(cmd, &o.dir)
-	f := cmd.Flags()
-	f.StringVar(&o.python, "python", "", "the program of a Python 3.12 (default: looked for on PATH, in pyenv's versions and uv's)")
-	f.StringVar(&o.model, "model", "", "also fetch this model: "+engine.SmolLM2+" (93 MB; for skyrl it becomes 540 MB)")
+	}, o)
+	cmd.Flags().StringVar(&o.model, "model", "", "also fetch this model: "+engine.SmolLM2+" (93 MB; for skyrl it becomes 540 MB)")
 	console.Values(cmd, "model", engine.SmolLM2)
 	return cmd
 }
@@ -45,12 +44,12 @@ func (o *installOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	folder, err := folderOf(o.host, o.dir)
+	folder, err := o.folder(o.host)
 	if err != nil {
 		return err
 	}
 	begun := o.host.Now()
-	options := engine.InstallOptions{Folder: folder, Python: o.python, Say: steps(o.host)}
+	options := engine.InstallOptions{Folder: folder, Python: o.Python, Say: steps(o.host)}
 	if err := e.Install(cmd.Context(), options); err != nil {
 		return err
 	}

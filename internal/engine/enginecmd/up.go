@@ -13,16 +13,17 @@ import (
 )
 
 type upOptions struct {
-	host      *console.Host
-	engine    string
-	dir, data string
-	model     string
-	running   engine.Options
+	host   *console.Host
+	Engine string `flag:"engine" usage:"skyrl or llama.cpp"`
+	place
+	Data    string `flag:"data" usage:"where the server keeps log, database and checkpoints (default: data in the engine's folder)"`
+	model   string
+	running engine.Options
 }
 
 func newUpCmd(h *console.Host) *cobra.Command {
 	o := &upOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "up [-- COMMAND ARGUMENT...]",
 		Short: "Run an engine until Ctrl-C, or while a command runs",
 		Long: `Up serves a model on 127.0.0.1, says when it is ready and what to write into a
@@ -35,13 +36,10 @@ of up.`,
 			"  merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml",
 		Args: onlyCommand,
 		RunE: o.run,
-	}
-	folderFlag(cmd, &o.dir)
+	}, o)
 	d := engine.SkyRL().DefaultOptions("")
 	f, r := cmd.Flags(), &o.running
-	f.StringVar(&o.engine, "engine", "", "skyrl or llama.cpp")
 	f.StringVar(&o.model, "model", "", engine.SmolLM2+", a Hugging Face folder (skyrl), or a file in GGUF (llama.cpp)")
-	f.StringVar(&o.data, "data", "", "where the server keeps log, database and checkpoints (default: data in the engine's folder)")
 	f.IntVar(&r.Port, "port", 0, "on 127.0.0.1 (default 8000 for skyrl, 8080 for llama.cpp)")
 	f.IntVar(&r.Slots, "slots", d.Slots, "sequences that are sampled, and trained, in one go")
 	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: the highest rank of an adapter")
@@ -55,11 +53,11 @@ of up.`,
 }
 
 func (o *upOptions) run(cmd *cobra.Command, command []string) error {
-	e, err := engine.Find(o.engine)
+	e, err := engine.Find(o.Engine)
 	if err != nil {
 		return err
 	}
-	folder, err := folderOf(o.host, o.dir)
+	folder, err := o.folder(o.host)
 	if err != nil {
 		return err
 	}
@@ -101,11 +99,11 @@ func (o *upOptions) options(cmd *cobra.Command, e engine.Engine, folder string) 
 	if !cmd.Flags().Changed("port") {
 		options.Port = d.Port
 	}
-	if o.data == "" {
+	if o.Data == "" {
 		return options, nil
 	}
 	var err error
-	options.Data, err = filepath.Abs(o.data)
+	options.Data, err = filepath.Abs(o.Data)
 	return options, err
 }
 

@@ -52,7 +52,7 @@ func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fleet",
-		Short: "Look after workers of other machines",
+		Short: "Run and monitor a fleet of workers",
 		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
 they log, and lets them go. Workers join with merit worker; merit train --fleet
 gives them work. It makes the keys by which all of them know each other, and runs a

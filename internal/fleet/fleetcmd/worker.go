@@ -36,7 +36,7 @@ func NewWorkerCmd(h *console.Host) *cobra.Command {
 	o := &workerOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Play and score for runs of other machines",
+		Short: "Play and score episodes for runs on other machines",
 		Long: `Worker joins the fleet of a server and computes what coordinators ask for, such
 as merit train --fleet: it plays groups of episodes, scores them in its sandbox,
 and gives them back. What a job is made of comes over the network by digest.

@@ -17,15 +17,15 @@ import (
 
 type benchOptions struct {
 	host    *console.Host
-	options string
-	slots   []int
-	say     []string
-	time    time.Duration
+	Options string        `flag:"options" usage:"the plug-in's options, a JSON object"`
+	Slots   []int         `flag:"slots" usage:"how many slots step together"`
+	Say     []string      `flag:"say" usage:"what to say to an environment of free text; may be given again"`
+	Time    time.Duration `flag:"time" usage:"how long each is measured"`
 }
 
 func newBenchCmd(h *console.Host) *cobra.Command {
-	o := &benchOptions{host: h}
-	cmd := &cobra.Command{
+	o := &benchOptions{host: h, Time: 2 * time.Second, Slots: []int{1, 16, 64, 256}}
+	return console.Verb(&cobra.Command{
 		Use:   "bench NAME|PATH",
 		Short: "Measure how fast an environment steps",
 		Long: `Bench plays episodes as a rollout does, with features and without text, each
@@ -33,13 +33,7 @@ number of slots in a process of its own, and prints steps per second.`,
 		Example: "  merit plugin bench sokoban --slots 1,16,64,256",
 		Args:    console.Exactly("NAME|PATH"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.options, "options", "", "the plug-in's options, a JSON object")
-	f.IntSliceVar(&o.slots, "slots", []int{1, 16, 64, 256}, "how many slots step together")
-	f.StringArrayVar(&o.say, "say", nil, "what to say to an environment of free text; may be given again")
-	f.DurationVar(&o.time, "time", 2*time.Second, "how long each is measured")
-	return cmd
+	}, o)
 }
 
 // measured is a row of the table.
@@ -49,11 +43,11 @@ type measured struct {
 }
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
-	if err := validOptions(cmd, o.options); err != nil {
+	if err := validOptions(cmd, o.Options); err != nil {
 		return err
 	}
-	if o.time <= 0 {
-		return console.Usage(cmd, "such as --time 2s", "--time %s is no time to measure in", o.time)
+	if o.Time <= 0 {
+		return console.Usage(cmd, "such as --time 2s", "--time %s is no time to measure in", o.Time)
 	}
 	path, err := find(o.host, args[0])
 	if err != nil {
@@ -61,9 +55,9 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	var rows []measured
 	t := terminal.Table{Head: []string{"slots", "steps/s"}}
-	for _, n := range o.slots {
-		c := checkOptions{host: o.host, options: o.options, slots: n}
-		rate, err := measure(cmd.Context(), c.config(path), o.say, o.time)
+	for _, n := range o.Slots {
+		c := checkOptions{host: o.host, Options: o.Options, Slots: n}
+		rate, err := measure(cmd.Context(), c.config(path), o.Say, o.Time)
 		if err != nil {
 			return err
 		}

@@ -23,16 +23,16 @@ import (
 
 type checkOptions struct {
 	host    *console.Host
-	options string
-	slots   int
-	say     []string
-	actions []string
-	few     bool
+	Options string   `flag:"options" usage:"the plug-in's options, a JSON object"`
+	Slots   int      `flag:"slots" usage:"how many slots an environment has"`
+	Say     []string `flag:"say" usage:"what to say to an environment of free text; may be given again"`
+	Actions []string `flag:"actions" usage:"the actions that a policy chooses from; none: it speaks freely" split:"yes"`
+	Few     bool     `flag:"few" usage:"ask a policy for few decisions, where each costs"`
 }
 
 func newCheckCmd(h *console.Host) *cobra.Command {
-	o := &checkOptions{host: h}
-	cmd := &cobra.Command{
+	o := &checkOptions{host: h, Actions: []string{"left", "right", "wait"}, Slots: 5}
+	return console.Verb(&cobra.Command{
 		Use:   "check NAME|PATH",
 		Short: "Hold a plug-in to the contract, promise by promise",
 		Long: `Check starts the plug-in again and again and tries what a training run relies
@@ -47,14 +47,7 @@ A policy is asked about made-up observations with the actions of --actions.`,
 		Example: "  merit plugin check ./maze\n  merit plugin check ./riddles.py --say 'a candle' --say 'the wind'",
 		Args:    console.Exactly("NAME|PATH"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.options, "options", "", "the plug-in's options, a JSON object")
-	f.IntVar(&o.slots, "slots", 5, "how many slots an environment has")
-	f.StringArrayVar(&o.say, "say", nil, "what to say to an environment of free text; may be given again")
-	f.StringSliceVar(&o.actions, "actions", []string{"left", "right", "wait"}, "the actions that a policy chooses from; none: it speaks freely")
-	f.BoolVar(&o.few, "few", false, "ask a policy for few decisions, where each costs")
-	return cmd
+	}, o)
 }
 
 // line is what came of a promise, for --json.
@@ -68,7 +61,7 @@ type line struct {
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
-	if err := validOptions(cmd, o.options); err != nil {
+	if err := validOptions(cmd, o.Options); err != nil {
 		return err
 	}
 	path, err := find(o.host, args[0])
@@ -102,10 +95,10 @@ func validOptions(cmd *cobra.Command, options string) error {
 // config is how the environment is started; a made-up task may take its time.
 func (o *checkOptions) config(path string) host.Config {
 	cfg := host.DefaultConfig()
-	cfg.Path, cfg.Slots, cfg.Log = path, o.slots, o.host.Logger()
+	cfg.Path, cfg.Slots, cfg.Log = path, o.Slots, o.host.Logger()
 	cfg.StartTimeout, cfg.BatchDeadline, cfg.ResetDeadline = time.Minute, time.Minute, time.Minute
-	if o.options != "" {
-		cfg.Options = json.RawMessage(o.options)
+	if o.Options != "" {
+		cfg.Options = json.RawMessage(o.Options)
 	}
 	return cfg
 }
@@ -116,12 +109,12 @@ func (o *checkOptions) environment(ctx context.Context, path string) ([]promise.
 		return nil, err // of its options: nothing can be tried
 	}
 	open := func(ctx context.Context) (env.Env, error) { return host.Open(ctx, cfg) }
-	results, err := envcontract.Run(ctx, open, envcontract.Options{Texts: o.say})
+	results, err := envcontract.Run(ctx, open, envcontract.Options{Texts: o.Say})
 	if err != nil {
 		return nil, err
 	}
 	cfg.Slots = 64
-	rate, err := measure(ctx, cfg, o.say, 500*time.Millisecond)
+	rate, err := measure(ctx, cfg, o.Say, 500*time.Millisecond)
 	if err != nil {
 		return results, nil // it said why above
 	}
@@ -130,15 +123,15 @@ func (o *checkOptions) environment(ctx context.Context, path string) ([]promise.
 
 func (o *checkOptions) policy(ctx context.Context, path string) ([]promise.Result, error) {
 	cfg := host.DefaultPolicyConfig()
-	cfg.Path, cfg.Actions, cfg.Log, cfg.Getenv = path, o.actions, o.host.Logger(), o.host.Env
-	if o.options != "" {
-		cfg.Options = json.RawMessage(o.options)
+	cfg.Path, cfg.Actions, cfg.Log, cfg.Getenv = path, o.Actions, o.host.Logger(), o.host.Env
+	if o.Options != "" {
+		cfg.Options = json.RawMessage(o.Options)
 	}
 	p, err := host.OpenPolicy(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	results, err := policycontract.Run(ctx, policycontract.Subject{Policy: p, Few: o.few, Observe: o.observe})
+	results, err := policycontract.Run(ctx, policycontract.Subject{Policy: p, Few: o.Few, Observe: o.observe})
 	return results, errors.Join(err, p.Close())
 }
 
@@ -147,7 +140,7 @@ func (o *checkOptions) observe(i int) policy.Observation {
 	text := fmt.Sprintf("You stand at crossing %d of the maze. Where do you go?", i)
 	return policy.Observation{
 		Messages: []rl.Message{{Role: rl.RoleSystem, Content: rl.Text("Find the way out.")}, {Role: rl.RoleUser, Content: rl.Text(text)}},
-		Text:     text, Actions: o.actions,
+		Text:     text, Actions: o.Actions,
 	}
 }
 

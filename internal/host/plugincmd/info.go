@@ -19,12 +19,12 @@ import (
 
 type infoOptions struct {
 	host  *console.Host
-	write bool
+	Write bool `flag:"write-manifest" usage:"write what it says beside it"`
 }
 
 func newInfoCmd(h *console.Host) *cobra.Command {
 	o := &infoOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "info NAME|PATH...",
 		Short: "Start plug-ins and show all that they say of themselves",
 		Long: `Info starts each plug-in, asks it who it is and which options it has, and shows
@@ -36,9 +36,7 @@ NAME.plugin.yaml beside a file), where merit plugin list reads it.`,
 		Example: "  merit plugin info sokoban\n  merit plugin info ./maze.py",
 		Args:    cobra.MinimumNArgs(1),
 		RunE:    o.run,
-	}
-	cmd.Flags().BoolVar(&o.write, "write-manifest", false, "write what it says beside it")
-	return cmd
+	}, o)
 }
 
 func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
@@ -64,7 +62,7 @@ func (o *infoOptions) run(cmd *cobra.Command, args []string) error {
 			}
 			problems = append(problems, o.details(f))
 		}
-		if o.write {
+		if o.Write {
 			problems = append(problems, writeManifest(f))
 		}
 	}

@@ -27,13 +27,15 @@ var templates embed.FS
 const module = "github.com/merit-rl/merit"
 
 type newOptions struct {
-	host               *console.Host
-	kind, lang, source string
+	host   *console.Host
+	Kind   string `flag:"kind" usage:"env or policy" words:"env,policy"`
+	Lang   string `flag:"lang" usage:"go or python" words:"go,python"`
+	Source string `flag:"source" usage:"the folder of Merit's sources, for a plug-in in Go"`
 }
 
 func newNewCmd(h *console.Host) *cobra.Command {
-	o := &newOptions{host: h}
-	cmd := &cobra.Command{
+	o := &newOptions{host: h, Lang: "python", Kind: "env"}
+	return console.Verb(&cobra.Command{
 		Use:   "new FOLDER",
 		Short: "Begin a plug-in that passes its check and trains or plays at once",
 		Long: `New writes a small plug-in that works, named after its folder: its source, a
@@ -46,33 +48,26 @@ any, on the released version.`,
 		Example: "  merit plugin new maze --kind env --lang python\n  merit plugin new rules --kind policy --lang go",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.kind, "kind", "env", "env or policy")
-	f.StringVar(&o.lang, "lang", "python", "go or python")
-	f.StringVar(&o.source, "source", "", "the folder of Merit's sources, for a plug-in in Go")
-	console.Values(cmd, "kind", "env", "policy")
-	console.Values(cmd, "lang", "go", "python")
-	return cmd
+	}, o)
 }
 
 func (o *newOptions) run(cmd *cobra.Command, args []string) error {
 	folder := args[0]
-	if o.kind != "env" && o.kind != "policy" {
-		return console.Usage(cmd, "use env or policy", "--kind %q is no kind of plug-in", o.kind)
+	if o.Kind != "env" && o.Kind != "policy" {
+		return console.Usage(cmd, "use env or policy", "--kind %q is no kind of plug-in", o.Kind)
 	}
-	if o.lang != "go" && o.lang != "python" {
-		return console.Usage(cmd, "use go or python; docs/plugin-protocol.md says what any other language must do", "--lang %q has no template", o.lang)
+	if o.Lang != "go" && o.Lang != "python" {
+		return console.Usage(cmd, "use go or python; docs/plugin-protocol.md says what any other language must do", "--lang %q has no template", o.Lang)
 	}
 	name := disk.Name(folder)
 	if !disk.ValidName(name) {
 		return console.Usage(cmd, "use lower-case letters, digits, - and _", "%q is no name for a plug-in", name)
 	}
 	files := map[string][]byte{}
-	if err := o.fill(files, name, o.lang+"-"+o.kind); err != nil {
+	if err := o.fill(files, name, o.Lang+"-"+o.Kind); err != nil {
 		return err
 	}
-	if o.lang == "go" {
+	if o.Lang == "go" {
 		if err := o.goModule(files, name); err != nil {
 			return err
 		}
@@ -140,8 +135,8 @@ func (o *newOptions) goModule(files map[string][]byte, name string) error {
 
 // sources finds the folder of Merit's sources and its go.mod.
 func (o *newOptions) sources() (folder string, text []byte, err error) {
-	starts := []string{o.source}
-	if o.source == "" {
+	starts := []string{o.Source}
+	if o.Source == "" {
 		starts = []string{"."}
 		if self, err := os.Executable(); err == nil {
 			starts = append(starts, filepath.Dir(self))
@@ -154,14 +149,14 @@ func (o *newOptions) sources() (folder string, text []byte, err error) {
 			if missing == nil && modfile.ModulePath(text) == module {
 				return at, text, nil
 			}
-			if at == filepath.Dir(at) || o.source != "" {
+			if at == filepath.Dir(at) || o.Source != "" {
 				break
 			}
 			at = filepath.Dir(at)
 		}
 	}
-	if o.source != "" {
-		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.source + " does not hold the module " + module, Hint: "give the folder with Merit's go.mod"}
+	if o.Source != "" {
+		return "", nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "--source", What: o.Source + " does not hold the module " + module, Hint: "give the folder with Merit's go.mod"}
 	}
 	return "", nil, nil
 }
@@ -169,7 +164,7 @@ func (o *newOptions) sources() (folder string, text []byte, err error) {
 // next says what to do with a new plug-in.
 func (o *newOptions) next(folder string, files int) error {
 	var next []string
-	if o.lang == "go" {
+	if o.Lang == "go" {
 		next = append(next, fmt.Sprintf("go build -C %s -o %s .", folder, disk.Name(folder)))
 	}
 	at := folder
@@ -177,7 +172,7 @@ func (o *newOptions) next(folder string, files int) error {
 		at = "./" + at
 	}
 	next = append(next, "merit plugin check "+at)
-	if o.kind == "env" {
+	if o.Kind == "env" {
 		next = append(next, "merit train -c "+filepath.Join(folder, "train.yaml")+" --out runs/"+disk.Name(folder))
 	} else {
 		next = append(next, "merit rollout -c "+filepath.Join(folder, "rollout.yaml")+" --out episodes.jsonl")

@@ -17,10 +17,10 @@ import (
 
 // NewCmd makes `merit plugin`, which also answers to `merit plugins`.
 func NewCmd(h *console.Host) *cobra.Command {
-	cmd := &cobra.Command{
+	return console.GroupOf(&cobra.Command{
 		Use:     "plugin",
 		Aliases: []string{"plugins"},
-		Short:   "Find, install, write and check plug-ins: environments and policies",
+		Short:   "List, install, create and check environments and policies",
 		Long: `A plug-in is an environment or a policy in a process of its own: an executable
 file, a Python file, or a folder whose plugin.yaml says what starts it. Merit's own
 are built into merit, which starts itself again for each of them.
@@ -33,11 +33,7 @@ $MERIT_PLUGINS wins over a built-in plug-in of its name; builtin:NAME always mea
 the built-in one.
 
 Both merit plugin and merit plugins are this command.`,
-		Args: console.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newListCmd(h), newInfoCmd(h), newInstallCmd(h), newNewCmd(h), newCheckCmd(h), newBenchCmd(h))
-	return cmd
+	}, newListCmd(h), newInfoCmd(h), newInstallCmd(h), newNewCmd(h), newCheckCmd(h), newBenchCmd(h))
 }
 
 // find returns the path of a plug-in that an argument names. Without a slash it

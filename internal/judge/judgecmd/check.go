@@ -18,18 +18,18 @@ import (
 
 type checkOptions struct {
 	host    *console.Host
-	config  string
-	set     []string
-	data    string
-	label   string
-	truth   string
-	columns []string
+	Config  string   `flag:"config,c" usage:"configuration file with a judge among its rewards" files:"yaml,yml" needed:"yes"`
+	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Data    string   `flag:"data" usage:"trajectories with group and label; - is stdin" needed:"yes"`
+	Label   string   `flag:"label" usage:"the column with the label, a number, higher for better"`
+	Truth   string   `flag:"truth" usage:"a reward whose score is the label: a .wasm module, a .py file, or the folder of a reward"`
+	Columns []string `flag:"map" usage:"NAME=COLUMN: take a field, such as group, from another column (repeatable)"`
 	sandbox sandbox.Config
 }
 
 func newCheckCmd(h *console.Host) *cobra.Command {
-	o := &checkOptions{host: h}
-	cmd := &cobra.Command{
+	o := &checkOptions{host: h, Label: "label"}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "check",
 		Short: "Find out on labelled data whether a judge can be trusted",
 		Long: `Check asks every judge of a configuration about groups of trajectories whose
@@ -46,39 +46,29 @@ sentence on what to do. The label is a number in a column of the data, or with
 policy of the configuration are not needed.`,
 		Example: "  merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl\n" +
 			"  merit judge check -c judge.yaml --data answers.jsonl --truth reward.py --map group=question_id",
-		Args: console.NoArgs,
 		RunE: o.run,
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file with a judge among its rewards")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.data, "data", "", "trajectories with group and label; - is stdin")
-	f.StringVar(&o.label, "label", "label", "the column with the label, a number, higher for better")
-	f.StringVar(&o.truth, "truth", "", "a reward whose score is the label: a .wasm module, a .py file, or the folder of a reward")
-	f.StringArrayVar(&o.columns, "map", nil, "NAME=COLUMN: take a field, such as group, from another column (repeatable)")
+	}, o)
 	console.SandboxFlags(cmd, &o.sandbox)
-	console.Files(cmd, "config", "yaml", "yml")
-	console.Needs(cmd, "config", "data")
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
-	if o.truth != "" && cmd.Flags().Changed("label") {
+	if o.Truth != "" && cmd.Flags().Changed("label") {
 		return console.Usage(cmd, "give one of the two", "--truth and --label both say what is true")
 	}
-	columns, err := jsonl.ParseColumns(o.columns)
+	columns, err := jsonl.ParseColumns(o.Columns)
 	if err != nil {
 		return console.Usage(cmd, "", "%v", err)
 	}
-	cfg, err := merit.LoadPartial(o.config, o.set...)
+	cfg, err := merit.LoadPartial(o.Config, o.Set...)
 	if err != nil {
 		return err
 	}
 	check := judgecheck.Options{
-		Data: o.data, Columns: columns, Label: o.label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin,
+		Data: o.Data, Columns: columns, Label: o.Label, Getenv: o.host.Env, Log: o.host.Logger(), Stdin: o.host.Stdin,
 	}
-	if o.truth != "" {
-		truth, err := rewardcmd.Name(o.truth, "")
+	if o.Truth != "" {
+		truth, err := rewardcmd.Name(o.Truth, "")
 		if err != nil {
 			return err
 		}

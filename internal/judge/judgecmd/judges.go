@@ -9,12 +9,5 @@ import (
 
 // NewCmd is the verb judge with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "judge",
-		Short: "Examine judges: rewards that ask a language model",
-		Args:  console.UnknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newCheckCmd(h))
-	return cmd
+	return console.Group("judge", "Test judges: rewards that ask a language model", newCheckCmd(h))
 }

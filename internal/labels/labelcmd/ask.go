@@ -19,20 +19,20 @@ import (
 
 type askOptions struct {
 	*place
-	rater  string
-	rounds int
+	Rater  string `flag:"rater" usage:"who labels (default $USER)"`
+	Rounds int    `flag:"rounds" usage:"with how many others, each way, a trace is compared"`
 }
 
 func (o *askOptions) run(cmd *cobra.Command, words []string) error {
-	rater := cmp.Or(o.rater, o.host.Env("USER"))
+	rater := cmp.Or(o.Rater, o.host.Env("USER"))
 	if rater == "" {
 		return console.Usage(cmd, "say who labels: --rater NAME", "nobody knows whose labels these are")
 	}
-	if o.rounds < 1 {
-		return console.Usage(cmd, "use 1 or more", "--rounds is %d", o.rounds)
+	if o.Rounds < 1 {
+		return console.Usage(cmd, "use 1 or more", "--rounds is %d", o.Rounds)
 	}
 	return o.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
-		d.Rounds = o.rounds
+		d.Rounds = o.Rounds
 		s := &session{host: o.host, desk: d, rater: rater}
 		return s.run(cmd.Context())
 	})

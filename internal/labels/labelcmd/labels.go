@@ -12,7 +12,6 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/labels/labelling"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -26,10 +25,10 @@ type place struct {
 
 // NewCmd is the verb label with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	o := &askOptions{place: &place{host: h}}
-	cmd := &cobra.Command{
+	o := &askOptions{place: &place{host: h}, Rounds: 3}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "label [QUERY...]",
-		Short: "Say which traces are good, or better than others",
+		Short: "Label and compare traces",
 		Long: `Label shows two traces of one task side by side, or with --mode thumbs one trace,
 and asks for a key:
 
@@ -45,12 +44,10 @@ scores, and how far raters agree says merit label agreement.`,
 			"  merit label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
-	}
+	}, o)
 	p := cmd.PersistentFlags()
 	p.StringVar(&o.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
 	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "what is asked: pairs or thumbs")
-	cmd.Flags().StringVar(&o.rater, "rater", "", "who labels (default $USER)")
-	cmd.Flags().IntVar(&o.rounds, "rounds", 3, "with how many others, each way, a trace is compared")
 	cmd.AddCommand(newAgreementCmd(o.place), newScoresCmd(o.place), newListCmd(o.place))
 	return cmd
 }
@@ -65,8 +62,8 @@ func (p *place) desk(ctx context.Context, cmd *cobra.Command, words []string, f 
 	if err != nil {
 		return err
 	}
-	var s store.Store
-	if s, err = traces.Existing(ctx, cmp.Or(p.address, p.host.Env(trace.Variable), trace.File)); err != nil {
+	var s *store.Store
+	if s, err = store.Existing(ctx, cmp.Or(p.address, p.host.Env(trace.Variable), trace.File)); err != nil {
 		return err
 	}
 	defer s.Close()

@@ -58,7 +58,7 @@ func percent(share float64, of int) string {
 // newScoresCmd is the verb label scores.
 func newScoresCmd(p *place) *cobra.Command {
 	var write bool
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "scores [QUERY...]",
 		Short: "Make scores of pairs, and rewards of scores",
 		Long: `Scores gives the traces of each task that were compared a score by the model of
@@ -89,7 +89,7 @@ place of those that were written before.`,
 				return printScores(p.host, all, write, written)
 			})
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&write, "write", false, "keep the scores as rewards of their traces")
 	return cmd
 }

@@ -64,7 +64,7 @@ const (
 // Desk is where traces are labelled. Its methods may be called from several
 // goroutines; they keep nothing but what is in the store.
 type Desk struct {
-	Store store.Store
+	Store *store.Store
 	Query trace.Query // the traces to be labelled; Limit and After count for nothing
 	Mode  Mode
 	// Rounds is in how many pairs the queue puts each trace with another one,
@@ -216,7 +216,7 @@ func labelOf(h *trace.Head, s *trace.Span) (l Label, ok bool) {
 // the order of the store, then by other trace and rater.
 func (d *Desk) Labels(ctx context.Context) ([]Label, error) {
 	var all []Label
-	err := store.Rewards(ctx, d.Store, d.query(), func(h *trace.Head, s *trace.Span) error {
+	err := d.Store.Rewards(ctx, d.query(), func(h *trace.Head, s *trace.Span) error {
 		if l, ok := labelOf(h, s); ok && (l.Right != "") == (d.mode() == Pairs) {
 			all = append(all, l)
 		}

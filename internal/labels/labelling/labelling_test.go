@@ -12,7 +12,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/labels/labelling"
 	"github.com/merit-rl/merit/internal/traces/store"
-	"github.com/merit-rl/merit/internal/traces/store/sqlite"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -21,7 +20,7 @@ var epoch = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 // desk has two tasks of n traces each, and one of a single trace.
 func desk(t *testing.T, n int, mode labelling.Mode) *labelling.Desk {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "t.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	add(t, s, "alone", "one")
@@ -32,7 +31,7 @@ func desk(t *testing.T, n int, mode labelling.Mode) *labelling.Desk {
 	return &labelling.Desk{Store: s, Mode: mode, Now: func() time.Time { return epoch.Add(time.Hour) }}
 }
 
-func add(t *testing.T, s store.Store, id, task string) {
+func add(t *testing.T, s *store.Store, id, task string) {
 	t.Helper()
 	span := trace.Span{Trace: id, ID: "1", Agent: "a", Kind: trace.KindContent, Name: "work", Start: epoch, End: epoch, Status: trace.StatusOK, Text: id}
 	require.NoError(t, s.Put(t.Context(), []trace.Span{span}, []trace.About{{Trace: id, Task: task}}))

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 const key = "a-key-of-more-than-24-characters"
 
 // open serves a store with n traces of one task, with a key, and signs in.
-func open(t *testing.T, n int, signIn bool) (*browsertest.Tab, store.Store) {
+func open(t *testing.T, n int, signIn bool) (*browsertest.Tab, *store.Store) {
 	t.Helper()
 	s := tracestest.Store(t)
 	tracestest.Fill(t, s, n)
@@ -49,7 +49,7 @@ func asked(tab *browsertest.Tab, before string) string {
 	return browsertest.Eval[string](tab, `document.getElementById("question").dataset.shown`)
 }
 
-func said(t *testing.T, s store.Store, mode labelling.Mode) map[string]labelling.Choice {
+func said(t *testing.T, s *store.Store, mode labelling.Mode) map[string]labelling.Choice {
 	t.Helper()
 	all, err := (&labelling.Desk{Store: s, Mode: mode}).Labels(t.Context())
 	require.NoError(t, err)

@@ -24,7 +24,7 @@ var assets embed.FS
 
 // Room returns the page on which a store's traces are labelled. Who may write
 // is the frame's to say.
-func Room(s store.Store) ui.Room {
+func Room(s *store.Store) ui.Room {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the name of a folder that is compiled in
@@ -44,7 +44,7 @@ func Room(s store.Store) ui.Room {
 	}
 }
 
-type pages struct{ store store.Store }
+type pages struct{ store *store.Store }
 
 func (p pages) page(*http.Request) (ui.View, error) { return ui.View{Title: "Labels"}, nil }
 

@@ -6,19 +6,21 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
 // Config says how an environment is served. Keys in problems are the names of
 // the command's flags.
 type Config struct {
-	Listen     string        // HOST:PORT
-	KeyEnv     string        // environment variable with the key that clients send; "" = no key
-	Processes  int           // how many of the environment, each with environment.slots sessions
-	Split      string        // train, validation or test
-	Idle       time.Duration // a session that asks for nothing for so long ends; 0 = never
-	Drain      time.Duration // what was asked before the end may take so long
-	MaxMessage int64         // bytes that a client may send at once
-	TextOnly   bool          // observations without anchor and features
+	Listen     string             // HOST:PORT
+	KeyEnv     string             // environment variable with the key that clients send; "" = no key
+	Processes  int                // how many of the environment, each with environment.slots sessions
+	Split      string             // train, validation or test
+	Idle       time.Duration      // a session that asks for nothing for so long ends; 0 = never
+	Drain      time.Duration      // what was asked before the end may take so long
+	MaxMessage int64              // bytes that a client may send at once
+	TextOnly   bool               // observations without anchor and features
+	TLS        certificates.Files // without them the server speaks in the clear
 }
 
 // DefaultConfig listens on this machine only.
@@ -35,5 +37,5 @@ func (c Config) Validate() []error {
 	p.Check(c.Idle >= 0, "idle", c.Idle, "use a duration such as 15m; 0 for no limit")
 	p.Check(c.Drain > 0, "drain", c.Drain, "use a duration such as 10s")
 	p.Check(c.MaxMessage >= 1<<10 && c.MaxMessage <= 64<<20, "max-message", c.MaxMessage, "use 1024 to 67108864 bytes")
-	return p
+	return append(p, c.TLS.Problems("tls")...)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"time"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -36,7 +35,7 @@ func (s *Server) local(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.who.Check(w, r, "") != 0 {
+		if s.who.Check(w, r, true) != 0 {
 			reply(w, http.StatusForbidden, detail{"a server without a key is asked by the name localhost, or by its address"})
 			return
 		}
@@ -50,7 +49,7 @@ func (s *Server) guarded(next http.HandlerFunc) http.HandlerFunc {
 		return next
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		switch s.who.Check(w, r, httpd.Bearer(r)) {
+		switch s.who.Check(w, r, s.who.Right(httpd.Bearer(r.Header))) {
 		case http.StatusTooManyRequests:
 			reply(w, http.StatusTooManyRequests, detail{"this address has sent too many wrong keys: use the server's, and ask again in a second"})
 		case http.StatusUnauthorized:
@@ -99,9 +98,6 @@ func (s *Server) metadata(w http.ResponseWriter, _ *http.Request) {
 // long as it takes, as with the package's server.
 func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		// A body that trickles in would keep its connection for ever.
-		c := http.NewResponseController(w)
-		_ = c.SetReadDeadline(time.Now().Add(patience))
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.config.MaxMessage))
 		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 			reply(w, http.StatusRequestEntityTooLarge, detail{"the body is too large"})
@@ -111,7 +107,6 @@ func (s *Server) once(do func(*player, *http.Request, json.RawMessage) (any, err
 			reply(w, http.StatusRequestTimeout, detail{"the body did not come within " + patience.String()})
 			return
 		}
-		_ = c.SetReadDeadline(time.Time{}) // what plays may take its time
 		var object map[string]json.RawMessage
 		if len(body) > 0 && shape.DecodeBody(body, &object) != nil {
 			reply(w, http.StatusUnprocessableEntity, detail{"the body is no object of JSON"})

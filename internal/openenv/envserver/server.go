@@ -18,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/host"
 	"github.com/merit-rl/merit/internal/httpd"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/openenv/share"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -71,6 +72,10 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	if err := errors.Join(append(c.Validate(), key)...); err != nil {
 		return nil, err
 	}
+	certs, err := certificates.Open(c.TLS)
+	if err != nil {
+		return nil, err
+	}
 	open, found, err := merit.FindEnvironment(ctx, cfg, c.Split, append([]merit.Option{merit.WithLogger(o.Logger), merit.WithVariables(o.Getenv)}, o.Merit...)...)
 	if err != nil {
 		return nil, err
@@ -95,7 +100,7 @@ func Open(ctx context.Context, cfg *merit.Config, c Config, o Options) (s *Serve
 	s.schema = s.schemas()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.who.Key, s.who.Here = s.key, s.key == ""
-	s.http = httpd.New(l, httpd.Config{Handler: s.routes(), Idle: time.Minute, Connections: s.pool.Capacity() + spare, Log: o.Logger})
+	s.http = httpd.New(l, httpd.Config{Handler: s.routes(), TLS: certs.Config(), Body: patience, Idle: time.Minute, Connections: s.pool.Capacity() + spare, Log: o.Logger})
 	return s, nil
 }
 

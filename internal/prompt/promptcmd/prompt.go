@@ -18,15 +18,15 @@ import (
 
 type promptOptions struct {
 	host   *console.Host
-	config string
-	set    []string
-	out    string
+	Config string   `flag:"config,c" usage:"configuration file" files:"yaml,yml" needed:"yes"`
+	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Out    string   `flag:"out" usage:"the folder of the search (default runs/<name of the file>)" folder:"prompt.txt,result.json,report.html"`
 }
 
 // newPromptCmd is the verb optimize prompt.
 func newPromptCmd(h *console.Host) *cobra.Command {
 	o := &promptOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "prompt",
 		Short: "Search for a better prompt by textual gradients",
 		Long: `Prompt has a model answer tasks under a prompt and a reward score the answers. An
@@ -41,32 +41,23 @@ Every answer is kept in the folder --out, so the same command goes on with a
 search that was stopped, and ends with the same files. It writes prompt.txt,
 result.json and report.html.`,
 		Example: "  merit optimize prompt -c examples/apo/apo.yaml --out runs/apo",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.out, "out", "", "the folder of the search (default runs/<name of the file>)")
-	console.OutputFolder(cmd, "out", "prompt.txt", "result.json", "report.html")
-	console.Files(cmd, "config", "yaml", "yml")
-	console.Needs(cmd, "config")
-	return cmd
+	}, o)
 }
 
 func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
-	name := strings.TrimSuffix(filepath.Base(o.config), filepath.Ext(o.config))
-	if o.out == "" {
-		o.out = filepath.Join("runs", name)
+	name := strings.TrimSuffix(filepath.Base(o.Config), filepath.Ext(o.Config))
+	if o.Out == "" {
+		o.Out = filepath.Join("runs", name)
 	}
-	cfg, err := optimize.Load(o.config, o.set...)
+	cfg, err := optimize.Load(o.Config, o.Set...)
 	if err != nil {
 		return err
 	}
 	progress := o.host.Progress("optimize", "calls", -1)
 	defer progress.Close()
 	r, err := optimize.Run(cmd.Context(), cfg, optimize.Options{
-		Dir: o.out, Getenv: o.host.Env, Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
+		Dir: o.Out, Getenv: o.host.Env, Session: rewardcmd.Options(o.host, cfg.Sandbox.Limits),
 		Progress: func(p prompt.Progress) { progress.Set(int64(p.Spent.Calls), note(p)) },
 	})
 	progress.Close()
@@ -77,7 +68,7 @@ func (o *promptOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if err := optimize.WriteFile(o.out, promptpage.HTMLFile, html); err != nil {
+	if err := optimize.WriteFile(o.Out, promptpage.HTMLFile, html); err != nil {
 		return err
 	}
 	if o.host.Global.JSON {
@@ -101,8 +92,8 @@ func note(p prompt.Progress) string {
 // advise gives the command that goes on with a search that was stopped.
 func (o *promptOptions) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
-		f.Hint = fmt.Sprintf("go on with: merit optimize prompt -c %s --out %s", console.Quote(o.config), console.Quote(o.out))
-		for _, s := range o.set {
+		f.Hint = fmt.Sprintf("go on with: merit optimize prompt -c %s --out %s", console.Quote(o.Config), console.Quote(o.Out))
+		for _, s := range o.Set {
 			f.Hint += " --set " + console.Quote(s)
 		}
 	}
@@ -125,7 +116,7 @@ func (o *promptOptions) print(r *prompt.Result) error {
 		rejected += round.Rejected
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were no new prompt\nprompt: %s\npage: %s\n",
-		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.out, optimize.PromptFile), filepath.Join(o.out, promptpage.HTMLFile))
+		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.Out, optimize.PromptFile), filepath.Join(o.Out, promptpage.HTMLFile))
 	return err
 }
 

@@ -14,18 +14,18 @@ import (
 
 type options struct {
 	host   *console.Host
-	config string
-	set    []string
+	Config string   `flag:"config,c" usage:"configuration whose advantage and align sections count (default: that of the run)" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"put a value over the configuration, to see what would be: key.path=value (repeatable)"`
 	choice explain.Choice
-	full   bool
+	Full   bool `flag:"full" usage:"nothing shortened"`
 }
 
 // NewCmd is the verb explain.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, choice: explain.Any()}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "explain RUN|FILE",
-		Short: "Show why a step got its advantage: its group, the steps from the same state, the sum",
+		Short: "Show how the advantage of a step was computed",
 		Long: `Explain computes the advantage of one step again and shows the way to it: the
 members of its group with their scores, every step that saw the same state, both
 means and deviations, the sum, members without a score, and what GRPO and others
@@ -41,15 +41,11 @@ with the largest advantage, up or down, of the run or of --iteration.`,
   merit explain advantages.jsonl --set advantage.gamma=0.9 --json`,
 		Args: console.Exactly("RUN|FILE"),
 		RunE: o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	f.IntVar(&o.choice.Iteration, "iteration", -1, "only steps of this iteration of training (default: of all)")
 	f.StringVar(&o.choice.Trajectory, "trajectory", "", "only steps of the trajectory with this id")
 	f.IntVar(&o.choice.Step, "step", -1, "only steps with this number, from 0 (default: all)")
-	f.StringVarP(&o.config, "config", "c", "", "configuration whose advantage and align sections count (default: that of the run)")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration, to see what would be: key.path=value (repeatable)")
-	f.BoolVar(&o.full, "full", false, "nothing shortened")
-	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }
 
@@ -70,7 +66,7 @@ func (o *options) run(cmd *cobra.Command, args []string) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(e)
 	}
-	p := &printer{style: o.host.OutStyle(), full: o.full}
+	p := &printer{style: o.host.OutStyle(), full: o.Full}
 	_, err = o.host.Stdout.Write([]byte(p.text(e)))
 	return err
 }
@@ -82,14 +78,14 @@ func (o *options) settings(path string) (explain.Settings, error) {
 	info, err := os.Stat(path)
 	run := err == nil && info.IsDir()
 	switch {
-	case o.config != "":
-		load = func(set ...string) (*merit.Config, error) { return merit.LoadPartial(o.config, set...) }
-	case run && len(o.set) == 0:
+	case o.Config != "":
+		load = func(set ...string) (*merit.Config, error) { return merit.LoadPartial(o.Config, set...) }
+	case run && len(o.Set) == 0:
 		return explain.ReadSettings(path)
 	case run:
 		load = func(set ...string) (*merit.Config, error) { return merit.LoadRun(path, set...) }
 	}
-	c, err := load(o.set...)
+	c, err := load(o.Set...)
 	if err != nil {
 		return explain.Settings{}, err
 	}

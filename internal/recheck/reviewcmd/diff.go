@@ -38,7 +38,7 @@ func NewDiffCmd(h *console.Host) *cobra.Command {
 	o := &diffOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "diff RESULTS RESULTS",
-		Short: "Show what a change of a reward changes",
+		Short: "Compare the results of two rewards or two versions of one",
 		Long: `Diff compares two files of results (merit eval --out), or scores one file of
 trajectories with two rewards: outcomes, scores and rewards of steps that changed,
 the largest first. With --data, where trajectories stand in groups, it estimates

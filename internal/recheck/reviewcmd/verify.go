@@ -26,7 +26,7 @@ func NewVerifyCmd(h *console.Host) *cobra.Command {
 	o := &verifyOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
-		Short: "Compute a run's scores and advantages again, and compare the bytes",
+		Short: "Recompute the scores and advantages of a run and compare them",
 		Long: `Verify asks the rewards that a run recorded, by their digests, about every
 trajectory that the run has kept, estimates the advantages of the groups that it
 has kept whole (save.groups), and compares the results with what is stored, to

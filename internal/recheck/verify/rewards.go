@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/recheck/proof"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/rubrics"
-	"github.com/merit-rl/merit/internal/traces/samples"
+	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -152,7 +152,7 @@ func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module)
 		r := &v.report.Rewards[i]
 		if i >= len(parts) {
 			r.Why, same = "it is a scorer of the program that trained", false
-			if r.Digest == (samples.Recorded{}).Info().Digest {
+			if r.Digest == (learning.Recorded{}).Info().Digest {
 				r.Why = "the traces hold what was said; merit traces score says it again"
 			}
 			continue

@@ -17,7 +17,7 @@ type pullOptions struct {
 // NewPullCmd is the verb reward pull.
 func NewPullCmd(h *console.Host) *cobra.Command {
 	o := &pullOptions{flags: flags{host: h}}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Fetch a reward from an OCI registry",
 		Long: `Pull fetches a reward, holds every part of it to its digest and the reward to the
@@ -30,8 +30,7 @@ registry/repository@sha256:…, which always means the same bytes.`,
 		Example: "  merit reward pull localhost:5000/rewards/gsm8k:1.0 --out gsm8k.wasm",
 		Args:    console.Exactly("REFERENCE"),
 		RunE:    o.run,
-	}
-	o.add(cmd)
+	}, o)
 	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to make (default: named after the repository)")
 	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace what is there")
 	console.Output(cmd, "out")

@@ -13,13 +13,13 @@ import (
 
 type pushOptions struct {
 	flags
-	with string
+	rewardcmd.Parameters
 }
 
 // NewPushCmd is the verb reward push.
 func NewPushCmd(h *console.Host) *cobra.Command {
 	o := &pushOptions{flags: flags{host: h}}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "push REWARD REFERENCE",
 		Short: "Store a reward in an OCI registry",
 		Long: `Push loads a reward once, and stores it in a registry: a module as it is, a script
@@ -33,14 +33,11 @@ Credentials are those of Docker's configuration and its helpers.`,
 		Example: "  merit reward push gsm8k.wasm localhost:5000/rewards/gsm8k:1.0",
 		Args:    console.Exactly("REWARD", "REFERENCE"),
 		RunE:    o.run,
-	}
-	o.add(cmd)
-	rewardcmd.WithFlag(cmd, &o.with)
-	return cmd
+	}, o)
 }
 
 func (o *pushOptions) run(cmd *cobra.Command, args []string) error {
-	n, err := rewardcmd.Name(args[0], o.with)
+	n, err := rewardcmd.Name(args[0], o.With)
 	if err != nil {
 		return err
 	}

@@ -21,32 +21,23 @@ import (
 // flags are what push and pull have in common.
 type flags struct {
 	host      *console.Host
-	username  string
-	password  bool
-	plainHTTP bool
-	caFile    string
-}
-
-func (r *flags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&r.username, "username", "", "user name (default: credentials of Docker's configuration)")
-	f.BoolVar(&r.password, "password-stdin", false, "read the password from standard input")
-	f.BoolVar(&r.plainHTTP, "plain-http", false, "speak HTTP, not HTTPS (default: for localhost only)")
-	f.StringVar(&r.caFile, "ca-file", "", "certificates, in PEM, of authorities to trust beside the system's")
-	console.Files(cmd, "ca-file", "pem", "crt")
+	Username  string `flag:"username" usage:"user name (default: credentials of Docker's configuration)"`
+	Password  bool   `flag:"password-stdin" usage:"read the password from standard input"`
+	PlainHTTP bool   `flag:"plain-http" usage:"speak HTTP, not HTTPS (default: for localhost only)"`
+	CAFile    string `flag:"ca-file" usage:"certificates, in PEM, of authorities to trust beside the system's" files:"pem,crt"`
 }
 
 // options reads the flags, and the password if there is one.
 func (r *flags) options(cmd *cobra.Command) (oci.Options, error) {
-	o := oci.Options{Username: r.username, CAFile: r.caFile, Sandbox: sandbox.DefaultConfig()}
+	o := oci.Options{Username: r.Username, CAFile: r.CAFile, Sandbox: sandbox.DefaultConfig()}
 	o.Sandbox.CacheDir, o.Sandbox.Logger = merit.CacheFolder(r.host.Env), r.host.Logger()
 	if cmd.Flags().Changed("plain-http") {
-		o.Scheme = map[bool]string{true: "http", false: "https"}[r.plainHTTP]
+		o.Scheme = map[bool]string{true: "http", false: "https"}[r.PlainHTTP]
 	}
-	if r.password != (r.username != "") {
+	if r.Password != (r.Username != "") {
 		return o, console.Usage(cmd, "", "--username and --password-stdin go together")
 	}
-	if r.password {
+	if r.Password {
 		text, err := io.ReadAll(io.LimitReader(r.host.Stdin, 64<<10))
 		if err != nil {
 			return o, console.CannotRead(err)

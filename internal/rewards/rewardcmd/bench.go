@@ -17,16 +17,15 @@ import (
 
 type benchOptions struct {
 	host     *console.Host
-	data     string
-	duration time.Duration
-	with     string
-	batch    string
-	sandbox  sandbox.Config
+	Data     string        `flag:"data" usage:"trajectories to score (default: the reward's fixtures)"`
+	Duration time.Duration `flag:"time" usage:"how long to score each trajectory"`
+	Script
+	Sandbox sandbox.Config
 }
 
 func newBenchCmd(h *console.Host) *cobra.Command {
-	o := &benchOptions{host: h}
-	cmd := &cobra.Command{
+	o := &benchOptions{host: h, Duration: 200 * time.Millisecond}
+	return console.Verb(&cobra.Command{
 		Use:   "bench [FOLDER|MODULE]",
 		Short: "Measure fuel, time and memory of a reward against the limits",
 		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
@@ -35,14 +34,7 @@ was used at most and what share of the limit that is.`,
 		Example: "  merit reward bench exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "trajectories to score (default: the reward's fixtures)")
-	f.DurationVar(&o.duration, "time", 200*time.Millisecond, "how long to score each trajectory")
-	WithFlag(cmd, &o.with)
-	BatchFlag(cmd, &o.batch)
-	console.SandboxFlags(cmd, &o.sandbox)
-	return cmd
+	}, o)
 }
 
 // measurement is what one fixture costs.
@@ -63,12 +55,12 @@ type measurement struct {
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.with)
+	n, err := Name(target(args), o.With)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.batch
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
+	n.Batch = o.Batch
+	files, j, err := loadToTry(ctx, o.host, o.Sandbox, n, o.Data, true)
 	if err != nil {
 		return err
 	}
@@ -101,12 +93,12 @@ func (o *benchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Traje
 		last = one()
 	}
 	m := measurement{
-		ID: t.ID, Outcome: last.Outcome, Fuel: last.Fuel, FuelShare: float64(last.Fuel) / float64(o.sandbox.Fuel),
+		ID: t.ID, Outcome: last.Outcome, Fuel: last.Fuel, FuelShare: float64(last.Fuel) / float64(o.Sandbox.Fuel),
 		trajectory: t, evaluation: last,
 	}
 	var times []time.Duration
 	began := o.host.Now()
-	for at := began; len(times) == 0 || at.Sub(began) < o.duration; {
+	for at := began; len(times) == 0 || at.Sub(began) < o.Duration; {
 		one()
 		if ctx.Err() != nil {
 			return m, context.Cause(ctx)
@@ -129,14 +121,14 @@ func (o *benchOptions) measure(ctx context.Context, s reward.Scorer, t *rl.Traje
 }
 
 func (o *benchOptions) report(m *sandbox.Module, all []measurement) error {
-	shares := limitShares(m, o.sandbox.Limits, all)
+	shares := limitShares(m, o.Sandbox.Limits, all)
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
 			Reward       reward.Info    `json:"reward"`
 			Limits       sandbox.Limits `json:"limits"`
 			Shares       []limitShare   `json:"shares"`
 			Measurements []measurement  `json:"measurements"`
-		}{m.Info(), o.sandbox.Limits, shares, all})
+		}{m.Info(), o.Sandbox.Limits, shares, all})
 	}
 	if err := writeEntry(o.host.Stdout, m.Info()); err != nil {
 		return err

@@ -22,12 +22,12 @@ import (
 
 type buildOptions struct {
 	host *console.Host
-	out  string
+	Out  string `flag:"out" usage:"the module to write (default: reward.wasm in the folder, which each build replaces; of other files only a module)"`
 }
 
 func newBuildCmd(h *console.Host) *cobra.Command {
 	o := &buildOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "build [FOLDER]",
 		Short: "Build the reward in a folder into reward.wasm",
 		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
@@ -36,8 +36,7 @@ to build: it is loaded once, so that mistakes show.`,
 		Example: "  merit reward build exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	cmd.Flags().StringVar(&o.out, "out", "", "the module to write (default: reward.wasm in the folder, which each build replaces; of other files only a module)")
+	}, o)
 	console.OutputOver(cmd, "out", "\x00asm")
 	return cmd
 }
@@ -50,7 +49,7 @@ func (o *buildOptions) run(cmd *cobra.Command, args []string) error {
 	if lang.Script != "" {
 		return o.load(cmd.Context(), lang, target(args))
 	}
-	out := o.out
+	out := o.Out
 	if out == "" {
 		out = filepath.Join(target(args), built.Usual)
 	}

@@ -21,18 +21,17 @@ import (
 )
 
 type checkOptions struct {
-	host        *console.Host
-	data        string
-	with        string
-	batch       string
-	conformance bool
-	strict      bool
-	sandbox     sandbox.Config
+	host *console.Host
+	Data string `flag:"data" usage:"trajectories to try (default: the reward's fixtures)"`
+	Script
+	Conformance bool `flag:"conformance" usage:"check the SDK behind a conformance guest"`
+	Strict      bool `flag:"strict" usage:"refuse a reward that was loaded without something that the sandbox does not have (exit code 5)"`
+	Sandbox     sandbox.Config
 }
 
 func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "check [FOLDER|MODULE]",
 		Short: "Check everything that the sandbox asks of a reward",
 		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
@@ -52,38 +51,30 @@ conformance guest, which reports every field that it can read.`,
 		Example: "  merit reward check exactness\n  merit reward check reward.wasm --data trajectories.jsonl",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "trajectories to try (default: the reward's fixtures)")
-	f.BoolVar(&o.conformance, "conformance", false, "check the SDK behind a conformance guest")
-	WithFlag(cmd, &o.with)
-	BatchFlag(cmd, &o.batch)
-	StrictFlag(cmd, &o.strict)
-	console.SandboxFlags(cmd, &o.sandbox)
-	return cmd
+	}, o)
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.with)
+	n, err := Name(target(args), o.With)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.batch
+	n.Batch = o.Batch
 	folder := n.Path
 	if n.Path, err = findModule(folder); err != nil {
 		return err
 	}
 	script := sandbox.IsScript(n.Path)
 	if !script {
-		if err := staticProblems(n.Path, folder, o.sandbox.Limits); err != nil {
+		if err := staticProblems(n.Path, folder, o.Sandbox.Limits); err != nil {
 			return err
 		}
 	}
-	if o.conformance {
+	if o.Conformance {
 		return o.conform(ctx, n)
 	}
-	files, err := readFixtures(folderOf(folder), o.data, true)
+	files, err := readFixtures(folderOf(folder), o.Data, true)
 	if err != nil {
 		return err
 	}
@@ -92,7 +83,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if err := lacking(files, runs[0].reward, target(args)); err != nil {
-		return errors.Join(Missed(o.host, o.strict, runs[0].reward), err)
+		return errors.Join(Missed(o.host, o.Strict, runs[0].reward), err)
 	}
 	if err := o.report(files, runs); err != nil {
 		return err
@@ -101,7 +92,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Missed(o.host, o.strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
+	return errors.Join(Missed(o.host, o.Strict, runs[0].reward), o.compare(inFull(cmd, target(args)), files, runs), alone, unfilled(files, runs[0].reward))
 }
 
 // lacking says that a reward needs columns which Merit's own conversations do not
@@ -166,7 +157,7 @@ func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, 
 		return nil, nil
 	}
 	n.Batch = fmt.Sprint(reward.MaxBatch)
-	together, err := o.passes(ctx, o.sandbox, n, files, pass{"together", false})
+	together, err := o.passes(ctx, o.Sandbox, n, files, pass{"together", false})
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +179,7 @@ func (o *checkOptions) alone(ctx context.Context, n Named, files []fixtureFile, 
 
 // conform runs every case of sdk/conformance.
 func (o *checkOptions) conform(ctx context.Context, n Named) error {
-	j, err := Load(ctx, o.host, o.sandbox, n)
+	j, err := Load(ctx, o.host, o.Sandbox, n)
 	if err != nil {
 		return err
 	}
@@ -220,11 +211,11 @@ type checkRun struct {
 // runs scores the fixtures in every way that must make no difference. A
 // script is not run without the compiler: its interpreter would take minutes.
 func (o *checkOptions) runs(ctx context.Context, n Named, files []fixtureFile, script bool) ([]checkRun, error) {
-	all, err := o.passes(ctx, o.sandbox, n, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
+	all, err := o.passes(ctx, o.Sandbox, n, files, pass{"for the first time", false}, pass{"again", false}, pass{"in reverse order", true})
 	if err != nil || script {
 		return all, err
 	}
-	cfg := o.sandbox
+	cfg := o.Sandbox
 	cfg.Interpreter = true
 	more, err := o.passes(ctx, cfg, n, files, pass{"without the compiler", false})
 	if err == nil && more[0].reward.Digest != all[0].reward.Digest {
@@ -304,7 +295,7 @@ func (o *checkOptions) differs(f fixtureFile, t *rl.Trajectory, file, i int, run
 	hint := "a reward must be a function of its input: no clock, no random numbers, no state from earlier calls"
 	result := func(r checkRun) string {
 		e := r.evaluations[file][i]
-		if o.sandbox.Isolation == sandbox.Shared {
+		if o.Sandbox.Isolation == sandbox.Shared {
 			e.Fuel, hint = 0, "the reward remembers earlier calls: use isolation snapshot, which is the default, or forget them"
 		}
 		return comparison(scoring.NewResult(t, e))
@@ -339,7 +330,7 @@ func (o *checkOptions) report(files []fixtureFile, runs []checkRun) error {
 			if e.Outcome == reward.Scored {
 				score = fmt.Sprintf("%g", e.Result.Score)
 			}
-			t.Add(terminal.Clean(trajectory.ID), string(e.Outcome), score, fmt.Sprint(e.Fuel), fmt.Sprintf("%.3f %%", 100*float64(e.Fuel)/float64(o.sandbox.Fuel)))
+			t.Add(terminal.Clean(trajectory.ID), string(e.Outcome), score, fmt.Sprint(e.Fuel), fmt.Sprintf("%.3f %%", 100*float64(e.Fuel)/float64(o.Sandbox.Fuel)))
 		}
 	}
 	if err := t.Write(o.host.Stdout); err != nil {

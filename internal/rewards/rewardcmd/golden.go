@@ -21,16 +21,15 @@ import (
 )
 
 type testOptions struct {
-	host    *console.Host
-	update  bool
-	with    string
-	batch   string
-	sandbox sandbox.Config
+	host   *console.Host
+	Update bool `flag:"update" usage:"write the golden results"`
+	Script
+	Sandbox sandbox.Config
 }
 
 func newTestCmd(h *console.Host) *cobra.Command {
 	o := &testOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "test [FOLDER|MODULE]",
 		Short: "Compare a reward's results with its golden fixtures",
 		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
@@ -39,25 +38,20 @@ writes the results there instead: read the difference before you keep it.`,
 		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	cmd.Flags().BoolVar(&o.update, "update", false, "write the golden results")
-	WithFlag(cmd, &o.with)
-	BatchFlag(cmd, &o.batch)
-	console.SandboxFlags(cmd, &o.sandbox)
-	return cmd
+	}, o)
 }
 
 func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.with)
+	n, err := Name(target(args), o.With)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.batch
+	n.Batch = o.Batch
 	if _, err := os.Stat(n.Path); err != nil {
 		return console.CannotRead(err)
 	}
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, "", false)
+	files, j, err := loadToTry(ctx, o.host, o.Sandbox, n, "", false)
 	if err != nil {
 		return err
 	}
@@ -76,7 +70,7 @@ func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	verb := "agree"
-	if o.update {
+	if o.Update {
 		verb = "are written"
 	}
 	_, err = fmt.Fprintf(o.host.Stdout, "%d results of %d files %s\n", count, len(files), verb)
@@ -96,7 +90,7 @@ func (o *testOptions) file(ctx context.Context, j *merit.Rewards, f fixtureFile)
 		}
 		got = append(got, line)
 	}
-	if o.update {
+	if o.Update {
 		if err := renameio.WriteFile(f.expected(), append(bytes.Join(got, []byte("\n")), '\n'), 0o644); err != nil {
 			return console.CannotWrite(err)
 		}

@@ -14,12 +14,12 @@ import (
 
 type inspectOptions struct {
 	host *console.Host
-	with string
+	Parameters
 }
 
 func newInspectCmd(h *console.Host) *cobra.Command {
 	o := &inspectOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "inspect [MODULE|FOLDER]",
 		Short: "Show what a module is made of, without running it",
 		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and
@@ -29,9 +29,7 @@ it knows what it is.`,
 		Example: "  merit reward inspect reward.wasm",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	WithFlag(cmd, &o.with)
-	return cmd
+	}, o)
 }
 
 // inspection is what can be said of a module without running it.
@@ -59,7 +57,7 @@ type inspection struct {
 }
 
 func (o *inspectOptions) run(cmd *cobra.Command, args []string) error {
-	n, err := Name(target(args), o.with)
+	n, err := Name(target(args), o.With)
 	if err != nil {
 		return err
 	}

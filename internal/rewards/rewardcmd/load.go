@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/cli/console"
@@ -60,11 +58,6 @@ func Missed(h *console.Host, strict bool, infos ...reward.Info) error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// StrictFlag adds --strict.
-func StrictFlag(cmd *cobra.Command, strict *bool) {
-	cmd.Flags().BoolVar(strict, "strict", false, "refuse a reward that was loaded without something that the sandbox does not have (exit code 5)")
 }
 
 // Teach turns the refusal of a module into everything that is wrong with it and

@@ -3,8 +3,6 @@ package rewardcmd
 import (
 	"encoding/json"
 
-	"github.com/spf13/cobra"
-
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -63,12 +61,13 @@ func (n Named) Find() (ref sandbox.Reference, err error) {
 	return ref, err
 }
 
-// WithFlag adds --with.
-func WithFlag(cmd *cobra.Command, with *string) {
-	cmd.Flags().StringVar(with, "with", "", `parameters of a script as a JSON object: '{"tolerance": 0.1}'`)
+// Parameters are the flags of verbs that load a script.
+type Parameters struct {
+	With string `flag:"with" usage:"parameters of a script as a JSON object: '{\"tolerance\": 0.1}'"`
 }
 
-// BatchFlag adds --batch.
-func BatchFlag(cmd *cobra.Command, batch *string) {
-	cmd.Flags().StringVar(batch, "batch", "", "give a script that takes lists several trajectories in one call: group, or how many that follow each other")
+// Script are the flags of verbs that score by a script.
+type Script struct {
+	Parameters
+	Batch string `flag:"batch" usage:"give a script that takes lists several trajectories in one call: group, or how many that follow each other"`
 }

@@ -21,13 +21,13 @@ func newNewCmd(h *console.Host) *cobra.Command {
 	for _, l := range guest.Languages() {
 		names = append(names, l.Name)
 	}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:     "new FOLDER",
 		Short:   "Begin a reward that builds and passes its own test",
 		Example: "  merit reward new exactness --lang go",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,
-	}
+	})
 	cmd.Flags().StringVar(&o.lang, "lang", "go", strings.Join(names, ", "))
 	console.Values(cmd, "lang", names...)
 	return cmd

@@ -16,23 +16,8 @@ import (
 
 // NewCmd is the verb reward with the verbs below it, and more of them.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "reward",
-		Short: "Write, build and examine rewards",
-		Args:  console.UnknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		newNewCmd(h),
-		newBuildCmd(h),
-		newCheckCmd(h),
-		newRunCmd(h),
-		newTestCmd(h),
-		newBenchCmd(h),
-		newInspectCmd(h),
-	)
-	cmd.AddCommand(more...)
-	return cmd
+	verbs := []*cobra.Command{newNewCmd(h), newBuildCmd(h), newCheckCmd(h), newRunCmd(h), newTestCmd(h), newBenchCmd(h), newInspectCmd(h)}
+	return console.Group("reward", "Create, build, test and publish rewards", append(verbs, more...)...)
 }
 
 // folderOrModule takes at most one argument; the default is this folder.

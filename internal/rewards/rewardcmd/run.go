@@ -16,47 +16,39 @@ import (
 )
 
 type runOptions struct {
-	host    *console.Host
-	data    string
-	id      string
-	with    string
-	batch   string
-	sandbox sandbox.Config
+	host *console.Host
+	Data string `flag:"data" usage:"trajectories (default: the reward's fixtures)"`
+	ID   string `flag:"id" usage:"which trajectory (default: the first)"`
+	Script
+	Sandbox sandbox.Config
 }
 
 func newRunCmd(h *console.Host) *cobra.Command {
 	o := &runOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:     "run [FOLDER|MODULE]",
 		Short:   "Score one trajectory and show everything that the reward says",
 		Example: "  merit reward run exactness --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
 		Args:    folderOrModule,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "trajectories (default: the reward's fixtures)")
-	f.StringVar(&o.id, "id", "", "which trajectory (default: the first)")
-	WithFlag(cmd, &o.with)
-	BatchFlag(cmd, &o.batch)
-	console.SandboxFlags(cmd, &o.sandbox)
-	return cmd
+	}, o)
 }
 
 func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.with)
+	n, err := Name(target(args), o.With)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.batch
-	files, j, err := loadToTry(ctx, o.host, o.sandbox, n, o.data, true)
+	n.Batch = o.Batch
+	files, j, err := loadToTry(ctx, o.host, o.Sandbox, n, o.Data, true)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
 	for _, f := range files {
 		for i, t := range f.trajectories {
-			if o.id != "" && t.ID != o.id {
+			if o.ID != "" && t.ID != o.ID {
 				continue
 			}
 			evaluations, err := f.evaluate(ctx, j, false) // of the whole file: a group reward needs the others
@@ -66,7 +58,7 @@ func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 			return o.print(t, evaluations[i])
 		}
 	}
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.id), Hint: "omit --id for the first one"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, What: fmt.Sprintf("there is no trajectory with the id %q", o.ID), Hint: "omit --id for the first one"}
 }
 
 func (o *runOptions) print(t *rl.Trajectory, e reward.Evaluation) error {
@@ -96,7 +88,7 @@ func (o *runOptions) print(t *rl.Trajectory, e reward.Evaluation) error {
 	for _, s := range e.Result.StepOutputs {
 		out.Add("step", fmt.Sprintf("%d: %g %s", s.StepIndex, s.BaseReward, terminal.Clean(s.Reason)))
 	}
-	out.Add("fuel", fmt.Sprintf("%d of %d", e.Fuel, o.sandbox.Fuel))
+	out.Add("fuel", fmt.Sprintf("%d of %d", e.Fuel, o.Sandbox.Fuel))
 	out.Add("time", e.Elapsed.String())
 	if e.Log != "" {
 		out.Add("log", terminal.Clean(e.Log))

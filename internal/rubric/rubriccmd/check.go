@@ -19,32 +19,21 @@ import (
 // played are the flags of verbs that play a configuration for its stakeholders.
 type played struct {
 	host     *console.Host
-	config   string
-	set      []string
-	split    string
-	episodes int
-}
-
-func (o *played) flags(cmd *cobra.Command, split string, episodes int) {
-	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file with a reward that has a rubric section")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.split, "split", split, "whose stakeholders: train, validation or test")
-	f.IntVar(&o.episodes, "episodes", episodes, "how many episodes are played for them")
-	console.Files(cmd, "config", "yaml", "yml")
-	console.Values(cmd, "split", train.Splits()...)
-	console.Needs(cmd, "config")
+	Config   string   `flag:"config,c" usage:"configuration file with a reward that has a rubric section" files:"yaml,yml" needed:"yes"`
+	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Split    string   `flag:"split" usage:"whose stakeholders: train, validation or test" words:"train,validation,test"`
+	Episodes int      `flag:"episodes" usage:"how many episodes are played for them"`
 }
 
 // open checks the flags and opens the session.
 func (o *played) open(cmd *cobra.Command) (*merit.Session, error) {
 	switch {
-	case !slices.Contains(train.Splits(), o.split):
-		return nil, console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.split)
-	case o.episodes < 1:
-		return nil, console.Usage(cmd, "use 1 or more", "--episodes %d is less than 1", o.episodes)
+	case !slices.Contains(train.Splits(), o.Split):
+		return nil, console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.Split)
+	case o.Episodes < 1:
+		return nil, console.Usage(cmd, "use 1 or more", "--episodes %d is less than 1", o.Episodes)
 	}
-	cfg, err := merit.LoadConfig(o.config, o.set...)
+	cfg, err := merit.LoadConfig(o.Config, o.Set...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +51,13 @@ func (o *played) progress() (tell func(what string, done, of int), end func()) {
 
 type checkOptions struct {
 	played
-	above float64
+	Above float64 `flag:"above" usage:"what the lower ends of the intervals must pass"`
 }
 
 // newCheckCmd is the verb rubric check.
 func newCheckCmd(h *console.Host) *cobra.Command {
-	o := &checkOptions{played: played{host: h}}
-	cmd := &cobra.Command{
+	o := &checkOptions{played: played{host: h, Split: train.SplitValidation, Episodes: rubricstudy.DefaultEpisodes}, Above: rubricstudy.DefaultAbove}
+	return console.Verb(&cobra.Command{
 		Use:   "check",
 		Short: "Find out whether a reward goes with the quality of rubrics, before training",
 		Long: `Check plays a few episodes, makes rubrics of all qualities from the stakeholders'
@@ -87,17 +76,13 @@ that gives some rubrics no score, for writing those costs nothing: exit code 5. 
 policy of the configuration would write does not matter.`,
 		Example: "  merit rubric check -c examples/rubric/train.yaml\n" +
 			"  merit rubric check -c train.yaml --split test --episodes 64 --above 0.5 --json",
-		Args: console.NoArgs,
 		RunE: o.run,
-	}
-	o.flags(cmd, train.SplitValidation, rubricstudy.DefaultEpisodes)
-	cmd.Flags().Float64Var(&o.above, "above", rubricstudy.DefaultAbove, "what the lower ends of the intervals must pass")
-	return cmd
+	}, o)
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
-	if !(o.above >= -1 && o.above < 1) {
-		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is no correlation that can be passed", o.above)
+	if !(o.Above >= -1 && o.Above < 1) {
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is no correlation that can be passed", o.Above)
 	}
 	s, err := o.open(cmd)
 	if err != nil {
@@ -106,7 +91,7 @@ func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	defer s.Close()
 	tell, end := o.progress()
 	defer end()
-	r, err := rubricstudy.Check(cmd.Context(), s, rubricstudy.Options{Split: o.split, Episodes: o.episodes, Above: o.above, Progress: tell})
+	r, err := rubricstudy.Check(cmd.Context(), s, rubricstudy.Options{Split: o.Split, Episodes: o.Episodes, Above: o.Above, Progress: tell})
 	end()
 	if err != nil {
 		return err

@@ -17,13 +17,13 @@ import (
 
 type evalOptions struct {
 	host     *console.Host
-	workflow string
-	against  string
-	config   string
-	set      []string
-	judge    string
-	fuel     uint64
-	total    uint64
+	Workflow string   `flag:"workflow" usage:"a file with the task and its outputs, JSON" files:"json" needed:"yes"`
+	Against  string   `flag:"against" usage:"another rubric for the same outputs, such as the stakeholder's" files:"json,yaml,yml"`
+	Config   string   `flag:"config,c" usage:"configuration file with a dual reward, for its limits and its judge" files:"yaml,yml"`
+	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Judge    string   `flag:"judge" usage:"a script that answers questions, in the place of the configuration's judge"`
+	Fuel     uint64   `flag:"fuel" usage:"what a rule may use on one output, in the place of the configuration's"`
+	Total    uint64   `flag:"total-fuel" usage:"what all rules of a rubric may use on all outputs, in the place of the configuration's"`
 }
 
 // judged is what a rubric says of the outputs.
@@ -43,8 +43,8 @@ type result struct {
 
 // newEvalCmd is the verb rubric eval.
 func newEvalCmd(h *console.Host) *cobra.Command {
-	o := &evalOptions{host: h}
-	cmd := &cobra.Command{
+	o := &evalOptions{host: h, Fuel: dual.DefaultConfig().Fuel, Total: dual.DefaultConfig().TotalFuel}
+	return console.Verb(&cobra.Command{
 		Use:        "eval RUBRIC",
 		SuggestFor: []string{"evaluate", "judge", "score"},
 		Short:      "Judge the outputs of a workflow by a rubric",
@@ -62,31 +62,18 @@ script (--judge); without one they have no score. The workflow is a file of JSON
 			"  merit rubric eval rubric.json --workflow workflow.json --against truth.yaml --judge examples/rubric/judge.py",
 		Args: console.Exactly("RUBRIC"),
 		RunE: o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.workflow, "workflow", "", "a file with the task and its outputs, JSON")
-	f.StringVar(&o.against, "against", "", "another rubric for the same outputs, such as the stakeholder's")
-	f.StringVarP(&o.config, "config", "c", "", "configuration file with a dual reward, for its limits and its judge")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.judge, "judge", "", "a script that answers questions, in the place of the configuration's judge")
-	f.Uint64Var(&o.total, "total-fuel", dual.DefaultConfig().TotalFuel, "what all rules of a rubric may use on all outputs, in the place of the configuration's")
-	f.Uint64Var(&o.fuel, "fuel", dual.DefaultConfig().Fuel, "what a rule may use on one output, in the place of the configuration's")
-	console.Files(cmd, "workflow", "json")
-	console.Files(cmd, "against", "json", "yaml", "yml")
-	console.Files(cmd, "config", "yaml", "yml")
-	console.Needs(cmd, "workflow")
-	return cmd
+	}, o)
 }
 
 func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
-	w, err := rubric.ReadWorkflow(o.workflow)
+	w, err := rubric.ReadWorkflow(o.Workflow)
 	if err != nil {
 		return err
 	}
 	out := result{judged: judged{File: args[0]}}
 	all := []*judged{&out.judged}
-	if o.against != "" {
-		out.Against = &judged{File: o.against}
+	if o.Against != "" {
+		out.Against = &judged{File: o.Against}
 		all = append(all, out.Against)
 	}
 	for _, j := range all {
@@ -126,8 +113,8 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 // open returns what applies the rules.
 func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 	c, limits := dual.DefaultConfig(), sandbox.DefaultConfig()
-	if o.config != "" {
-		cfg, err := merit.LoadPartial(o.config, o.set...)
+	if o.Config != "" {
+		cfg, err := merit.LoadPartial(o.Config, o.Set...)
 		if err != nil {
 			return nil, err
 		}
@@ -144,16 +131,16 @@ func (o *evalOptions) open(cmd *cobra.Command) (*dual.Checker, error) {
 			})
 		}
 	}
-	if o.judge != "" {
+	if o.Judge != "" {
 		c.Judge = &dual.Judge{}
 		c.Judge.SetDefaults()
-		c.Judge.Script = o.judge
+		c.Judge.Script = o.Judge
 	}
-	if o.config == "" || cmd.Flags().Changed("fuel") {
-		c.Fuel = o.fuel
+	if o.Config == "" || cmd.Flags().Changed("fuel") {
+		c.Fuel = o.Fuel
 	}
-	if o.config == "" || cmd.Flags().Changed("total-fuel") {
-		c.TotalFuel = o.total
+	if o.Config == "" || cmd.Flags().Changed("total-fuel") {
+		c.TotalFuel = o.Total
 	}
 	for _, problem := range c.Validate() {
 		f := *fault.As(problem)

@@ -18,13 +18,13 @@ import (
 
 type payoffOptions struct {
 	played
-	policies []string
+	Policies []string `flag:"policy" usage:"a run directory, whose best policy writes too, or a file in its checkpoints folder (repeatable)"`
 }
 
 // newPayoffCmd is the verb rubric payoff.
 func newPayoffCmd(h *console.Host) *cobra.Command {
-	o := &payoffOptions{played: played{host: h}}
-	cmd := &cobra.Command{
+	o := &payoffOptions{played: played{host: h, Split: train.SplitTest, Episodes: rubricstudy.DefaultEpisodes}}
+	return console.Verb(&cobra.Command{
 		Use:   "payoff [CHEAT…]",
 		Short: "Table what a reward pays to honest rubrics, to policies and to cheats",
 		Long: `Payoff has the configuration's reward pay in the same episodes for the
@@ -39,11 +39,9 @@ cases of a stakeholder count as one. A cheat that is paid more than the mark sho
 a reward that can be cheated: exit code 5.`,
 		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
 			"  merit rubric payoff -c examples/rubric/train.yaml --policy runs/rubric --split test --json",
+		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
-	}
-	o.flags(cmd, train.SplitTest, rubricstudy.DefaultEpisodes)
-	cmd.Flags().StringArrayVar(&o.policies, "policy", nil, "a run directory, whose best policy writes too, or a file in its checkpoints folder (repeatable)")
-	return cmd
+	}, o)
 }
 
 func (o *payoffOptions) run(cmd *cobra.Command, cheats []string) (err error) {
@@ -52,8 +50,8 @@ func (o *payoffOptions) run(cmd *cobra.Command, cheats []string) (err error) {
 		return err
 	}
 	defer s.Close()
-	options := rubricstudy.PayoffOptions{Split: o.split, Episodes: o.episodes, Cheats: cheats}
-	for _, path := range o.policies {
+	options := rubricstudy.PayoffOptions{Split: o.Split, Episodes: o.Episodes, Cheats: cheats}
+	for _, path := range o.Policies {
 		player, release, err := o.player(cmd, s, path)
 		if err != nil {
 			return err

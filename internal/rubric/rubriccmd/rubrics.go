@@ -9,18 +9,5 @@ import (
 
 // NewCmd is the verb rubric with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "rubric",
-		Short: "Examine rubrics: criteria by which work is judged",
-		Args:  console.UnknownCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
-		newSchemaCmd(h),
-		newValidateCmd(h),
-		newEvalCmd(h),
-		newCheckCmd(h),
-		newPayoffCmd(h),
-	)
-	return cmd
+	return console.Group("rubric", "Run and compare rubrics: weighted criteria for judging work", console.SchemaVerb(h, "rubric", "Print the JSON Schema of a rubric, for models and editors", schemaHelp, schema), newValidateCmd(h), newEvalCmd(h), newCheckCmd(h), newPayoffCmd(h))
 }

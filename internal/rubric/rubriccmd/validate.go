@@ -14,7 +14,7 @@ import (
 
 type validateOptions struct {
 	host    *console.Host
-	written bool
+	Written bool `flag:"written" usage:"read what a language model wrote, and repair it as its rubric is in training"`
 }
 
 // valid is a file that holds a rubric.
@@ -27,7 +27,7 @@ type valid struct {
 // newValidateCmd is the verb rubric validate.
 func newValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "validate FILE…",
 		Short: "Check files of rubrics, all problems at once",
 		Long: `Validate reads rubrics, JSON or YAML by the name of the file, and lists everything
@@ -47,9 +47,7 @@ are dropped, weights are scaled to sum to 1, and every such repair is told.`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(args) },
-	}
-	cmd.Flags().BoolVar(&o.written, "written", false, "read what a language model wrote, and repair it as its rubric is in training")
-	return cmd
+	}, o)
 }
 
 func (o *validateOptions) run(files []string) error {
@@ -86,7 +84,7 @@ func (o *validateOptions) run(files []string) error {
 }
 
 func (o *validateOptions) read(file string) (valid, error) {
-	if !o.written {
+	if !o.Written {
 		r, err := rubric.ReadFile(file, rubric.StakeholderKeys...)
 		return valid{File: file, Rubric: r}, err
 	}

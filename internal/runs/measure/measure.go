@@ -57,10 +57,10 @@ func Run(ctx context.Context, s *merit.Session, o Options) (*run.Evaluation, err
 	return e, nil
 }
 
-// Write writes e, with the configuration of s, so that the file says how it can
-// be played again.
-func Write(path string, s *merit.Session, e *run.Evaluation) error {
-	text, err := s.Config.Marshal(filepath.Dir(path))
+// Write writes e with the configuration that it was made by, so that the file says
+// how it can be played again.
+func Write(path string, cfg *merit.Config, e *run.Evaluation) error {
+	text, err := cfg.Marshal(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

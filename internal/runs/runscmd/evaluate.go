@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/runs/measure"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/learning"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -46,7 +46,7 @@ func NewEvaluateCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
-		Short:   "Measure a policy before or after training: success, return, and what environment and reward measure",
+		Short:   "Play episodes with a policy and measure its success and return",
 		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
 configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one, and prints success, return, length and every metric of the environment
@@ -142,7 +142,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.out != "" {
-		if err := measure.Write(o.out, s, e); err != nil {
+		if err := measure.Write(o.out, cfg, e); err != nil {
 			return err
 		}
 	}
@@ -160,14 +160,14 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := traces.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
+	s, err := store.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
 	if err == nil && o.out != "" {
-		err = learning.Write(o.out, cfg, e)
+		err = measure.Write(o.out, cfg, e)
 	}
 	if err != nil {
 		return err

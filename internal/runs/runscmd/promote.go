@@ -34,7 +34,7 @@ func NewPromoteCmd(h *console.Host) *cobra.Command {
 	o := &promoteOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "promote [RUN]",
-		Short: "Let a trained policy play for others, in a share of the episodes, if it is shown to be better",
+		Short: "Use a better policy for a share of the episodes",
 		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into
 a folder of numbered versions and makes it the one that --policy NAME plays. It
 refuses a policy that is not shown to be better by as much as the section evidence of

@@ -28,7 +28,7 @@ func NewQuickstartCmd(h *console.Host) *cobra.Command {
 	o := &quickstartOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "quickstart [FOLDER]",
-		Short: "Train the Sokoban example, from files that come with Merit",
+		Short: "Train the Sokoban example that Merit includes",
 		Long: `Quickstart copies the Sokoban example into FOLDER (default: quickstart) and
 trains a small network there. Training takes about half a minute on two cores.
 

@@ -17,7 +17,7 @@ func NewRollbackCmd(h *console.Host) *cobra.Command {
 	o := &rollbackOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "rollback [POLICY]",
-		Short: "Let what a promotion replaced play again",
+		Short: "Roll back to the previous policy",
 		Long: `Rollback makes what the current version of a promoted policy replaced play again, in
 the same share of the starts: a version, or the policy that was there before anybody
 trained. --version chooses another one, forwards too. Nothing is removed, and it holds

@@ -36,7 +36,7 @@ func NewRolloutCmd(h *console.Host) *cobra.Command {
 	o := &rolloutOptions{host: h, player: player{host: h}}
 	cmd := &cobra.Command{
 		Use:   "rollout",
-		Short: "Play episodes and write them, scored and with advantages",
+		Short: "Play episodes and write them with scores and advantages",
 		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
 or a promoted one), scores them with the configuration's rewards, assigns credit and
 writes one trajectory a line.

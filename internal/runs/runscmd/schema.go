@@ -13,7 +13,7 @@ import (
 func NewSchemaCmd(h *console.Host) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of a configuration, for editors",
+		Short: "Print the JSON Schema of a configuration",
 		Long: `Schema prints what a configuration may hold, as a JSON Schema. An editor that
 knows YAML completes and checks keys when the file begins with
 

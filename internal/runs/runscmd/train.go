@@ -26,7 +26,6 @@ import (
 	"github.com/merit-rl/merit/internal/rubric/study"
 	coretelemetry "github.com/merit-rl/merit/internal/telemetry"
 	"github.com/merit-rl/merit/internal/telemetry/outlets"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -39,9 +38,9 @@ type trainOptions struct {
 	out    string
 	resume bool
 	force  bool
-	traces string      // query
-	store  string      // its address
-	kept   store.Store // the store, once it is open
+	traces string       // query
+	store  string       // its address
+	kept   *store.Store // the store, once it is open
 	watch  outlets.Options
 	fleet  fleetcmd.Options
 }
@@ -164,7 +163,7 @@ func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...meri
 		return merit.Open(ctx, cfg, opts...)
 	}
 	var err error
-	if o.kept, err = traces.Existing(ctx, cmp.Or(o.store, o.host.Env(trace.Variable))); err != nil {
+	if o.kept, err = store.Existing(ctx, cmp.Or(o.store, o.host.Env(trace.Variable))); err != nil {
 		return nil, err
 	}
 	options := learning.Options{Traces: o.kept, Now: o.host.Now()}

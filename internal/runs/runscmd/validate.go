@@ -24,7 +24,7 @@ func NewValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "validate",
-		Short: "Check a configuration and everything that it names",
+		Short: "Check a configuration and the files it names",
 		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
 with its options for each split, lays out the policy and lets every reward score
 a built-in conversation. It reports every problem at once and trains nothing.`,

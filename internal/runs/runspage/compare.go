@@ -26,7 +26,7 @@ type overlay struct {
 type beside struct {
 	ID      string
 	Colour  int
-	Row     row
+	Row     Row
 	Summary *run.Summary // nil if it is not finished
 }
 

@@ -76,6 +76,9 @@ func look(dir string) (place, bool) {
 	if err != nil || !manifest.Mode().IsRegular() {
 		return p, false
 	}
+	if _, err := os.Stat(filepath.Join(dir, run.ConfigFile)); err != nil {
+		return p, false // a manifest of something else, such as a reward
+	}
 	p.Written = manifest.ModTime()
 	if m, err := os.Stat(filepath.Join(dir, run.MetricsFile)); err == nil {
 		p.stamp.metrics, p.stamp.modified = m.Size(), m.ModTime()

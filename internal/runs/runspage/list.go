@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/internal/ui"
 )
 
-// row is a run in the list.
-type row struct {
+// Row is a run in the list.
+type Row struct {
 	ID         string    `json:"run"`
 	Written    time.Time `json:"written"`
 	Finished   bool      `json:"finished"`
@@ -41,7 +41,7 @@ const (
 type page struct {
 	Folder string `json:"folder"`
 	Total  int    `json:"total"` // runs that the filter leaves
-	Runs   []row  `json:"runs"`
+	Runs   []Row  `json:"runs"`
 	From   int    `json:"from"`
 	Next   int    `json:"next,omitempty"` // from of the next page; 0 at the end
 	Prev   *int   `json:"prev,omitempty"`
@@ -50,7 +50,7 @@ type page struct {
 // brief is a row, as of a stamp.
 type brief struct {
 	stamp stamp
-	row   row
+	row   Row
 }
 
 func (o *room) listPage(*http.Request) (ui.View, error) {
@@ -74,7 +74,7 @@ func (o *room) list(r *http.Request) (any, error) {
 	}
 	from = min(from, len(all))
 	end := min(from+pageSize, len(all))
-	out := page{Folder: o.dir, Total: len(all), From: from, Runs: []row{}}
+	out := page{Folder: o.dir, Total: len(all), From: from, Runs: []Row{}}
 	if end < len(all) {
 		out.Next = end
 	}
@@ -87,11 +87,11 @@ func (o *room) list(r *http.Request) (any, error) {
 	case "name":
 		slices.SortFunc(all, func(a, b place) int { return cmp.Compare(a.ID, b.ID) })
 	case "success", "return": // of all runs: each is read once
-		rows := make([]row, len(all))
+		rows := make([]Row, len(all))
 		for i, p := range all {
 			rows[i] = o.brief(p)
 		}
-		slices.SortStableFunc(rows, func(a, b row) int {
+		slices.SortStableFunc(rows, func(a, b Row) int {
 			if by == "return" {
 				return cmp.Compare(value(b.Return), value(a.Return))
 			}
@@ -108,6 +108,17 @@ func (o *room) list(r *http.Request) (any, error) {
 	return out, nil
 }
 
+// List returns the runs below a folder, the newest first.
+func List(dir string) ([]Row, error) {
+	o := &room{dir: dir}
+	all, err := o.find()
+	rows := make([]Row, len(all))
+	for i, p := range all {
+		rows[i] = o.brief(p)
+	}
+	return rows, err
+}
+
 func value(x *float64) float64 {
 	if x == nil {
 		return math.Inf(-1)
@@ -116,14 +127,14 @@ func value(x *float64) float64 {
 }
 
 // brief is what the list shows of a run, read again only when it has changed.
-func (o *room) brief(p place) row {
+func (o *room) brief(p place) Row {
 	o.cache.mu.Lock()
 	b, ok := o.cache.briefs[p.Dir]
 	o.cache.mu.Unlock()
 	if ok && b.stamp == p.stamp {
 		return b.row
 	}
-	out := row{ID: p.ID, Written: p.Written, Finished: !p.stamp.summary.IsZero()}
+	out := Row{ID: p.ID, Written: p.Written, Finished: !p.stamp.summary.IsZero()}
 	err := o.cache.use(p.Dir, func(h *history) error { h.brief(&out); return nil })
 	if err != nil {
 		out.Problem = err.Error()
@@ -135,7 +146,7 @@ func (o *room) brief(p place) row {
 }
 
 // brief fills a row.
-func (h *history) brief(out *row) {
+func (h *history) brief(out *Row) {
 	if h.rows == 0 {
 		return
 	}

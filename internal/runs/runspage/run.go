@@ -103,7 +103,7 @@ func (h *history) names() []string {
 
 // state is what changes of a run as it goes.
 type state struct {
-	row
+	Row
 	Flags    []run.Alarm `json:"flags"`    // newest first
 	Cautions []caution   `json:"cautions"` // at which the learner was slowed down
 	Outcomes []share     `json:"outcomes"` // of all training episodes, most frequent first
@@ -135,7 +135,7 @@ func (o *room) state(r *http.Request) (any, error) {
 	}
 	p, _ := look(dir)
 	p.ID = id
-	s := state{row: o.brief(p), Flags: []run.Alarm{}, Cautions: []caution{}, Outcomes: []share{}, Kept: []int{}}
+	s := state{Row: o.brief(p), Flags: []run.Alarm{}, Cautions: []caution{}, Outcomes: []share{}, Kept: []int{}}
 	err = o.cache.use(dir, func(h *history) error {
 		for i := len(h.alarms) - 1; i >= 0 && len(s.Flags) < mostFlags; i-- {
 			s.Flags = append(s.Flags, h.alarms[i])

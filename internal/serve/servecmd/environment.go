@@ -50,6 +50,7 @@ ends at once).`,
 	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
 	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "bytes that a client may send at once")
 	f.BoolVar(&o.serve.TextOnly, "text-only", false, "leave anchor and features out of observations")
+	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	console.Files(cmd, "config", "yaml", "yml")
 	console.Values(cmd, "split", "train", "validation", "test")
 	return cmd

@@ -26,7 +26,7 @@ func NewPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "serve-policy",
-		Short: "Serve a policy that learnt from traces to the agents that were recorded",
+		Short: "Serve a policy that was trained on traces",
 		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
 that of a run that learnt from traces (merit train --traces), or the untrained one of
 a configuration that lists traces.choices, to record a first round with. It reads the

@@ -31,7 +31,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve rewards and estimators over HTTP",
+		Short: "Serve rewards and advantages over HTTP",
 		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
 computed. Without a configuration it listens on 127.0.0.1:8700 for everybody on
 this machine; with a tenants' file, for those who have a key.

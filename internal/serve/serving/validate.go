@@ -3,12 +3,12 @@ package serving
 import (
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/serve/library"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/merit-rl/merit/sandbox"
@@ -65,13 +65,7 @@ func (c *Config) checkListen(p *fault.Problems) {
 		}
 		return
 	}
-	_, port, err := net.SplitHostPort(c.Listen)
-	if err == nil {
-		_, err = net.LookupPort("tcp", port)
-	}
-	if err != nil {
-		p.Check(false, "listen", c.Listen, form)
-	} else if c.Tenants == "" && !c.Local() {
+	if httpd.CheckAddress(p, "listen", c.Listen, form) && c.Tenants == "" && !c.Local() {
 		p.Missing("tenants", "without a tenants' file anybody who reaches "+c.Listen+" could run rewards here", "name a tenants' file, or listen on 127.0.0.1 or a Unix socket")
 	}
 }

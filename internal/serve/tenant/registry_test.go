@@ -282,7 +282,7 @@ func FuzzFiles(f *testing.F) {
 
 // Promise: the tenants' file of the page on serving is one.
 func TestTheFileOfThePage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "serving.md"))
+	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "serving-tenants.md"))
 	require.NoError(t, err)
 	_, text, found := strings.Cut(string(page), "# tenants.yaml\n")
 	require.True(t, found)

@@ -20,19 +20,19 @@ import (
 
 type options struct {
 	host     *console.Host
-	study    string
-	out      string
-	report   string
-	set      []string
-	parallel int
+	Study    string   `flag:"config,c" usage:"the study's file" files:"yaml,yml"`
+	Out      string   `flag:"out" usage:"the study's folder (default runs/<name of the file>)" folder:"study.json,study.html"`
+	Report   string   `flag:"report" usage:"train nothing and write this page (.md) from what is finished" output:"yes"`
+	Set      []string `flag:"set" usage:"put a value over the configuration of every run: key.path=value (repeatable)"`
+	Parallel int      `flag:"parallel" usage:"how many runs are trained at one time; it never changes a result"`
 }
 
 // NewCmd is the verb sweep.
 func NewCmd(h *console.Host) *cobra.Command {
-	o := &options{host: h}
-	cmd := &cobra.Command{
+	o := &options{host: h, Parallel: 1}
+	return console.Verb(&cobra.Command{
 		Use:   "sweep",
-		Short: "Train settings × seeds as a study says, and compare what came of them",
+		Short: "Train several settings with several seeds, and compare them",
 		Long: `Sweep trains every task of a study's file under every setting with every seed, each
 into a run directory of its own below --out. A run that is finished is not repeated
 and one that was stopped goes on, so the same command may be given again at any
@@ -43,64 +43,53 @@ setting against one of them, seed by seed, with 95 % intervals.
 --report trains nothing: it writes a page of Markdown, and its pictures into a
 folder of the same name, from what is finished.`,
 		Example: "  merit sweep -c examples/study/gigpo.yaml --out runs/study --parallel 2\n  merit sweep -c examples/study/gigpo.yaml --out runs/study --report study.md",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVarP(&o.study, "config", "c", "", "the study's file")
-	f.StringVar(&o.out, "out", "", "the study's folder (default runs/<name of the file>)")
-	f.StringVar(&o.report, "report", "", "train nothing and write this page (.md) from what is finished")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration of every run: key.path=value (repeatable)")
-	f.IntVar(&o.parallel, "parallel", 1, "how many runs are trained at one time; it never changes a result")
-	console.Output(cmd, "report")
-	console.OutputFolder(cmd, "out", "study.json", "study.html")
-	console.Files(cmd, "config", "yaml", "yml")
-	return cmd
+	}, o)
 }
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	switch {
-	case o.study == "":
+	case o.Study == "":
 		return console.Usage(cmd, "name the study's file with -c; examples/study/gigpo.yaml in Merit's source is one", "a study needs a file")
-	case o.parallel < 1:
-		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.parallel)
-	case o.report != "" && filepath.Ext(o.report) != ".md":
-		return console.Usage(cmd, "give it the ending .md", "--report %s is no page of Markdown", o.report)
-	case o.out == "":
-		name := filepath.Base(o.study)
-		o.out = filepath.Join("runs", strings.TrimSuffix(name, filepath.Ext(name)))
+	case o.Parallel < 1:
+		return console.Usage(cmd, "use 1 or more", "--parallel %d is less than 1", o.Parallel)
+	case o.Report != "" && filepath.Ext(o.Report) != ".md":
+		return console.Usage(cmd, "give it the ending .md", "--report %s is no page of Markdown", o.Report)
+	case o.Out == "":
+		name := filepath.Base(o.Study)
+		o.Out = filepath.Join("runs", strings.TrimSuffix(name, filepath.Ext(name)))
 	}
-	study, err := sweep.Load(o.study)
+	study, err := sweep.Load(o.Study)
 	if err != nil {
 		return err
 	}
-	plan, err := study.Plan(o.set...)
+	plan, err := study.Plan(o.Set...)
 	if err != nil {
 		return err
 	}
-	if o.report == "" {
+	if o.Report == "" {
 		if err := o.play(cmd, plan); err != nil {
 			return o.advise(err)
 		}
 	}
-	results, err := sweep.Read(study, plan, o.out)
+	results, err := sweep.Read(study, plan, o.Out)
 	if err != nil {
 		return err
 	}
-	if o.report != "" {
-		if err := sweeppage.Write(o.report, study.Page, results); err != nil {
+	if o.Report != "" {
+		if err := sweeppage.Write(o.Report, study.Page, results); err != nil {
 			return err
 		}
-		return o.finished(results, o.report)
+		return o.finished(results, o.Report)
 	}
 	html, err := sweeppage.HTML(results)
 	if err != nil {
 		return err
 	}
-	if err := sweep.WriteFile(filepath.Join(o.out, sweeppage.HTMLFile), html); err != nil {
+	if err := sweep.WriteFile(filepath.Join(o.Out, sweeppage.HTMLFile), html); err != nil {
 		return err
 	}
-	if err := results.Write(o.out); err != nil {
+	if err := results.Write(o.Out); err != nil {
 		return err
 	}
 	return o.print(results)
@@ -111,7 +100,7 @@ func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 	progress := o.host.Progress("sweep", "runs", int64(len(plan)))
 	defer progress.Close()
 	return sweep.Play(cmd.Context(), plan, sweep.Options{
-		Dir: o.out, Parallel: o.parallel,
+		Dir: o.Out, Parallel: o.Parallel,
 		Session: func(r sweep.Run) []merit.Option {
 			return append(rewardcmd.Options(o.host, r.Config.Sandbox.Limits), merit.WithLogger(o.host.Logger().With("run", r.Name())))
 		},
@@ -128,8 +117,8 @@ func (o *options) play(cmd *cobra.Command, plan []sweep.Run) error {
 // advise gives the command that goes on with a study that was stopped.
 func (o *options) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
-		f.Hint = fmt.Sprintf("go on with: merit sweep -c %s --out %s", console.Quote(o.study), console.Quote(o.out))
-		for _, s := range o.set {
+		f.Hint = fmt.Sprintf("go on with: merit sweep -c %s --out %s", console.Quote(o.Study), console.Quote(o.Out))
+		for _, s := range o.Set {
 			f.Hint += " --set " + console.Quote(s)
 		}
 	}
@@ -152,7 +141,7 @@ func (o *options) print(r *sweep.Results) error {
 			fmt.Fprintln(w)
 		}
 	}
-	return o.finished(r, filepath.Join(o.out, sweeppage.HTMLFile))
+	return o.finished(r, filepath.Join(o.Out, sweeppage.HTMLFile))
 }
 
 // finished says how much of the study a page is made of, and where it is.

@@ -28,7 +28,7 @@ func Serve(addr string, h http.Handler, log *slog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{httpd.New(l, httpd.Config{Handler: h, Read: patience, Write: patience, Connections: 64, Log: log, Clear: true})}
+	s := &Server{httpd.New(l, httpd.Config{Handler: h, Body: patience, Write: patience, Connections: 64, Log: log, Clear: true})}
 	go func() {
 		if err := s.http.Serve(context.Background()); !errors.Is(err, http.ErrServerClosed) {
 			log.Warn("the server of metrics has stopped; the work continues without it", "cause", err)

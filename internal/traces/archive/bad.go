@@ -42,6 +42,6 @@ func (b *Bad) Err(path string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: path,
-		What: fmt.Sprintf("%d of what it holds cannot be used:\n  %s", b.Count, b.List()), Hint: "correct these; docs/traces.md has the form of a span",
+		What: fmt.Sprintf("%d of what it holds cannot be used:\n  %s", b.Count, b.List()), Hint: "correct these; docs/spans.md has the form of a span",
 	}
 }

@@ -2,7 +2,9 @@ package collect
 
 import (
 	"context"
+	"net/http"
 
+	"github.com/merit-rl/merit/internal/httpd"
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
 	_ "google.golang.org/grpc/encoding/gzip" // exporters compress
@@ -39,11 +41,7 @@ const mostStreams = 32
 
 // tap lets in who may, before anything of a request's body is read.
 func (c *Collector) tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	given := ""
-	if list := info.Header.Get("authorization"); len(list) > 0 {
-		given = list[0]
-	}
-	if !c.allowed(given) {
+	if !c.who.Right(httpd.Bearer(http.Header{"Authorization": info.Header.Get("authorization")})) {
 		return nil, status.Error(codeOf(401), "the key is not the one of this collector: send authorization: Bearer KEY")
 	}
 	if c.streams.Add(1) > mostStreams {

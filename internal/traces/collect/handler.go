@@ -2,8 +2,6 @@ package collect
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,10 +35,9 @@ type Options struct {
 // Server over gRPC.
 type Collector struct {
 	options Options
-	key     [sha256.Size]byte
+	who     httpd.Guard
 	seats   chan struct{}
 	kin     *kin
-	guesses httpd.Guesses
 
 	streams                atomic.Int64 // of gRPC, under way
 	spans, silent, refused atomic.Int64
@@ -61,7 +58,7 @@ func New(o Options) *Collector {
 	if o.AtOnce <= 0 {
 		o.AtOnce = 8
 	}
-	return &Collector{options: o, key: sha256.Sum256([]byte(o.Key)), seats: make(chan struct{}, o.AtOnce), kin: newKin()}
+	return &Collector{options: o, who: httpd.Guard{Key: o.Key, Here: o.Key == ""}, seats: make(chan struct{}, o.AtOnce), kin: newKin()}
 }
 
 // Counts returns what was seen so far.
@@ -83,28 +80,17 @@ func (c *Collector) Handler() http.Handler {
 	return mux
 }
 
-// allowed compares by hash, so that the time it takes says nothing of the key.
-func (c *Collector) allowed(authorization string) bool {
-	if c.options.Key == "" {
-		return true
-	}
-	const scheme = "Bearer "
-	if len(authorization) < len(scheme) || authorization[:len(scheme)] != scheme {
-		return false
-	}
-	got := sha256.Sum256([]byte(authorization[len(scheme):]))
-	return subtle.ConstantTimeCompare(got[:], c.key[:]) == 1
-}
-
 // guarded lets in who may, as many as there are seats.
 func (c *Collector) guarded(serve func(http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !c.allowed(r.Header.Get("Authorization")) {
-			if !c.guesses.Wrong(r) {
-				w.Header().Set("Retry-After", "1")
-				fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
-				return
-			}
+		switch c.who.Check(w, r, c.who.Right(httpd.Bearer(r.Header))) {
+		case http.StatusForbidden:
+			fail(w, r, refuse(http.StatusForbidden, "Host", "a collector without a key is asked by the name localhost, or by its address", "send to 127.0.0.1, or start the collector with a key"))
+			return
+		case http.StatusTooManyRequests:
+			fail(w, r, refuse(http.StatusTooManyRequests, "Authorization", "this address has sent too many wrong keys", "use the collector's key, and ask again in a second"))
+			return
+		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="merit"`)
 			fail(w, r, refuse(http.StatusUnauthorized, "Authorization", "the key is not the one of this collector", "send Authorization: Bearer KEY; exporters take it from OTEL_EXPORTER_OTLP_HEADERS"))
 			return

@@ -69,7 +69,7 @@ func item(where string, text json.RawMessage, into any, check func() error) erro
 }
 
 func bad(where, what string, err error) error {
-	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Err: err, Hint: "docs/traces.md has the form of spans and traces"}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: what, Err: err, Hint: "docs/spans.md has the form of spans and traces"}
 }
 
 // UnmarshalOTLP reads OTLP's JSON: protobuf's, but that ids are hexadecimal and

@@ -24,7 +24,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	cmd := &cobra.Command{
 		Use:   "collect",
-		Short: "Receive what instrumented agents say and keep it as traces",
+		Short: "Receive and store traces from instrumented agents",
 		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
 /v1/traces, OTLP over gRPC, and a plain form in JSON at /v1/traces/spans, which
 Merit's SDKs speak. It knows OpenTelemetry's GenAI conventions, OpenInference and

@@ -14,7 +14,7 @@ type keeper struct {
 	done chan struct{}
 }
 
-func startKeeper(s store.Store, keep store.Retention, every time.Duration, log *slog.Logger) *keeper {
+func startKeeper(s *store.Store, keep store.Retention, every time.Duration, log *slog.Logger) *keeper {
 	ctx, stop := context.WithCancel(context.Background())
 	k := &keeper{stop: stop, done: make(chan struct{})}
 	go func() {

@@ -26,7 +26,7 @@ const (
 // scoring gives rewards to traces that have ended, on a goroutine of its own:
 // who sends spans does not wait for it.
 type scoring struct {
-	store   store.Store
+	store   *store.Store
 	rewards *merit.Rewards
 	log     *slog.Logger
 
@@ -66,7 +66,7 @@ func loadRewards(ctx context.Context, c *Config, o Options) (*merit.Rewards, err
 	return r, nil
 }
 
-func startScoring(s store.Store, r *merit.Rewards, log *slog.Logger) *scoring {
+func startScoring(s *store.Store, r *merit.Rewards, log *slog.Logger) *scoring {
 	x := &scoring{
 		store: s, rewards: r, log: log, waiting: map[string]bool{}, ended: map[string]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collecting"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -75,7 +75,7 @@ func TestRewardsAtOnce(t *testing.T) {
 	require.NoError(t, sink.Put(t.Context(), []trace.Span{said("good", "2", "yes", 1)}, nil)) // it goes on
 	require.NoError(t, sink.Close())
 
-	kept, err := traces.Open(t.Context(), c.Store)
+	kept, err := store.Open(t.Context(), c.Store)
 	require.NoError(t, err)
 	defer kept.Close()
 	rewards := func(id string) (list []*trace.Reward) {
@@ -112,7 +112,7 @@ func TestSlowRewards(t *testing.T) {
 	require.Eventually(t, func() bool { return slow.begun.Load() > 0 }, time.Minute, time.Millisecond)
 	require.NoError(t, sink.Close())
 	require.EqualValues(t, 3, sink.Summary().Unheard)
-	kept, err := traces.Open(t.Context(), c.Store)
+	kept, err := store.Open(t.Context(), c.Store)
 	require.NoError(t, err)
 	defer kept.Close()
 	page, err := kept.List(t.Context(), trace.Query{})

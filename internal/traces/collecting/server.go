@@ -13,8 +13,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collect"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // connections is how many there are at one time; more wait until one ends.
@@ -63,7 +63,7 @@ func Listen(ctx context.Context, c *Config, o Options) (s *Server, err error) {
 		return nil, err
 	}
 	s.collector = collect.New(collect.Options{Sink: s.sink, Key: key, MaxBody: c.MaxBody})
-	s.http = httpd.New(web, httpd.Config{Handler: s.collector.Handler(), Read: 2 * time.Minute, TLS: s.certs.Config(), Log: o.Logger})
+	s.http = httpd.New(web, httpd.Config{Handler: s.collector.Handler(), Body: 2 * time.Minute, TLS: s.certs.Config(), Log: o.Logger})
 	if s.grpc = s.collector.Server(); s.rpc != nil {
 		s.rpc = netutil.LimitListener(s.rpc, connections)
 	}
@@ -82,7 +82,7 @@ func (s *Server) GRPC() string {
 }
 
 // Store is the address of the store.
-func (s *Server) Store() string { return traces.Address(s.config.Store) }
+func (s *Server) Store() string { return store.Address(s.config.Store) }
 
 // Sink is where the spans go.
 func (s *Server) Sink() *Sink { return s.sink }

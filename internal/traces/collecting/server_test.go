@@ -22,8 +22,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collecting"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -82,7 +82,7 @@ func TestKeepsWhatItAccepts(t *testing.T) {
 	}
 	stop()
 	require.EqualValues(t, 40, s.Sink().Summary().Secrets())
-	kept, err := traces.Open(t.Context(), c.Store)
+	kept, err := store.Open(t.Context(), c.Store)
 	require.NoError(t, err)
 	defer kept.Close()
 	n := 0
@@ -138,7 +138,7 @@ func TestEndsGently(t *testing.T) {
 	require.Equal(t, 200, <-answered)
 	require.NoError(t, <-ended)
 	require.NoError(t, s.Close())
-	kept, err := traces.Open(t.Context(), c.Store)
+	kept, err := store.Open(t.Context(), c.Store)
 	require.NoError(t, err)
 	defer kept.Close()
 	whole, err := kept.Trace(t.Context(), "t1")
@@ -227,7 +227,7 @@ func TestRetention(t *testing.T) {
 	c := settings(t)
 	_, stop := serve(t, c)
 	stop()
-	kept, err := traces.Open(t.Context(), c.Store)
+	kept, err := store.Open(t.Context(), c.Store)
 	require.NoError(t, err)
 	defer kept.Close()
 	put := func(id string, at time.Time) {

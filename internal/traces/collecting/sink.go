@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/redact"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -28,7 +27,7 @@ type Options struct {
 type Sink struct {
 	log      *slog.Logger
 	drain    time.Duration
-	store    store.Store
+	store    *store.Store
 	redactor *redact.Redactor
 	next     trace.Sink // redactor, then store
 	scoring  *scoring   // nil without rewards
@@ -53,7 +52,7 @@ func Open(ctx context.Context, c *Config, o Options) (*Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.store, err = traces.Open(ctx, c.Store); err != nil {
+	if s.store, err = store.Open(ctx, c.Store); err != nil {
 		return nil, errors.Join(err, rewards.Close())
 	}
 	s.next = r.Sink(s.store)
@@ -80,7 +79,7 @@ func (s *Sink) Put(ctx context.Context, spans []trace.Span, about []trace.About)
 }
 
 // Store is where the traces are.
-func (s *Sink) Store() store.Store { return s.store }
+func (s *Sink) Store() *store.Store { return s.store }
 
 // Summary is what a sink has done since it was opened.
 type Summary struct {

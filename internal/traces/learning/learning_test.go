@@ -17,7 +17,6 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/recheck/verify"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -34,8 +33,8 @@ var (
 // recordings puts traces of tasks into a new store: an agent that cannot see was
 // shown a thing and said one of three colors, each as likely, and was right or
 // not. Without odds nobody wrote down how likely.
-func recordings(t *testing.T, tasks, each int, odds bool) store.Store {
-	s, err := traces.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
+func recordings(t *testing.T, tasks, each int, odds bool) *store.Store {
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "traces.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	things := map[string][]string{"blue": {"sky", "sea", "jeans"}, "green": {"grass", "leaf", "frog"}, "red": {"blood", "rose", "brick"}}
@@ -87,11 +86,11 @@ train: {iterations: 25, evaluate_every: 5}
 	return cfg
 }
 
-func learn(t *testing.T, s store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
+func learn(t *testing.T, s *store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
 	return learnUntil(t.Context(), s, cfg, o, opts...)
 }
 
-func learnUntil(ctx context.Context, s store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
+func learnUntil(ctx context.Context, s *store.Store, cfg *merit.Config, o merit.TrainOptions, opts ...merit.Option) (*run.Summary, error) {
 	options := learning.Options{Traces: s, Now: now}
 	if o.Resume {
 		options.Resume = o.Dir
@@ -198,7 +197,7 @@ func TestOtherTraces(t *testing.T) {
 func TestWhatCannotBeLearnt(t *testing.T) {
 	blind, alone := recordings(t, 60, 2, false), recordings(t, 60, 1, true)
 	for _, c := range []struct {
-		store store.Store
+		store *store.Store
 		set   []string
 		want  string
 	}{

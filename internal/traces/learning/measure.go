@@ -3,7 +3,6 @@ package learning
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/traces/samples"
 	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -24,7 +22,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	if o.Now.IsZero() {
 		o.Now = time.Now().UTC()
 	}
-	q, err := samples.Query(samples.Of(cfg).Query, o.Now)
+	q, err := Query(Of(cfg).Query, o.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +32,7 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	}
 	var all []played
 	err = o.Traces.Each(ctx, q, func(t *trace.Trace) error {
-		x := samples.Episode(t)
+		x := new(reader).episode(t)
 		steps := make([]rl.Step, max(len(x.Steps), 1)) // one that never called a model has a start, too
 		copy(steps, x.Steps)
 		steps[0].Anchor = "task " + x.Group // equal tasks are equal starts
@@ -61,19 +59,9 @@ func Measure(ctx context.Context, cfg *merit.Config, o Options) (*run.Evaluation
 	}
 	e := &run.Evaluation{
 		Environment: run.Plugin{Name: "traces", Version: "1"}, Split: "traces", Seed: cfg.Seed,
-		Player:  run.Player{Policy: &run.Policy{Plugin: run.Plugin{Name: "traces", Version: samples.Of(cfg).Query}}},
-		Rewards: []run.Module{{Name: "recorded", Digest: samples.Recorded{}.Info().Digest, Weight: 1}},
+		Player:  run.Player{Policy: &run.Policy{Plugin: run.Plugin{Name: "traces", Version: Of(cfg).Query}}},
+		Rewards: []run.Module{{Name: "recorded", Digest: Recorded{}.Info().Digest, Weight: 1}},
 	}
 	e.Score, e.Episodes = m.Score()
 	return e, nil
-}
-
-// Write writes a measurement with the configuration that it was made by.
-func Write(path string, cfg *merit.Config, e *run.Evaluation) error {
-	text, err := cfg.Marshal(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	e.Config = string(text)
-	return run.WriteEvaluation(path, e)
 }

@@ -1,6 +1,13 @@
 // Package learning trains policies from what agents did already: it reads traces,
 // makes a session of them that trains into a run directory like any other, and
-// plays what such a run has learnt.
+// plays what such a run has learnt. Nothing here writes to a store.
+//
+// Each call of a model that was answered is a step, with the credit of its trace.
+// A trace with many calls is one trajectory, and counts once where traces are
+// compared. What is learnt from was decided by somebody else, a while ago. A [Set]
+// knows how likely it was then, where that was recorded, and corrects for it, or
+// imitates what did better than its group; it says which, and how old the traces
+// are. A run plays it as a train.Player.
 //
 //	cfg, err := merit.LoadConfig("train.yaml", "traces.query=agent=planner")
 //	s, err := learning.Open(ctx, cfg, learning.Options{Traces: store})
@@ -19,14 +26,13 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/traces/samples"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // Options say where the traces are.
 type Options struct {
-	// Traces is where they are kept: a store.Store.
-	Traces samples.Traces
+	// Traces is where they are kept: a *store.Store.
+	Traces Traces
 	// Resume is the directory of the run that goes on, whose traces must be what
 	// they were; empty for a new run.
 	Resume string
@@ -43,7 +49,7 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 		return nil, wrong(fault.Missing, "traces.query", "no traces are chosen", `write a query, such as "agent=planner since=7d", or all`)
 	}
 	recorded := len(cfg.Rewards) == 0
-	read := samples.Options{Config: *samples.Of(cfg), Now: o.Now, Chooses: cfg.Policy.Plugin == "", Scored: recorded}
+	read := Reading{Config: *Of(cfg), Now: o.Now, Chooses: cfg.Policy.Plugin == "", Scored: recorded}
 	if read.Now.IsZero() {
 		read.Now = time.Now().UTC()
 	}
@@ -54,7 +60,7 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	if before != nil {
 		read.Now = before.Now
 	}
-	set, err := samples.Read(ctx, o.Traces, read)
+	set, err := Read(ctx, o.Traces, read)
 	if err != nil {
 		return nil, cfg.Places.Explain("", err)
 	}
@@ -64,12 +70,12 @@ func Open(ctx context.Context, cfg *merit.Config, o Options, opts ...merit.Optio
 	if err := compares(cfg, set); err != nil {
 		return nil, cfg.Places.Explain("", err)
 	}
-	chosen := *samples.Of(cfg)
+	chosen := *Of(cfg)
 	chosen.Choices = set.Choices()
 	cfg.Traces = &chosen
-	opts = append(opts, merit.WithSource(set, set.About()))
+	opts = append(opts, merit.WithRecordings(set.Recordings(cfg)))
 	if recorded {
-		opts = append(opts, merit.WithScorer(samples.Recorded{Played: reward.Environment{}}, 1))
+		opts = append(opts, merit.WithScorer(Recorded{Played: reward.Environment{}}, 1))
 	}
 	return merit.Open(ctx, cfg, opts...)
 }
@@ -131,7 +137,7 @@ var absolute = []string{"reinforce_pp", "gae"}
 
 // compares is an error if nothing would be learnt, because every task was done
 // once and the estimator compares inside of tasks.
-func compares(cfg *merit.Config, set *samples.Set) error {
+func compares(cfg *merit.Config, set *Set) error {
 	if !set.Alone() || cfg.Advantage.Singleton != "zero" || slices.Contains(absolute, cfg.Advantage.Estimator) {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/traces/samples"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -47,15 +46,15 @@ func Untrained(ctx context.Context, cfg *merit.Config, opts ...merit.Option) (*P
 }
 
 func open(ctx context.Context, cfg *merit.Config, c *run.Checkpoint, opts []merit.Option) (*Player, error) {
-	if len(samples.Of(cfg).Choices) < 2 {
+	if len(Of(cfg).Choices) < 2 {
 		return nil, wrong(fault.Missing, "traces.choices", "the configuration names no answers to choose among", "name the directory of a run from traces, or list the answers")
 	}
-	spec := env.Spec{Name: "traces", Version: "1", Actions: samples.Of(cfg).Choices}
+	spec := env.Spec{Name: "traces", Version: "1", Actions: Of(cfg).Choices}
 	l, err := cfg.OpenPlayer(ctx, spec, c, opts...)
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{learner: l, choices: samples.Of(cfg).Choices}
+	p := &Player{learner: l, choices: Of(cfg).Choices}
 	if c != nil {
 		p.digest = c.Digest
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/traces/learning"
-	"github.com/merit-rl/merit/internal/traces/samples"
 )
 
 // maxBody is the most bytes of a request.
@@ -36,7 +35,7 @@ func decode(body []byte) (request, learning.Call, error) {
 	if err := strictjson.Unmarshal(body, &q); err != nil {
 		return q, learning.Call{}, fmt.Errorf("the body is not a request: %w", err)
 	}
-	c := learning.Call{Messages: q.Messages, Choices: samples.Offered(body)}
+	c := learning.Call{Messages: q.Messages, Choices: learning.Offered(body)}
 	switch t := q.Temperature; {
 	case t != nil && *t != 0 && *t != 1:
 		return q, c, fmt.Errorf("temperature %v is not 0 (the likeliest choice) or 1 (as the policy learnt)", *t)

@@ -62,7 +62,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
-	s.http = httpd.New(l, httpd.Config{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), Read: time.Minute, TLS: certs.Config(), Log: cfg.Logger})
+	s.http = httpd.New(l, httpd.Config{Handler: s.guard(http.NewCrossOriginProtection().Handler(mux)), Body: time.Minute, TLS: certs.Config(), Log: cfg.Logger})
 	return s, nil
 }
 
@@ -70,9 +70,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 func (c Config) check() error {
 	var p fault.Problems
 	httpd.CheckListen(&p, "--listen", c.Listen, c.Key != "", "--key-env", "use the policy")
-	if weak := httpd.WeakKey(c.Key); c.Key != "" && weak != "" {
-		p = append(p, wrong(fault.Invalid, "key", weak, "make one: openssl rand -hex 32"))
-	}
+	httpd.CheckKey(&p, c.Key)
 	return errors.Join(append(p, c.TLS.Problems("tls")...)...)
 }
 
@@ -81,12 +79,7 @@ func (s *Server) URL() string { return s.http.URL() + "/v1" }
 
 // Serve answers until ctx ends, and then finishes what was asked.
 func (s *Server) Serve(ctx context.Context) error {
-	if err := s.http.Serve(ctx); err != nil {
-		return err
-	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Drain)
-	defer cancel()
-	return s.http.Drain(drain)
+	return s.http.Run(ctx, s.cfg.Drain, "give --drain more time")
 }
 
 // Close stops listening at once. It may be called more than once.
@@ -97,7 +90,7 @@ func (s *Server) Close() error { return s.http.Close() }
 // 127.0.0.1 says its own.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch s.who.Check(w, r, httpd.Bearer(r)) {
+		switch s.who.Check(w, r, s.who.Right(httpd.Bearer(r.Header))) {
 		case http.StatusForbidden:
 			fail(w, http.StatusForbidden, "permission_error", "a server without a key is asked by the name localhost, or by its address")
 		case http.StatusTooManyRequests:
@@ -128,8 +121,4 @@ func reply(w http.ResponseWriter, status int, body any) {
 // fail says what is wrong as OpenAI's clients read it.
 func fail(w http.ResponseWriter, status int, kind, what string) {
 	reply(w, status, map[string]any{"error": map[string]string{"type": kind, "message": what}})
-}
-
-func wrong(kind fault.Kind, where, what, hint string) *fault.Error {
-	return &fault.Error{Boundary: fault.CLI, Kind: kind, Where: where, What: what, Hint: hint}
 }

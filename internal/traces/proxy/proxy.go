@@ -40,7 +40,6 @@ func New(o Options) (*Proxy, error) {
 		BufferPool:     &buffers{},
 		ErrorLog:       log.New(io.Discard, "", 0), // what goes wrong is recorded with the call
 	}
-	go p.run()
 	return p, nil
 }
 

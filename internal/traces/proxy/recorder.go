@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 )
 
 // Stats counts calls since the start.
@@ -26,36 +25,27 @@ type Stats struct {
 // recorder turns calls into spans, in the order of their ends, one after
 // another and apart from those who call.
 type recorder struct {
-	sink     trace.Sink
-	log      *slog.Logger
-	patience time.Duration
-	threads  *threads
+	sink    trace.Sink
+	box     *outbox.Box[*call]
+	threads *threads
 
-	held                           atomic.Int64
-	recorded, lost, passed, failed atomic.Uint64
-	waiting                        atomic.Int64
-	reason                         atomic.Pointer[string] // of the last loss
-
-	mu      sync.RWMutex // closed is not set while a call is queued
-	closed  bool
-	queue   chan *call
-	ended   chan struct{} // run has returned
-	abandon context.CancelFunc
-	life    context.Context
+	held, waiting            atomic.Int64
+	recorded, passed, failed atomic.Uint64
 }
 
 func newRecorder(o Options) *recorder {
-	r := &recorder{sink: o.Sink, log: o.Log, patience: o.Patience, threads: newThreads(maxThreads), queue: make(chan *call, o.Queue), ended: make(chan struct{})}
-	r.life, r.abandon = context.WithCancel(context.Background())
+	r := &recorder{sink: o.Sink, threads: newThreads(maxThreads)}
+	r.box = outbox.New(outbox.Options{
+		Queue: o.Queue, Patience: o.Patience, Log: o.Log, Lost: "calls were not recorded; the agents got their answers",
+		Closed: "the proxy was closed before the call ended", Full: "the store is slower than the calls, and the queue is full",
+	}, r.send)
 	return r
 }
 
 // Stats says how much was recorded.
 func (r *recorder) Stats() Stats {
-	s := Stats{Recorded: r.recorded.Load(), Lost: r.lost.Load(), Waiting: r.waiting.Load(), Passed: r.passed.Load(), Failed: r.failed.Load()}
-	if reason := r.reason.Load(); reason != nil {
-		s.Reason = *reason
-	}
+	s := Stats{Recorded: r.recorded.Load(), Waiting: r.waiting.Load(), Passed: r.passed.Load(), Failed: r.failed.Load()}
+	s.Lost, s.Reason = r.box.Lost()
 	return s
 }
 
@@ -65,55 +55,25 @@ func (r *recorder) end(c *call, failure string) {
 		return
 	}
 	c.ended, c.failure = time.Now(), failure
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	switch {
-	case r.closed:
-		r.lose(1, "the proxy was closed before the call ended")
-	case c.lost:
-		r.lose(1, "the bodies of calls under way take all the memory that is allowed")
-	default:
+	if c.lost {
+		r.box.Lose(1, "the bodies of calls under way take all the memory that is allowed")
+	} else {
 		r.waiting.Add(1)
-		select {
-		case r.queue <- c:
+		if r.box.Put(c) {
 			return
-		default:
-			r.waiting.Add(-1)
-			r.lose(1, "the store is slower than the calls, and the queue is full")
 		}
+		r.waiting.Add(-1)
 	}
 	c.release()
-}
-
-// lose counts calls that are not recorded, and says so: the first, and each
-// time that their number has doubled.
-func (r *recorder) lose(n uint64, why string) {
-	r.reason.Store(&why)
-	all := r.lost.Add(n)
-	if before := all - n; before == 0 || all&^before > before {
-		r.log.Warn("calls were not recorded; the agents got their answers", "lost", all, "cause", why)
-	}
 }
 
 // Close records what waits and ends the recorder, at the latest when ctx does:
 // then the rest is lost and counted. No request is served any more.
 func (r *recorder) Close(ctx context.Context) error {
-	r.mu.Lock()
-	if !r.closed {
-		r.closed = true
-		close(r.queue)
-	}
-	r.mu.Unlock()
-	select {
-	case <-r.ended:
-	case <-ctx.Done():
-		r.abandon()
-		<-r.ended
-	}
-	r.abandon()
-	if lost := r.lost.Load(); lost > 0 {
+	r.box.Close(ctx)
+	if lost, why := r.box.Lost(); lost > 0 {
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "proxy", What: plural(lost, "call was", "calls were") + " not recorded: " + *r.reason.Load(),
+			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "proxy", What: plural(lost, "call was", "calls were") + " not recorded: " + why,
 			Hint: "the agents got their answers; look at the store, or give the proxy more memory",
 		}
 	}
@@ -126,27 +86,21 @@ const (
 	batchBytes = 8 << 20
 )
 
-// run records until the queue is closed and empty.
-func (r *recorder) run() {
-	defer close(r.ended)
-	for c := range r.queue {
-		b := batch{}
-		b.add(r, c)
-		for more := true; more && b.calls < batchCalls && b.bytes < batchBytes; {
-			select {
-			case next, ok := <-r.queue:
-				if more = ok; ok {
-					b.add(r, next)
-				}
-			default:
-				more = false
-			}
+// send records a call and those that wait behind it.
+func (r *recorder) send(c *call, more func() (*call, bool)) {
+	b := batch{}
+	b.add(r, c)
+	for b.calls < batchCalls && b.bytes < batchBytes {
+		next, ok := more()
+		if !ok {
+			break
 		}
-		if b.calls > 0 {
-			r.put(b)
-		}
-		r.waiting.Add(-int64(b.calls))
+		b.add(r, next)
 	}
+	if b.calls > 0 {
+		r.put(b)
+	}
+	r.waiting.Add(-int64(b.calls))
 }
 
 type batch struct {
@@ -163,7 +117,7 @@ func (b *batch) add(r *recorder, c *call) {
 	defer func() {
 		if bug := recover(); bug != nil {
 			r.waiting.Add(-1)
-			r.lose(1, fmt.Sprint("the call could not be read: ", bug))
+			r.box.Lose(1, fmt.Sprint("the call could not be read: ", bug))
 		}
 		c.release()
 	}()
@@ -176,38 +130,20 @@ func (b *batch) add(r *recorder, c *call) {
 	b.each = append(b.each, len(b.spans))
 }
 
-// put gives a batch to the sink. A sink that fails is asked again for as long as
-// it has patience; a batch that is refused is tried call by call.
+// put gives a batch to the sink. A batch that is refused is tried call by call.
 func (r *recorder) put(b batch) {
-	ctx, cancel := context.WithTimeout(r.life, r.patience)
-	defer cancel()
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := r.sink.Put(ctx, b.spans, b.about)
-		if err == nil {
-			r.recorded.Add(uint64(b.calls))
-			return
+	err := r.box.Deliver(func(ctx context.Context) error { return r.sink.Put(ctx, b.spans, b.about) }, refused)
+	switch {
+	case err == nil:
+		r.recorded.Add(uint64(b.calls))
+	case refused(err) && b.calls > 1:
+		from := 0
+		for i, to := range b.each {
+			r.put(batch{spans: b.spans[from:to], about: b.about[i : i+1], calls: 1})
+			from = to
 		}
-		if refused(err) && b.calls > 1 {
-			r.oneByOne(b)
-			return
-		}
-		select {
-		case <-time.After(pause):
-			if !refused(err) {
-				continue
-			}
-		case <-ctx.Done():
-		}
-		r.lose(uint64(b.calls), err.Error())
-		return
-	}
-}
-
-func (r *recorder) oneByOne(b batch) {
-	from := 0
-	for i, to := range b.each {
-		r.put(batch{spans: b.spans[from:to], about: b.about[i : i+1], calls: 1})
-		from = to
+	default:
+		r.box.Lose(uint64(b.calls), err.Error())
 	}
 }
 

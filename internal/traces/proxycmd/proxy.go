@@ -25,7 +25,7 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, config: proxying.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "proxy",
-		Short: "Record agents' calls of a model as they pass",
+		Short: "Record the calls that agents send to a model",
 		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
 recorded by setting its base URL to the proxy's; nothing else of it changes.
 Answers pass through as they come, and the store never holds up a call.
@@ -37,7 +37,7 @@ Calls without a name are joined where a conversation goes on.
 
 SIGTERM and Ctrl-C let calls under way end and records them (twice: it ends at
 once). GET /-/stats counts what was recorded.`,
-		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --key-env OPENAI_API_KEY --store traces.db",
+		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
 		Args:    console.NoArgs,
 		RunE:    o.run,
 	}
@@ -49,13 +49,14 @@ once). GET /-/stats counts what was recorded.`,
 	f.StringVar(&c.Agent, "agent", "", "agent of calls that name none")
 	f.StringVar(&c.Task, "task", "", "task of calls that name none")
 	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
-	f.StringVar(&c.KeyEnv, "key-env", "", "environment variable with the upstream's key, which agents then need not have")
+	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's key, which agents then need not have")
 	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
 	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
 	f.StringVarP(&o.file, "config", "c", "", "configuration of merit collect, of which store, redact, retention, rewards and sandbox count")
 	f.StringArrayVar(&o.set, "set", nil, "put a value over that configuration: key.path=value (repeatable)")
 	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
 	console.Files(cmd, "config", "yaml", "yml")
+	console.Renamed(cmd, "key-env", "upstream-key-env")
 	return cmd
 }
 

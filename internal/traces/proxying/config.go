@@ -19,16 +19,18 @@ import (
 
 // Config is a proxy.
 type Config struct {
-	Upstream string             // the model server's base, such as http://127.0.0.1:8080/v1
-	Listen   string             // HOST:PORT; others than this machine reach it only with a key
-	Store    string             // as traces.Open has it; empty is that of Collect
-	Agent    string             // of calls that name none
-	Task     string             // of calls that name none
-	Add      string             // a JSON object: fields for requests that do not have them
-	KeyEnv   string             // environment variable with the upstream's key; empty passes on the agents' own
-	KeyFile  string             // file whose first line is the key that agents send as X-Merit-Key
-	Drain    time.Duration      // how long the end may take
-	TLS      certificates.Files // without them the proxy speaks in the clear
+	Upstream string // the model server's base, such as http://127.0.0.1:8080/v1
+	// UpstreamKeyEnv is the environment variable with the upstream's key; empty passes
+	// on the agents' own.
+	UpstreamKeyEnv string
+	Listen         string             // HOST:PORT; others than this machine reach it only with a key
+	Store          string             // as traces.Open has it; empty is that of Collect
+	Agent          string             // of calls that name none
+	Task           string             // of calls that name none
+	Add            string             // a JSON object: fields for requests that do not have them
+	KeyFile        string             // file whose first line is the key that agents send as X-Merit-Key
+	Drain          time.Duration      // how long the end may take
+	TLS            certificates.Files // without them the proxy speaks in the clear
 	// Collect says what stands around the store: redaction, retention, rewards at
 	// once. Its addresses and key are not used. Nil is collecting.DefaultConfig.
 	Collect *collecting.Config
@@ -55,15 +57,15 @@ func (c Config) resolve(getenv func(string) string) (r resolved, err error) {
 		p.Invalid("upstream", fmt.Sprintf("%q is not the address of a server", c.Upstream), "give the base of its API, such as --upstream http://127.0.0.1:8080/v1")
 	}
 	if r.upstream != nil && r.upstream.User != nil {
-		p.Invalid("upstream", "has a name or password in it", "put the key into an environment variable, and name that with --key-env")
+		p.Invalid("upstream", "has a name or password in it", "put the key into an environment variable, and name that with --upstream-key-env")
 	}
 	var add map[string]json.RawMessage
 	if c.Add != "" && strictjson.Unmarshal([]byte(c.Add), &add) != nil {
 		p.Invalid("add", "is not a JSON object", `give fields of a request, such as --add '{"logprobs": true}'`)
 	}
-	if c.KeyEnv != "" {
-		if r.upstreamKey = getenv(c.KeyEnv); r.upstreamKey == "" {
-			p.Missing("key-env", "the environment variable "+c.KeyEnv+" is not set", "set it to the key of the upstream")
+	if c.UpstreamKeyEnv != "" {
+		if r.upstreamKey = getenv(c.UpstreamKeyEnv); r.upstreamKey == "" {
+			p.Missing("upstream-key-env", "the environment variable "+c.UpstreamKeyEnv+" is not set", "set it to the key of the upstream")
 		}
 	}
 	if c.KeyFile != "" {

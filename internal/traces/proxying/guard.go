@@ -16,7 +16,7 @@ const HeaderKey = "X-Merit-Key"
 func guard(next http.Handler, r resolved) http.Handler {
 	who := httpd.Guard{Key: r.key, Here: r.listensLocal}
 	inner := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		switch who.Check(w, q, r.said(q)) {
+		switch who.Check(w, q, who.Right(r.said(q))) {
 		case http.StatusForbidden:
 			refuse(w, http.StatusForbidden, "this proxy is reached as 127.0.0.1 or localhost")
 		case http.StatusTooManyRequests:

@@ -14,8 +14,8 @@ import (
 
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/proxying"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -60,13 +60,13 @@ func ask(t *testing.T, url, text string, headers ...string) (int, string) {
 // Promise: what passed is in the store when the proxy has ended, without
 // secrets: neither the upstream's key nor one that an agent's words hold.
 func TestRecordedInAStore(t *testing.T) {
-	url, file, end := start(t, func(c *proxying.Config) { c.KeyEnv, c.Agent = "KEY", "solver" })
+	url, file, end := start(t, func(c *proxying.Config) { c.UpstreamKeyEnv, c.Agent = "KEY", "solver" })
 	const leaked = "AKIAIOSFODNN7EXAMPLE"
 	status, text := ask(t, url, "my key is "+leaked, "X-Merit-Trace", "t1", "X-Merit-Task", "keys")
 	require.Equal(t, 200, status)
 	require.Contains(t, text, "Bearer sk-upstream-0123456789")
 	require.NoError(t, end())
-	s, err := traces.Open(t.Context(), file)
+	s, err := store.Open(t.Context(), file)
 	require.NoError(t, err)
 	got, err := s.Trace(t.Context(), "t1")
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestRecordedInAStore(t *testing.T) {
 func TestStrangers(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "key")
 	require.NoError(t, os.WriteFile(file, []byte(key+"\n"), 0o600))
-	url, _, end := start(t, func(c *proxying.Config) { c.KeyEnv, c.KeyFile = "KEY", file })
+	url, _, end := start(t, func(c *proxying.Config) { c.UpstreamKeyEnv, c.KeyFile = "KEY", file })
 	for _, headers := range [][]string{
 		{}, {"X-Merit-Key", "another"}, {"X-Merit-Key", key, "Host", "evil.example"},
 		{"X-Merit-Key", key, "Sec-Fetch-Site", "cross-site"}, {"X-Merit-Key", key, "Origin", "https://evil.example"},
@@ -113,7 +113,7 @@ func TestProblems(t *testing.T) {
 	open := filepath.Join(t.TempDir(), "open")
 	require.NoError(t, os.WriteFile(open, []byte(key), 0o644))
 	c := proxying.DefaultConfig()
-	c.Upstream, c.Listen, c.Add, c.KeyEnv = "localhost:8080", "0.0.0.0:8710", "[]", "NOT_SET"
+	c.Upstream, c.Listen, c.Add, c.UpstreamKeyEnv = "localhost:8080", "0.0.0.0:8710", "[]", "NOT_SET"
 	_, err := proxying.Open(t.Context(), c, proxying.Options{})
 	for _, what := range []string{"is not the address of a server", "is not a JSON object", "NOT_SET is not set", "without a key anybody"} {
 		require.ErrorContains(t, err, what)

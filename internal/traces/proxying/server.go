@@ -8,12 +8,13 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"time"
 
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/collecting"
 	"github.com/merit-rl/merit/internal/traces/proxy"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // Options are what surrounds a proxy.
@@ -32,6 +33,9 @@ type Server struct {
 	http     *httpd.Server
 	requests context.CancelFunc
 }
+
+// pause is how long an agent may take over the next piece of a request.
+const pause = time.Minute
 
 // Open opens the store and listens: calls wait until Serve. The error lists
 // every problem, and nothing is left open.
@@ -70,7 +74,7 @@ func Open(ctx context.Context, c Config, o Options) (*Server, error) {
 	mux.Handle("/", s.proxy)
 	life, cancel := context.WithCancel(context.Background())
 	s.requests = cancel
-	s.http = httpd.New(l, httpd.Config{Handler: guard(mux, r), TLS: certs.Config(), Life: life, Log: o.Logger})
+	s.http = httpd.New(l, httpd.Config{Handler: guard(mux, r), Pause: pause, TLS: certs.Config(), Life: life, Log: o.Logger})
 	return s, nil
 }
 
@@ -85,7 +89,7 @@ func (s *Server) Stats() proxy.Stats { return s.proxy.Stats() }
 
 // Store is where traces go.
 func (s *Server) Store() string {
-	address := traces.Address(s.store)
+	address := store.Address(s.store)
 	if u, err := url.Parse(address); err == nil && u.User != nil {
 		return u.Redacted()
 	}

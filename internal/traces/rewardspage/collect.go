@@ -80,13 +80,13 @@ func (s *scores) add(r *trace.Reward) {
 var errEnough = errors.New("enough")
 
 // Collect looks at all rewards of the traces that q chooses, whatever its limit.
-func Collect(ctx context.Context, s store.Store, q trace.Query) (Rewards, error) {
+func Collect(ctx context.Context, s *store.Store, q trace.Query) (Rewards, error) {
 	q.Limit, q.After, q.Newest = 0, "", true
 	out := Rewards{Rewards: []Reward{}}
 	pairs := map[pair]*scores{}
 	totals := scores{outcomes: map[string]int{}}
 	last := ""
-	err := store.Rewards(ctx, s, q, func(h *trace.Head, r *trace.Span) error {
+	err := s.Rewards(ctx, q, func(h *trace.Head, r *trace.Span) error {
 		if out.Seen == mostRewards {
 			out.More = true
 			return errEnough

@@ -44,11 +44,11 @@ type One struct {
 const mostReason = 200
 
 // Find returns rewards of the traces that q chooses, newest traces first.
-func Find(ctx context.Context, s store.Store, q trace.Query, want Want) (Found, error) {
+func Find(ctx context.Context, s *store.Store, q trace.Query, want Want) (Found, error) {
 	q.Limit, q.After, q.Newest = 0, "", true
 	out := Found{Rewards: []One{}}
 	seen := 0
-	err := store.Rewards(ctx, s, q, func(h *trace.Head, r *trace.Span) error {
+	err := s.Rewards(ctx, q, func(h *trace.Head, r *trace.Span) error {
 		if !want.chooses(h, r) {
 			return nil
 		}

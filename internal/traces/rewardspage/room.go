@@ -19,7 +19,7 @@ var assets embed.FS
 
 // Room returns the page over a store's rewards. Changes are those of traces,
 // whose room watches the store.
-func Room(s store.Store) ui.Room {
+func Room(s *store.Store) ui.Room {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the name of a folder that is compiled in
@@ -36,7 +36,7 @@ func Room(s store.Store) ui.Room {
 }
 
 type pages struct {
-	store store.Store
+	store *store.Store
 	seen  *seen
 }
 

@@ -18,14 +18,14 @@ type seen struct {
 
 type answer struct {
 	query  string
-	change uint64 // store.Store.Now when it was computed
+	change uint64 // *store.Store.Now when it was computed
 	minute int64  // queries may say how long ago
 	is     Rewards
 }
 
 const mostSeen = 8
 
-func (s *seen) get(ctx context.Context, from store.Store, query string, change uint64, q trace.Query) (Rewards, error) {
+func (s *seen) get(ctx context.Context, from *store.Store, query string, change uint64, q trace.Query) (Rewards, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	minute := time.Now().Unix() / 60

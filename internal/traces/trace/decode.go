@@ -99,7 +99,7 @@ func unfit(where, format string, args ...any) error {
 	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: where, What: fmt.Sprintf(format, args...), Hint: hintSpan}
 }
 
-const hintSpan = "correct what records it; docs/traces.md has the form of a span"
+const hintSpan = "correct what records it; docs/spans.md has the form of a span"
 
 // together is all problems as one error, the first few in words.
 func together(problems []error) error {

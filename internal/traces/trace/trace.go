@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -72,38 +73,42 @@ func (t *Trace) Agents() []string {
 	return slices.Compact(names)
 }
 
-// Total is the reward of a trace: the newest score of the whole of it, or, if
-// nobody has scored the whole, the sum of the newest scores of its spans, one
-// for each span and name. It is nil if nothing was scored.
-func Total(spans []Span) *float64 {
+// Newest returns the newest score of the whole of a trace, nil if it has none, and
+// those of its spans, one for each span and name. They are in the order of their
+// ids, on which sums of floats depend.
+func Newest(spans []Span) (whole *Span, parts []*Span) {
 	type place struct{ of, name string }
 	newest := map[place]*Span{}
-	var whole *Span
 	for i := range spans {
 		s := &spans[i]
 		if s.Kind != KindReward || s.Reward == nil || s.Reward.Score == nil {
 			continue
 		}
 		at := place{s.Reward.Of, s.Name}
-		if before := newest[at]; before == nil || later(s, before) {
+		if at.of == "" {
+			if whole == nil || later(s, whole) {
+				whole = s
+			}
+		} else if before := newest[at]; before == nil || later(s, before) {
 			newest[at] = s
 		}
-		if s.Reward.Of == "" && (whole == nil || later(s, whole)) {
-			whole = s
-		}
 	}
+	parts = slices.Collect(maps.Values(newest))
+	slices.SortFunc(parts, func(a, b *Span) int { return cmp.Compare(a.ID, b.ID) })
+	return whole, parts
+}
+
+// Total is the reward of a trace: the newest score of the whole of it, or, if
+// nobody has scored the whole, the sum of those of its spans. It is nil if nothing
+// was scored.
+func Total(spans []Span) *float64 {
+	whole, parts := Newest(spans)
 	if whole != nil {
 		return whole.Reward.Score
-	}
-	parts := make([]*Span, 0, len(newest))
-	for _, s := range newest {
-		parts = append(parts, s)
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	// Sums of floats depend on their order.
-	slices.SortFunc(parts, func(a, b *Span) int { return cmp.Compare(a.ID, b.ID) })
 	sum := 0.0
 	for _, s := range parts {
 		sum += *s.Reward.Score

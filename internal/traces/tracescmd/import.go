@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/redact"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // newImportCmd is the verb traces import.
@@ -38,7 +39,7 @@ every one.`,
 			if err != nil {
 				return asFlags(err)
 			}
-			s, err := traces.Open(cmd.Context(), p.where())
+			s, err := store.Open(cmd.Context(), p.where())
 			if err != nil {
 				return err
 			}

@@ -16,15 +16,17 @@ import (
 
 type scoreOptions struct {
 	*place
-	reward, with, query string
-	parallel            int
-	sandbox             sandbox.Config
+	rewardcmd.Parameters
+	Reward   string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function" needed:"yes"`
+	Query    string `flag:"query" usage:"the query, also as arguments"`
+	Parallel int    `flag:"parallel" usage:"evaluations at one time; 0 is one for each processor"`
+	Sandbox  sandbox.Config
 }
 
 // newScoreCmd is the verb traces score.
 func newScoreCmd(p *place) *cobra.Command {
 	o := &scoreOptions{place: p}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "score [QUERY]",
 		Short: "Score traces with a reward",
 		Long: `Score evaluates the traces that a query chooses in the sandbox, as merit eval does
@@ -41,30 +43,23 @@ names of the agents as agents, and what all calls cost as usage.
 
 The exit code is 9 if any trace has no score.`,
 		Example: "  merit traces score --reward examples/traces/voting/reward.py agent=council scored=false",
+		Args:    cobra.ArbitraryArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.reward, "reward", "", "the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function")
-	rewardcmd.WithFlag(cmd, &o.with)
-	f.StringVar(&o.query, "query", "", "the query, also as arguments")
-	f.IntVar(&o.parallel, "parallel", 0, "evaluations at one time; 0 is one for each processor")
-	console.SandboxFlags(cmd, &o.sandbox)
-	console.Needs(cmd, "reward")
-	return cmd
+	}, o)
 }
 
 func (o *scoreOptions) run(cmd *cobra.Command, args []string) error {
-	q, err := o.place.query(append(args, o.query))
+	q, err := o.place.query(append(args, o.Query))
 	if err != nil {
 		return err
 	}
-	named, err := rewardcmd.Name(o.reward, o.with)
+	named, err := rewardcmd.Name(o.Reward, o.With)
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	o.sandbox.Workers = o.parallel
-	judges, err := rewardcmd.Load(ctx, o.host, o.sandbox, named)
+	o.Sandbox.Workers = o.Parallel
+	judges, err := rewardcmd.Load(ctx, o.host, o.Sandbox, named)
 	if err != nil {
 		return err
 	}
@@ -77,7 +72,7 @@ func (o *scoreOptions) run(cmd *cobra.Command, args []string) error {
 	progress := o.host.Progress("score", "traces", -1)
 	defer progress.Close()
 	scored, err := traces.Score(ctx, s, judges.Parts, traces.ScoreOptions{
-		Query: q, Parallel: o.parallel, Now: o.host.Now().UTC(), Progress: func(done int) { progress.Set(int64(done), "") },
+		Query: q, Parallel: o.Parallel, Now: o.host.Now().UTC(), Progress: func(done int) { progress.Set(int64(done), "") },
 	})
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -19,7 +18,7 @@ import (
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "traces",
-		Short: "Look at what agents did, score it, move it",
+		Short: "List, score, export and import traces",
 		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
 else of the variable MERIT_TRACES, else traces.db in the working directory.
 
@@ -45,8 +44,8 @@ type place struct {
 }
 
 // open opens the store that is there; only what puts something into it makes one.
-func (p *place) open(ctx context.Context) (store.Store, error) {
-	return traces.Existing(ctx, p.where())
+func (p *place) open(ctx context.Context) (*store.Store, error) {
+	return store.Existing(ctx, p.where())
 }
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	kept "github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/rewardspage"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -22,7 +21,7 @@ import (
 
 // many is a store with as many traces as MERIT_BENCH_TRACES says, else 1,000;
 // MERIT_BENCH_STORE names a file that keeps them for the next time.
-func many(b *testing.B) (store.Store, int) {
+func many(b *testing.B) (*store.Store, int) {
 	b.Helper()
 	n := 1000
 	if text := os.Getenv("MERIT_BENCH_TRACES"); text != "" {
@@ -36,7 +35,7 @@ func many(b *testing.B) (store.Store, int) {
 		tracestest.Fill(b, s, n)
 		return s, n
 	}
-	s, err := kept.Open(b.Context(), path)
+	s, err := store.Open(b.Context(), path)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, s.Close()) })
 	page, err := s.List(b.Context(), trace.Query{IDs: []string{tracestest.ID(n - 1)}})

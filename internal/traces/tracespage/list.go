@@ -44,7 +44,7 @@ type Rows struct {
 
 // List returns a page of the traces that q chooses, from its cursor on: at most
 // PageRows, or what q limits it to.
-func List(ctx context.Context, s store.Store, q trace.Query) (Rows, error) {
+func List(ctx context.Context, s *store.Store, q trace.Query) (Rows, error) {
 	if q.Limit == 0 || q.Limit > PageRows {
 		q.Limit = PageRows
 	}
@@ -77,7 +77,7 @@ type Value struct {
 }
 
 // Count returns the facets of what q chooses, whatever its limit and cursor.
-func Count(ctx context.Context, s store.Store, q trace.Query) (Facets, error) {
+func Count(ctx context.Context, s *store.Store, q trace.Query) (Facets, error) {
 	q.Limit, q.After = 0, ""
 	var out Facets
 	columns := []struct {

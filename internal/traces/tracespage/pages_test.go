@@ -22,7 +22,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
 
 // open opens a tab on the pages of a store with n traces.
-func open(t *testing.T, n int) (*browsertest.Tab, store.Store) {
+func open(t *testing.T, n int) (*browsertest.Tab, *store.Store) {
 	t.Helper()
 	s := tracestest.Store(t)
 	tracestest.Fill(t, s, n)
@@ -31,7 +31,7 @@ func open(t *testing.T, n int) (*browsertest.Tab, store.Store) {
 
 // serve opens a tab on the pages of a store. What is written before it changes
 // nothing under the mouse.
-func serve(t *testing.T, s store.Store) *browsertest.Tab {
+func serve(t *testing.T, s *store.Store) *browsertest.Tab {
 	t.Helper()
 	return browsertest.Open(t, tracestest.Serve(t, ui.Config{}, tracespage.Room(s)))
 }

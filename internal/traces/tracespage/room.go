@@ -18,7 +18,7 @@ import (
 var assets embed.FS
 
 // Room returns the pages over a store's traces.
-func Room(s store.Store) ui.Room {
+func Room(s *store.Store) ui.Room {
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
 		panic(err) // the name of a folder that is compiled in
@@ -41,7 +41,7 @@ func Room(s store.Store) ui.Room {
 	}
 }
 
-type pages struct{ store store.Store }
+type pages struct{ store *store.Store }
 
 // Asked is the query in a request's q, newest first unless it says otherwise.
 func Asked(r *http.Request) (trace.Query, error) {

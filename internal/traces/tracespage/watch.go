@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/merit-rl/merit/internal/traces/store"
+	"github.com/merit-rl/merit/internal/traces/trace"
 	"github.com/merit-rl/merit/internal/ui"
 )
 
@@ -21,7 +21,10 @@ const mostChanges = 500
 // watch looks for what this process and others have written, while somebody
 // watches: a store has no way to call.
 type watch struct {
-	store store.Store
+	store interface {
+		Now(context.Context) (uint64, error)
+		Changes(ctx context.Context, after uint64, limit int) (heads []trace.Head, next uint64, err error)
+	}
 	every time.Duration
 }
 

@@ -20,7 +20,7 @@ import (
 
 // away is a store whose server does not answer at first.
 type away struct {
-	store.Store
+	*store.Store
 	asked atomic.Int32
 }
 
@@ -34,7 +34,9 @@ func (a *away) Changes(ctx context.Context, after uint64, limit int) ([]trace.He
 // Promise: pages follow a store again when its server has come back.
 func TestFollowsAgain(t *testing.T) {
 	s := &away{Store: tracestest.Store(t)}
-	at := tracestest.Serve(t, ui.Config{}, tracespage.Room(s))
+	room := tracespage.Room(s.Store)
+	room.Watch = tracespage.Watch(s)
+	at := tracestest.Serve(t, ui.Config{}, room)
 	tracestest.Fill(t, s, 1)
 	r, err := http.Get(at + "/events")
 	require.NoError(t, err)

@@ -7,15 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/ui"
 )
 
 // Store opens an empty store in a file, until the test ends.
-func Store(t testing.TB) store.Store {
+func Store(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := traces.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "traces.db"))
+	s, err := store.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "traces.db"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/internal/labels/labelspage"
-	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/rewardspage"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
@@ -21,11 +20,11 @@ import (
 // rooms, and no file is made.
 func overTraces(ctx context.Context, address string) ([]ui.Room, error) {
 	if address == "" && os.Getenv(trace.Variable) == "" {
-		if _, err := os.Stat(strings.TrimPrefix(traces.Address(""), "sqlite:")); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(strings.TrimPrefix(store.Address(""), "sqlite:")); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 	}
-	s, err := traces.Open(ctx, address)
+	s, err := store.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +32,7 @@ func overTraces(ctx context.Context, address string) ([]ui.Room, error) {
 }
 
 // over are the rooms over a store, which the first of them closes.
-func over(s store.Store) []ui.Room {
+func over(s *store.Store) []ui.Room {
 	first := tracespage.Room(s)
 	first.Holds = s
 	return []ui.Room{first, rewardspage.Room(s), labelspage.Room(s)}

@@ -18,14 +18,14 @@ import (
 type options struct {
 	host    *console.Host
 	config  site.Config
-	keyFile string
-	open    bool
+	KeyFile string `flag:"key-file" usage:"file with the key that lets write; made if it is not there" files:"key"`
+	Open    bool   `flag:"open" usage:"open the pages in the browser of this desktop"`
 }
 
 // NewCmd is the verb ui.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "ui",
 		Short: "Show runs and traces in a browser",
 		Long: `Ui serves pages about runs, groups, steps and traces, which move as things happen.
@@ -36,31 +36,27 @@ A file that is not there is made, with a new key.
 An address that others can reach needs a key, for reading too. Better leave it on
 this machine and come in by ssh -L 8720:127.0.0.1:8720 HOST.`,
 		Example: "  merit ui\n  merit ui --runs runs --listen 127.0.0.1:0 --open\n  merit ui --store traces.db --key-file ui.key",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	f.StringVar(&o.config.Runs, "runs", "runs", "folder with run directories, at any depth, or a run directory")
 	f.StringVar(&o.config.Store, "store", "", "store of traces: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it is there)")
 	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 takes a free one")
 	f.StringArrayVar(&o.config.Names, "name", nil, "a name by which browsers reach the server, beside its addresses and localhost (repeatable)")
-	f.StringVar(&o.keyFile, "key-file", "", "file with the key that lets write; made if it is not there")
 	console.Certificates(cmd, &o.config.TLS.Cert, &o.config.TLS.Key, &o.config.TLS.ClientCA)
-	f.BoolVar(&o.open, "open", false, "open the pages in the browser of this desktop")
-	console.Files(cmd, "key-file", "key")
 	return cmd
 }
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	c := o.config
 	c.Logger = o.host.Logger()
-	if o.keyFile != "" {
-		key, made, err := ui.ReadKey(o.keyFile)
+	if o.KeyFile != "" {
+		key, made, err := ui.ReadKey(o.KeyFile)
 		if err != nil {
 			return err
 		}
 		if c.Key = key; made {
-			fmt.Fprintf(o.host.Stderr, "made a key: %s\n", o.keyFile)
+			fmt.Fprintf(o.host.Stderr, "made a key: %s\n", o.KeyFile)
 		}
 	}
 	s, err := site.Open(cmd.Context(), c)
@@ -71,7 +67,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if err := o.ready(s); err != nil {
 		return err
 	}
-	if o.open {
+	if o.Open {
 		if err := show(s.URL()); err != nil {
 			terminal.Warning(o.host.Stderr, o.host.ErrStyle(), err)
 		}
@@ -87,8 +83,8 @@ func (o *options) ready(s *ui.Server) error {
 		}{s.URL()})
 	}
 	may := "read-only"
-	if o.keyFile != "" {
-		may = "who has the key in " + o.keyFile + " can write"
+	if o.KeyFile != "" {
+		may = "who has the key in " + o.KeyFile + " can write"
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s (%s)\n", s.URL(), may)
 	return err

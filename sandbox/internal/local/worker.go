@@ -107,7 +107,7 @@ func (m *Module) warmUpName() string {
 	if m.profile.Name() == "python" {
 		return "a function marked with @warm_up (docs/python.md)"
 	}
-	return "an exported function warmUp (docs/python.md)"
+	return "an exported function warmUp (docs/javascript.md)"
 }
 
 // wanted is the language of a program that stopped the evaluation because it is

@@ -7,9 +7,9 @@
 package standard
 
 import (
-	_ "github.com/merit-rl/merit/internal/fleet"          // the section fleet
-	_ "github.com/merit-rl/merit/internal/judge/judging"  // rewards[].judge
-	_ "github.com/merit-rl/merit/internal/report"         // report.html
-	_ "github.com/merit-rl/merit/internal/rubric/rubrics" // rewards[].rubric
-	_ "github.com/merit-rl/merit/internal/traces/samples" // the section traces
+	_ "github.com/merit-rl/merit/internal/fleet"           // the section fleet
+	_ "github.com/merit-rl/merit/internal/judge/judging"   // rewards[].judge
+	_ "github.com/merit-rl/merit/internal/report"          // report.html
+	_ "github.com/merit-rl/merit/internal/rubric/rubrics"  // rewards[].rubric
+	_ "github.com/merit-rl/merit/internal/traces/learning" // the section traces
 )

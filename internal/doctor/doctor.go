@@ -1,0 +1,178 @@
+// Package doctor examines what of this machine Merit can use: processors,
+// kernel, interpreters, compilers of every language, packages of Python, and
+// the cache.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
+	"golang.org/x/sys/cpu"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/host/disk"
+	"github.com/merit-rl/merit/internal/rewards/guest"
+	"github.com/merit-rl/merit/sandbox/interpreter"
+)
+
+// State says how well Merit can use something.
+type State string
+
+// The states.
+const (
+	OK      State = "ok"
+	Slower  State = "slower"  // Merit works without it, slower
+	Missing State = "missing" // a part of Merit does not work without it
+)
+
+// Finding is what was found out about one part of the machine.
+type Finding struct {
+	What  string `json:"what"`
+	For   string `json:"for"`
+	State State  `json:"state"`
+	Found string `json:"found"`
+	Fix   string `json:"fix,omitempty"` // how to get it
+}
+
+// Check is one examination. It does not take longer than a build.
+type Check struct {
+	What, For string
+	run       func(ctx context.Context) (State, string, string)
+}
+
+// Run examines.
+func (c Check) Run(ctx context.Context) Finding {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	state, found, fix := c.run(ctx)
+	return Finding{c.What, c.For, state, found, fix}
+}
+
+// Checks lists the examinations. Cache is the folder of compiled modules, empty
+// if there is none.
+func Checks(cache string) []Check {
+	checks := []Check{
+		{"processors", "everything", processorsFound},
+		{"vector units", "training", vectorsFound},
+		{"kernel", "fast rewards", kernelFound},
+		{"cache", "fast starts", func(context.Context) (State, string, string) { return cacheFound(cache) }},
+	}
+	for _, i := range interpreter.All() {
+		checks = append(checks, Check{i.Title, "rewards in " + i.Language, func(context.Context) (State, string, string) { return interpreterFound(i) }})
+	}
+	for _, l := range guest.Languages() {
+		if l.Script == "" {
+			checks = append(checks, Check{l.Title + " to WebAssembly", "rewards in " + l.Title, func(ctx context.Context) (State, string, string) { return builds(ctx, l) }})
+		}
+	}
+	return append(checks, Check{"Python with grpcio", "plug-ins in Python", pythonFound})
+}
+
+func processorsFound(context.Context) (State, string, string) {
+	return OK, fmt.Sprintf("%d, %s/%s", processors.Count(), runtime.GOOS, runtime.GOARCH), ""
+}
+
+func vectorsFound(context.Context) (State, string, string) {
+	switch {
+	case runtime.GOARCH != "amd64":
+		return Slower, runtime.GOARCH, "the fast kernels of the embedded learner need AVX2 (amd64)"
+	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA:
+		return Slower, "no AVX2 with FMA", "use a processor from 2013 or later; in a virtual machine, let it see the processor's features"
+	}
+	return OK, "AVX2, FMA", ""
+}
+
+// kernelFound reports whether Merit can ask for the pages that a reward has
+// written (PAGEMAP_SCAN), or must copy the whole memory after each evaluation.
+func kernelFound(context.Context) (State, string, string) {
+	const fix = "Linux 6.7 or later restores only the memory that a reward has written"
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return Slower, runtime.GOOS, fix
+	}
+	release := strings.TrimSpace(string(text))
+	number, _, _ := strings.Cut(release, "-")
+	if semver.Compare("v"+number, "v6.7.0") < 0 {
+		return Slower, "Linux " + release, fix
+	}
+	return OK, "Linux " + release, ""
+}
+
+func cacheFound(folder string) (State, string, string) {
+	if folder == "" {
+		return Slower, "none", "set MERIT_CACHE to a folder, so that modules are compiled once"
+	}
+	err := os.MkdirAll(folder, 0o700)
+	if err == nil {
+		var f *os.File
+		if f, err = os.CreateTemp(folder, "doctor-"); err == nil {
+			err = errors.Join(f.Close(), os.Remove(f.Name()))
+		}
+	}
+	if err != nil {
+		return Slower, err.Error(), "set MERIT_CACHE to a folder that you can write to"
+	}
+	return OK, folder, ""
+}
+
+func interpreterFound(i interpreter.Interpreter) (State, string, string) {
+	folder := interpreter.Folder()
+	if _, err := i.Load(folder); err != nil {
+		return Missing, "not installed", "merit " + i.Name + " install"
+	}
+	return OK, i.Where(folder), ""
+}
+
+// builds makes a new reward in a language, as merit reward new and build do.
+func builds(ctx context.Context, l guest.Language) (State, string, string) {
+	dir, err := os.MkdirTemp("", "merit-doctor-")
+	if err != nil {
+		return Missing, err.Error(), "set TMPDIR to a folder that you can write to"
+	}
+	defer os.RemoveAll(dir)
+	folder := filepath.Join(dir, "reward")
+	if _, err := l.Scaffold(folder); err != nil {
+		return Missing, err.Error(), ""
+	}
+	wasm, err := l.Build(ctx, folder)
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return Missing, firstLine(cmp.Or(f.What, fmt.Sprint(f.Err))), f.Hint
+	case err != nil:
+		return Missing, firstLine(err.Error()), ""
+	}
+	return OK, fmt.Sprintf("builds a reward of %d kB", (len(wasm)+999)/1000), ""
+}
+
+// pythonFound looks for the packages that a plug-in in Python imports.
+func pythonFound(ctx context.Context) (State, string, string) {
+	name := cmp.Or(os.Getenv(disk.PythonVariable), "python3")
+	fix := "python3 -m venv env && env/bin/pip install 'grpcio' 'protobuf', then set " + disk.PythonVariable + " to env/bin/python"
+	const show = "import sys, grpc, google.protobuf; print('Python %d.%d' % sys.version_info[:2], 'with grpcio', grpc.__version__)"
+	text, err := exec.CommandContext(ctx, name, "-c", show).CombinedOutput()
+	if err != nil {
+		return Missing, firstLine(cmp.Or(lastLine(string(text)), err.Error())), fix
+	}
+	return OK, firstLine(string(text)), ""
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+func lastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}

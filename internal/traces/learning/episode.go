@@ -1,0 +1,136 @@
+package learning
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Names in a step's info: why nothing is learnt from the step, and, as true, that
+// nobody recorded how likely the decision was.
+const (
+	infoSkipped = "not_learnt"
+	infoUnknown = "log_prob_unknown"
+)
+
+// The closed set of reasons to learn nothing from a call.
+const (
+	skipAgent  = "another agent"
+	skipError  = "an error"
+	skipChoice = "no choice"    // what was answered is none of the choices
+	skipText   = "no new text"  // what was asked last is not what a network would read
+	skipTokens = "no token ids" // of prompt and answer, for a language model
+)
+
+// reader makes episodes of traces.
+type reader struct {
+	agents  []string
+	choices []string // of the embedded network; nil for a language model
+}
+
+// episode is t as it is learnt from: its trajectory with anchors, choices, and
+// what was recorded of its reward. Steps from which nothing can be learnt are
+// there, with the reason.
+func (r *reader) episode(t *trace.Trace) *rl.Trajectory {
+	out := t.Trajectory()
+	if out.Group == "" {
+		out.Group = t.ID
+	}
+	k := 0
+	for i := range t.All {
+		s := &t.All[i]
+		if s.Kind == trace.KindPrompt && s.Prompt.Answer != nil {
+			r.step(out, k, s)
+			k++
+		}
+	}
+	out.Outcome, out.Evaluation = recorded(t, out)
+	return out
+}
+
+// step makes step k of out, which is span s, one to learn from.
+func (r *reader) step(out *rl.Trajectory, k int, s *trace.Span) {
+	step := &out.Steps[k]
+	step.Anchor = anchor(s)
+	if len(s.Prompt.Tokens) == 0 {
+		step.Info[infoUnknown] = json.RawMessage("true")
+	}
+	why := r.choose(out, step, s)
+	if len(r.agents) > 0 && !slices.Contains(r.agents, s.Agent) {
+		why = skipAgent
+	}
+	if why != "" {
+		step.Policy = nil
+		text, _ := json.Marshal(why) // words of our own
+		step.Info[infoSkipped] = text
+	}
+}
+
+// choose makes the answer a choice, if the policy chooses, and says why it
+// cannot be learnt from, if it cannot.
+func (r *reader) choose(out *rl.Trajectory, step *rl.Step, s *trace.Span) (why string) {
+	if r.choices == nil {
+		if step.Prompt == nil || len(step.Tokens) == 0 {
+			return skipTokens
+		}
+		if s.Status == trace.StatusError {
+			return skipError
+		}
+		return ""
+	}
+	step.Available = r.choices
+	said := strings.TrimSpace(s.Prompt.Answer.Content.Text())
+	at, m := slices.Index(r.choices, said), mask(r.choices, Offered(s.Prompt.Settings))
+	switch {
+	case s.Status == trace.StatusError:
+		return skipError
+	case at < 0 || len(s.Prompt.Answer.ToolCalls) > 0 || m != nil && m[at] == 0:
+		step.ActionValid = false
+		return skipChoice
+	case !asked(out, step, s):
+		return skipText
+	}
+	step.Action = rl.Action{Kind: rl.ActionChoice, Choice: at, Text: said}
+	step.Policy = &rl.Sampled{Mask: m}
+	return ""
+}
+
+// asked reports whether the message before the answer, which a network reads,
+// is the last one that the call was given.
+func asked(out *rl.Trajectory, step *rl.Step, s *trace.Span) bool {
+	n := len(s.Prompt.Messages)
+	return n > 0 && step.MessageCount > 0 &&
+		out.Messages[step.MessageCount-1].Content.Text() == s.Prompt.Messages[n-1].Content.Text()
+}
+
+// anchor is a digest of what a call was given, and of who: calls with equal
+// anchors were in one state.
+func anchor(s *trace.Span) string {
+	h := sha256.New()
+	enc := json.NewEncoder(h) // one value a line, so that no two calls run into one
+	_ = enc.Encode(s.Agent)   // a hash takes everything
+	for i := range s.Prompt.Messages {
+		m := &s.Prompt.Messages[i]
+		_ = enc.Encode([]any{m.Role, m.Content.Text(), m.ToolCallID})
+		for _, c := range m.ToolCalls {
+			_ = enc.Encode([]string{c.Function.Name, c.Function.Arguments})
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// skipped returns why nothing is learnt from a step; empty if it is.
+func skipped(s *rl.Step) string {
+	var why string
+	_ = strictjson.Unmarshal(s.Info[infoSkipped], &why) // absent is empty
+	return why
+}
+
+// unknown reports whether nobody recorded how likely the step's decision was.
+func unknown(s *rl.Step) bool { return s.Info[infoUnknown] != nil }

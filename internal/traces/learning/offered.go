@@ -1,0 +1,51 @@
+package learning
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/merit-rl/merit/internal/base/strictjson"
+)
+
+// Offered returns the answers that a call left its model to choose among, as
+// model servers are told: vLLM's guided_choice and structured_outputs.choice,
+// and the enum of a response_format's JSON Schema. It is nil if the model was
+// free.
+func Offered(settings json.RawMessage) []string {
+	var s struct {
+		Guided     []string `json:"guided_choice"`
+		Structured struct {
+			Choice []string `json:"choice"`
+		} `json:"structured_outputs"`
+		Format struct {
+			Schema struct {
+				Schema struct {
+					Enum []string `json:"enum"`
+				} `json:"schema"`
+			} `json:"json_schema"`
+		} `json:"response_format"`
+	}
+	if len(settings) == 0 || strictjson.Unmarshal(settings, &s) != nil {
+		return nil // settings of another form say nothing about choices
+	}
+	for _, list := range [][]string{s.Structured.Choice, s.Guided, s.Format.Schema.Schema.Enum} {
+		if len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// mask marks those of the policy's choices that were offered; nil is all.
+func mask(choices, offered []string) []byte {
+	if offered == nil {
+		return nil
+	}
+	m := make([]byte, len(choices))
+	for i, name := range choices {
+		if slices.Contains(offered, name) {
+			m[i] = 1
+		}
+	}
+	return m
+}

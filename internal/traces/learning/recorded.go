@@ -1,0 +1,81 @@
+package learning
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Recorded is the reward that stands in the traces: what a reward function, a
+// judge or a person said of each when it was scored or labelled. Episodes that
+// are played to measure what was learnt are no traces: Played scores them.
+type Recorded struct{ Played reward.Scorer }
+
+// Info implements reward.Scorer.
+func (Recorded) Info() reward.Info {
+	return reward.Info{Name: "recorded", Digest: "builtin:recorded/1", ABI: "builtin", StepIndexing: reward.ByMessage, GroundTruth: reward.UseIgnored}
+}
+
+// Evaluate implements reward.Scorer, for trajectories of a Set.
+func (r Recorded) Evaluate(ctx context.Context, t *rl.Trajectory) reward.Evaluation {
+	if t.Outcome == "" && r.Played != nil {
+		return r.Played.Evaluate(ctx, t)
+	}
+	if t.Outcome == "" {
+		return reward.Evaluation{Outcome: reward.Invalid, Reason: "nobody has scored the trace"}
+	}
+	e := reward.Evaluation{Outcome: reward.Outcome(t.Outcome), Reason: "as it was recorded"}
+	if t.Evaluation != nil {
+		e.Result = *t.Evaluation
+	}
+	return e
+}
+
+// recorded is what the reward spans of t say: the total as the score, and the
+// scores of its spans as step rewards, by message. A score of a tool's run is
+// one of the call before it. Without a score the outcome is that of the newest
+// attempt, and empty if there was none.
+func recorded(t *trace.Trace, out *rl.Trajectory) (outcome string, result *rl.EvaluateResult) {
+	total := trace.Total(t.All)
+	if total == nil {
+		var newest *trace.Span
+		for i := range t.All {
+			if s := &t.All[i]; s.Kind == trace.KindReward && (newest == nil || s.End.After(newest.End)) {
+				newest = s
+			}
+		}
+		if newest == nil {
+			return "", nil
+		}
+		return newest.Reward.Outcome, nil
+	}
+	return string(reward.Scored), &rl.EvaluateResult{Score: *total, IsScoreValid: true, StepOutputs: stepRewards(t, out)}
+}
+
+// stepRewards adds up the newest scores of the spans of each step.
+func stepRewards(t *trace.Trace, out *rl.Trajectory) []rl.StepOutput {
+	step, k := map[string]int{}, 0 // of each span: the call, or the one before it
+	for i := range t.All {
+		s := &t.All[i]
+		if s.Kind == trace.KindPrompt && s.Prompt.Answer != nil {
+			k++
+		}
+		step[s.ID] = max(k-1, 0)
+	}
+	sums := map[int]float64{}
+	_, parts := trace.Newest(t.All)
+	for _, s := range parts {
+		if at, ok := step[s.Reward.Of]; ok && at < len(out.Steps) {
+			sums[at] += *s.Reward.Score
+		}
+	}
+	var outputs []rl.StepOutput
+	for at := range out.Steps {
+		if sum, ok := sums[at]; ok {
+			outputs = append(outputs, rl.StepOutput{StepIndex: rl.StepIndex(out.Steps[at].MessageCount), BaseReward: sum})
+		}
+	}
+	return outputs
+}

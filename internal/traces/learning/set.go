@@ -1,0 +1,257 @@
+package learning
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// Traces is what a Set needs of a store (*store.Store has it).
+type Traces interface {
+	// Trace returns a trace whole.
+	Trace(ctx context.Context, id string) (*trace.Trace, error)
+	// Each calls f for every trace that q chooses, one at a time.
+	Each(ctx context.Context, q trace.Query, f func(*trace.Trace) error) error
+}
+
+// keep is how many bytes of traces a Set holds in memory; beyond, it asks the
+// store again.
+const keep = 256 << 20
+
+// Set is the traces of a query, cut into the splits of a run. It holds an index
+// of them, and the traces themselves while they are small. Its
+// methods are for one goroutine.
+type Set struct {
+	cfg    Config
+	traces Traces
+	reader reader
+
+	index  []run.TraceLine           // by group, then id
+	kept   map[string]*rl.Trajectory // by id; nil if they are too many
+	groups map[string][]group        // by split, in order of their keys
+	about  run.Traces
+}
+
+// group is the traces of one task: positions in the index.
+type group struct{ from, to int }
+
+// Reading says how a Set is read.
+type Reading struct {
+	Config
+	Now time.Time // what "7d" in the query is before, and what ages count from
+	// Chooses says that the policy chooses among answers; otherwise it is a
+	// language model, which learns tokens.
+	Chooses bool
+	// Scored leaves out traces that nobody has scored; otherwise the run scores
+	// them itself.
+	Scored bool
+}
+
+// Read asks the store for the traces and says all that keeps a policy from
+// learning from them.
+func Read(ctx context.Context, from Traces, o Reading) (*Set, error) {
+	s := &Set{cfg: o.Config, traces: from, kept: map[string]*rl.Trajectory{}, groups: map[string][]group{}}
+	q, err := Query(o.Query, o.Now)
+	if err != nil {
+		return nil, err
+	}
+	s.reader = reader{agents: o.Agents}
+	if o.Chooses {
+		if s.reader.choices = o.Choices; len(o.Choices) == 0 {
+			if s.reader.choices, err = s.offered(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	size := 0
+	s.about = run.Traces{Query: o.Query, Now: o.Now.UTC(), Method: string(o.Method), Skipped: map[string]int{}}
+	err = from.Each(ctx, q, func(t *trace.Trace) error {
+		out := s.reader.episode(t)
+		if out.Outcome == "" && o.Scored {
+			s.about.Unscored++
+			return nil
+		}
+		line, err := s.line(t, out)
+		if err != nil {
+			return err
+		}
+		s.index = append(s.index, line)
+		if size += bytesOf(out); s.kept != nil {
+			s.kept[t.ID] = out
+		}
+		if size > keep {
+			s.kept = nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.arrange()
+	return s, s.check(o)
+}
+
+// Query reads the words of Config.Query. What is recorded after now is not
+// chosen, unless the words say so: it is for the next run.
+func Query(words string, now time.Time) (trace.Query, error) {
+	if words == All {
+		words = ""
+	}
+	q, err := trace.ParseQuery(words, now)
+	if q.Before.IsZero() {
+		q.Before = now
+	}
+	return q, err
+}
+
+// offered returns every answer that a call of the traces was offered, sorted.
+func (s *Set) offered(ctx context.Context, q trace.Query) ([]string, error) {
+	seen := map[string]bool{}
+	err := s.traces.Each(ctx, q, func(t *trace.Trace) error {
+		for i := range t.All {
+			p := &t.All[i]
+			if p.Kind != trace.KindPrompt || len(s.cfg.Agents) > 0 && !slices.Contains(s.cfg.Agents, p.Agent) {
+				continue
+			}
+			for _, name := range Offered(p.Prompt.Settings) {
+				seen[name] = true
+			}
+		}
+		return nil
+	})
+	all := make([]string, 0, len(seen))
+	for name := range seen {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all, err
+}
+
+// line is what the run directory keeps of a trace.
+func (s *Set) line(t *trace.Trace, out *rl.Trajectory) (run.TraceLine, error) {
+	line := run.TraceLine{Trace: t.ID, Group: out.Group, Split: split(out.Group, s.cfg.HeldOut), Start: t.Start.UTC(), Outcome: out.Outcome, Calls: len(out.Steps)}
+	if out.Evaluation != nil {
+		score := out.Evaluation.Score
+		line.Score = &score
+	}
+	for k := range out.Steps {
+		switch why := skipped(&out.Steps[k]); {
+		case why != "":
+			s.about.Skipped[why]++
+		default:
+			line.Learnt++
+			if unknown(&out.Steps[k]) {
+				s.about.Unknown++
+			}
+		}
+	}
+	text, err := json.Marshal(out)
+	sum := sha256.Sum256(text)
+	line.Digest = "sha256:" + hex.EncodeToString(sum[:])
+	return line, err
+}
+
+// split is where a group belongs: a function of its name, so that a task keeps
+// its place when traces are added.
+func split(group string, heldOut float64) string {
+	sum := sha256.Sum256([]byte("split\n" + group))
+	at := float64(binary.BigEndian.Uint64(sum[:8])>>11) * 0x1p-53
+	switch {
+	case at < heldOut/2:
+		return splitValidation
+	case at < heldOut:
+		return splitTest
+	}
+	return splitTrain
+}
+
+// The splits, as core/train names them.
+const (
+	splitTrain, splitValidation, splitTest = "train", "validation", "test"
+)
+
+// arrange sorts the index and sums it up.
+func (s *Set) arrange() {
+	slices.SortFunc(s.index, run.TraceLine.Compare)
+	h := sha256.New()
+	a := &s.about
+	for i := range s.index {
+		line := &s.index[i]
+		fmt.Fprintln(h, line.Trace, line.Digest)
+		if i == 0 || s.index[i-1].Group != line.Group {
+			s.groups[line.Split] = append(s.groups[line.Split], group{i, i})
+		}
+		groups := s.groups[line.Split]
+		groups[len(groups)-1].to = i + 1
+		a.Traces++
+		a.Calls += line.Calls
+		a.Learnt += line.Learnt
+		if a.Oldest.IsZero() || line.Start.Before(a.Oldest) {
+			a.Oldest = line.Start
+		}
+		if line.Start.After(a.Newest) {
+			a.Newest = line.Start
+		}
+	}
+	a.Digest = "sha256:" + hex.EncodeToString(h.Sum(nil))
+	a.Tasks = map[string]int{splitTrain: len(s.groups[splitTrain]), splitValidation: len(s.groups[splitValidation]), splitTest: len(s.groups[splitTest])}
+	if n := len(s.index); n > 0 {
+		starts := make([]int64, n)
+		for i := range s.index {
+			starts[i] = s.index[i].Start.UnixNano()
+		}
+		slices.Sort(starts)
+		a.AgeDays = math.Round(a.Now.Sub(time.Unix(0, starts[n/2])).Hours()/24*1000) / 1000
+	}
+}
+
+// bytesOf is about how much memory a trajectory takes.
+func bytesOf(t *rl.Trajectory) int {
+	n := 0
+	for i := range t.Messages {
+		n += 128 + len(t.Messages[i].Content.Text())
+	}
+	for i := range t.Steps {
+		n += 1024 + 16*len(t.Steps[i].Tokens)
+	}
+	return n
+}
+
+// About says what the set holds: the part of a run's manifest.
+func (s *Set) About() run.Traces { return s.about }
+
+// Index lists the traces, by group and id.
+func (s *Set) Index() []run.TraceLine { return s.index }
+
+// Choices are the answers that the policy chooses among; nil for a language
+// model.
+func (s *Set) Choices() []string { return s.reader.choices }
+
+// load returns the trajectory of line i, and an error if the trace changed
+// since it was read.
+func (s *Set) load(ctx context.Context, i int) (*rl.Trajectory, error) {
+	line := &s.index[i]
+	if t := s.kept[line.Trace]; t != nil {
+		return t, nil
+	}
+	t, err := s.traces.Trace(ctx, line.Trace)
+	if err != nil {
+		return nil, err
+	}
+	out := s.reader.episode(t)
+	text, err := json.Marshal(out)
+	if sum := sha256.Sum256(text); err == nil && "sha256:"+hex.EncodeToString(sum[:]) != line.Digest {
+		err = changed(line.Trace)
+	}
+	return out, err
+}

@@ -1,0 +1,171 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// most is how many spans share a transaction, if they come faster than
+// transactions end.
+const most = 2000
+
+// put is what one call of Put wants written.
+type put struct {
+	rows  []*row
+	about []trace.About
+	state atomic.Int32 // waiting, then begun or given up
+	done  chan error
+}
+
+const (
+	waiting int32 = iota
+	begun
+	givenUp
+)
+
+// newPut checks and encodes, in the goroutine of whoever asks.
+func newPut(spans []trace.Span, about []trace.About) (*put, error) {
+	p := &put{done: make(chan error, 1), about: about}
+	var wrong []error
+	for i := range spans {
+		r, err := encodeSpan(&spans[i])
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		p.rows = append(p.rows, r)
+	}
+	for i := range about {
+		if err := about[i].Check(); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return p, together(wrong)
+}
+
+// together is one error of several, the first few in words.
+func together(wrong []error) error {
+	const shown = 10
+	if len(wrong) < 2 {
+		return errors.Join(wrong...)
+	}
+	var all []string
+	for i, err := range wrong {
+		if i == shown {
+			all = append(all, fmt.Sprintf("and %d more", len(wrong)-shown))
+			break
+		}
+		all = append(all, err.Error())
+	}
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: fmt.Sprintf("%d of a batch", len(wrong)), What: strings.Join(all, "\n"), Hint: fault.As(wrong[0]).Hint}
+}
+
+// writer is the one goroutine of a process that writes.
+type writer struct {
+	write  func([]*put) error // in one transaction
+	queue  chan *put
+	ended  chan struct{}
+	mu     sync.RWMutex // held for reading while something is sent to queue
+	closed bool
+}
+
+func newWriter(write func([]*put) error) *writer {
+	w := &writer{write: write, queue: make(chan *put, 256), ended: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+// put waits until p is on the disk. Once its transaction has begun, a context
+// that ends no longer matters: the caller is told what became of it.
+func (w *writer) put(ctx context.Context, p *put) error {
+	if err := w.send(ctx, p); err != nil {
+		return err
+	}
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+		if p.state.CompareAndSwap(waiting, givenUp) {
+			return ctx.Err()
+		}
+		return <-p.done
+	}
+}
+
+func (w *writer) send(ctx context.Context, p *put) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, Where: "traces", What: "the store is closed", Hint: "write before the store is closed"}
+	}
+	select {
+	case w.queue <- p:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// run writes what has come while the transaction before was written.
+func (w *writer) run() {
+	defer close(w.ended)
+	for p := range w.queue {
+		group, size := take(nil, p), len(p.rows)
+	more:
+		for size < most {
+			select {
+			case next, ok := <-w.queue:
+				if !ok {
+					break more
+				}
+				group, size = take(group, next), size+len(next.rows)
+			default:
+				break more
+			}
+		}
+		w.commit(group)
+	}
+}
+
+func take(group []*put, p *put) []*put {
+	if p.state.CompareAndSwap(waiting, begun) {
+		return append(group, p)
+	}
+	return group
+}
+
+// commit writes a group, or, if that fails, its members one by one: nobody is
+// to suffer for his neighbour.
+func (w *writer) commit(group []*put) {
+	if len(group) == 0 {
+		return
+	}
+	err := w.write(group)
+	if err == nil || len(group) == 1 {
+		for _, p := range group {
+			p.done <- err
+		}
+		return
+	}
+	for _, p := range group {
+		p.done <- w.write([]*put{p})
+	}
+}
+
+// close writes what was sent before.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.ended
+}

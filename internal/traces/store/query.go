@@ -1,0 +1,124 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// choice is a query in SQL.
+type choice struct {
+	from  string // after FROM
+	key   string // the table whose index orders the traces
+	conds []string
+	args  []any
+}
+
+func (c *choice) and(cond string, args ...any) {
+	c.conds = append(c.conds, cond)
+	c.args = append(c.args, args...)
+}
+
+func (c *choice) where() string {
+	if len(c.conds) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.conds, " AND ")
+}
+
+// mostValues is how many values a query may name: fewer than SQLite takes.
+const mostValues = 10_000
+
+// choose translates a query. With page, it begins after q.After.
+func choose(q *trace.Query, page bool) (*choice, error) {
+	if n := len(q.IDs) + len(q.Agents) + len(q.Tasks) + len(q.Metadata); n > mostValues {
+		return nil, wrongQuery(fmt.Sprintf("it names %d values, more than %d", n, mostValues), "ask in several parts")
+	}
+	c := &choice{from: "traces t", key: "t"}
+	switch len(q.Agents) {
+	case 0:
+	case 1:
+		c.from, c.key = "agents a JOIN traces t ON t.n=a.trace", "a"
+		c.and("a.agent=?", q.Agents[0])
+	default:
+		c.oneOf("EXISTS (SELECT 1 FROM agents a WHERE a.trace=t.n AND a.agent IN (%s))", q.Agents)
+	}
+	c.oneOf("t.id IN (%s)", q.IDs)
+	c.oneOf("t.task IN (%s)", q.Tasks)
+	c.oneOf("t.status IN (%s)", texts(q.Statuses))
+	if !q.Since.IsZero() {
+		c.and(c.key+".started>=?", nanos(q.Since))
+	}
+	if !q.Before.IsZero() {
+		c.and(c.key+".started<?", nanos(q.Before))
+	}
+	if q.Least != nil {
+		c.and("t.reward>=?", *q.Least)
+	}
+	if q.Most != nil {
+		c.and("t.reward<=?", *q.Most)
+	}
+	if q.Scored != nil {
+		c.and(map[bool]string{true: "t.reward IS NOT NULL", false: "t.reward IS NULL"}[*q.Scored])
+	}
+	for _, name := range sortedKeys(q.Metadata) {
+		c.and("t.n IN (SELECT m.trace FROM metadata m WHERE m.name=? AND m.value=?)", name, valueDigest(q.Metadata[name]))
+	}
+	if !page || q.After == "" {
+		return c, nil
+	}
+	start, id, err := readCursor(q.After)
+	if err != nil {
+		return nil, err
+	}
+	sign := map[bool]string{true: "<", false: ">"}[q.Newest]
+	c.and(fmt.Sprintf("(%s.started,%s.id)%s(?,?)", c.key, c.key, sign), start, id)
+	return c, nil
+}
+
+func (c *choice) oneOf(cond string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	var args []any
+	for _, v := range values {
+		args = append(args, v)
+	}
+	c.and(fmt.Sprintf(cond, marks(len(values))), args...)
+}
+
+// order is how List orders traces; newest first is oldest first from its end.
+func (c *choice) order(newest bool) string {
+	if newest {
+		return fmt.Sprintf(" ORDER BY %s.started DESC,%s.id DESC", c.key, c.key)
+	}
+	return fmt.Sprintf(" ORDER BY %s.started,%s.id", c.key, c.key)
+}
+
+// cursor is the place behind a trace, in letters that a URL takes.
+func cursor(h *head) string { return strconv.FormatInt(h.start, 10) + ":" + h.ID }
+
+func readCursor(text string) (int64, string, error) {
+	number, id, ok := strings.Cut(text, ":")
+	start, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil || len(id) > trace.MaxID || strings.ContainsRune(id, 0) || !utf8.ValidString(id) {
+		return 0, "", wrongQuery(fmt.Sprintf("%.64q is no place in a list", text), "give what the page before it says is next")
+	}
+	return start, id, nil
+}
+
+func wrongQuery(what, hint string) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "query", What: what, Hint: hint}
+}
+
+func texts[T ~string](values []T) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, string(v))
+	}
+	return out
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/internal/traces/trace"
+)
+
+// view is a transaction that reads one state of the store.
+func (s *Store) view(ctx context.Context, f func(*txn) error) error {
+	tx, err := s.read.BeginTx(ctx, s.dialect.view)
+	if err != nil {
+		return s.dialect.explain(err)
+	}
+	defer tx.Rollback()
+	return s.dialect.explain(f(&txn{q: tx, ctx: ctx, dialect: s.dialect}))
+}
+
+// direct is the store without a transaction, for a single statement.
+func (s *Store) direct(ctx context.Context) *txn {
+	return &txn{q: s.read, ctx: ctx, dialect: s.dialect}
+}
+
+// Trace returns a trace whole. Without one of the id the error is fault.Missing.
+func (s *Store) Trace(ctx context.Context, id string) (*trace.Trace, error) {
+	var t *trace.Trace
+	err := s.view(ctx, func(x *txn) (err error) {
+		t, err = x.trace(id)
+		return err
+	})
+	return t, err
+}
+
+func (t *txn) trace(id string) (*trace.Trace, error) {
+	var h *head
+	err := t.each(func(scan func(...any) (err error)) (err error) {
+		h, err = scanHead(scan)
+		return err
+	}, "SELECT "+headColumns+" FROM traces WHERE id=?", id)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: fmt.Sprintf("trace %.130q", id), What: "the store has no trace of this id", Hint: "list what is there"}
+	}
+	out := &trace.Trace{Head: h.Head, All: make([]trace.Span, 0, h.Spans)}
+	var prompts []*trace.Prompt
+	var history, answer []*digest
+	err = t.each(func(scan func(...any) error) error {
+		var a, b []byte
+		var body string
+		var span trace.Span
+		if err := errors.Join(scan(&a, &b, &body), strictjson.Unmarshal([]byte(body), &span)); err != nil {
+			return err
+		}
+		out.All = append(out.All, span)
+		if span.Prompt != nil {
+			prompts, history, answer = append(prompts, span.Prompt), append(history, pointer(a)), append(answer, pointer(b))
+		}
+		return nil
+	}, "SELECT history,answer,body FROM spans WHERE trace=?", h.n)
+	if err != nil {
+		return nil, err
+	}
+	trace.Order(out.All)
+	if len(prompts) == 0 {
+		return out, nil
+	}
+	all := conversations{}
+	if err := all.read(t, h.n); err != nil {
+		return nil, err
+	}
+	return out, all.give(prompts, history, answer)
+}
+
+func pointer(b []byte) *digest {
+	if b == nil {
+		return nil
+	}
+	d := digest(b)
+	return &d
+}
+
+// usual is how many heads a page has if the query does not say.
+const usual = 100
+
+// List returns a page of heads, at most q.Limit (100 if it is 0), newest or oldest
+// first; traces that started at one time by their ids.
+func (s *Store) List(ctx context.Context, q trace.Query) (Page, error) {
+	heads, next, err := s.page(ctx, &q, cmp.Or(q.Limit, usual))
+	page := Page{Heads: make([]trace.Head, 0, len(heads)), Next: next}
+	for _, h := range heads {
+		page.Heads = append(page.Heads, h.Head)
+	}
+	return page, err
+}
+
+// page reads at most limit heads after q.After, and where the next ones begin.
+func (s *Store) page(ctx context.Context, q *trace.Query, limit int) (heads []*head, next string, err error) {
+	c, err := choose(q, true)
+	if err != nil {
+		return nil, "", err
+	}
+	err = s.direct(ctx).each(func(scan func(...any) error) error {
+		h, err := scanHead(scan)
+		heads = append(heads, h)
+		return err
+	}, "SELECT "+columnsOf("t", headColumns)+" FROM "+c.from+c.where()+c.order(q.Newest)+" LIMIT ?", append(c.args, limit+1)...)
+	if err == nil && len(heads) > limit {
+		heads = heads[:limit]
+		next = cursor(heads[limit-1])
+	}
+	return heads, next, s.dialect.explain(err)
+}
+
+// heads calls f for pages of all heads that q chooses.
+func (s *Store) heads(ctx context.Context, q trace.Query, f func([]*head) error) error {
+	left := q.Limit
+	for {
+		size := usual
+		if q.Limit > 0 {
+			size = min(size, left)
+		}
+		heads, next, err := s.page(ctx, &q, size)
+		if err != nil {
+			return err
+		}
+		if err := f(heads); err != nil {
+			return err
+		}
+		left -= len(heads)
+		if q.After = next; next == "" || (q.Limit > 0 && left == 0) {
+			return nil
+		}
+	}
+}
+
+// Each calls f for every trace that q chooses, whole, in the order of List, until
+// f returns an error, which it returns. It holds one trace at a time. A trace that
+// is removed meanwhile is left out; no transaction is open while f runs.
+func (s *Store) Each(ctx context.Context, q trace.Query, f func(*trace.Trace) error) error {
+	return s.heads(ctx, q, func(heads []*head) error {
+		for _, h := range heads {
+			t, err := s.Trace(ctx, h.ID)
+			if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := f(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Rewards calls f for every reward of the traces that q chooses, traces in the
+// order of List and the rewards of one by trace.Order, until f returns an error,
+// which it returns. The rest of the traces is not read.
+func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Head, reward *trace.Span) error) error {
+	return s.heads(ctx, q, func(heads []*head) error {
+		var keys [][]any
+		for _, h := range heads {
+			keys = append(keys, []any{h.n})
+		}
+		found := map[int64][]trace.Span{}
+		err := s.direct(ctx).among(func(scan func(...any) error) error {
+			var n int64
+			var body string
+			var span trace.Span
+			if err := errors.Join(scan(&n, &body), strictjson.Unmarshal([]byte(body), &span)); err != nil {
+				return err
+			}
+			found[n] = append(found[n], span)
+			return nil
+		}, rewardsOf, []string{"BIGINT"}, keys)
+		if err != nil {
+			return s.dialect.explain(err)
+		}
+		for _, h := range heads {
+			trace.Order(found[h.n])
+			for i := range found[h.n] {
+				if err := f(&h.Head, &found[h.n][i]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// Changes returns heads of traces that were written after a point, oldest change
+// first, at most limit of them, and the point behind the last. 0 is the beginning;
+// Now is the end.
+func (s *Store) Changes(ctx context.Context, after uint64, limit int) (heads []trace.Head, next uint64, err error) {
+	next = after
+	err = s.direct(ctx).each(func(scan func(...any) error) error {
+		h, err := scanHead(scan)
+		if err != nil {
+			return err
+		}
+		heads, next = append(heads, h.Head), uint64(h.changed)
+		return nil
+	}, "SELECT "+headColumns+" FROM traces WHERE changed>? ORDER BY changed LIMIT ?", int64(min(after, 1<<62)), limit)
+	return heads, next, s.dialect.explain(err)
+}
+
+// Now is the point behind the last change.
+func (s *Store) Now(ctx context.Context) (uint64, error) {
+	var at state
+	err := at.load(s.direct(ctx))
+	return uint64(at.changed), s.dialect.explain(err)
+}

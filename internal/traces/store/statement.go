@@ -1,0 +1,108 @@
+package store
+
+import (
+	"context"
+	"strings"
+)
+
+// txn is a transaction, or the database without one, in which ? stands for a
+// value in any dialect.
+type txn struct {
+	q       querier
+	ctx     context.Context
+	dialect *dialect
+}
+
+func (t *txn) exec(query string, args ...any) error {
+	_, err := t.q.ExecContext(t.ctx, t.dialect.bind(query), args...)
+	return err
+}
+
+// each calls f for every row.
+func (t *txn) each(f func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := t.q.QueryContext(t.ctx, t.dialect.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// What is asked of many rows at a time, by their keys.
+const (
+	headsOf    = "SELECT " + headColumns + " FROM traces WHERE id IN %s"
+	spansOf    = "SELECT s.trace,s.id,s.agent,s.kind,s.status,s.started,s.ended,s.bytes FROM %s v CROSS JOIN spans s WHERE s.trace=v.column1 AND s.id=v.column2"
+	messagesOf = "SELECT m.trace,m.digest FROM %s v CROSS JOIN messages m WHERE m.trace=v.column1 AND m.digest=v.column2"
+	scoresOf   = "SELECT trace,span,name,about,score,started,ended FROM rewards WHERE score IS NOT NULL AND trace IN %s"
+	rewardsOf  = "SELECT s.trace,s.body FROM rewards r JOIN spans s ON s.trace=r.trace AND s.id=r.span WHERE r.trace IN %s"
+)
+
+// chunk is how many rows a statement has at most: few journeys to a server,
+// and few values of the 32,766 that SQLite takes.
+const chunk = 64
+
+// insert writes rows, each with one value a column.
+func (t *txn) insert(table, columns, conflict string, rows [][]any) error {
+	for len(rows) > 0 {
+		n := min(chunk, len(rows))
+		one := "(" + marks(len(rows[0])) + ")"
+		query := "INSERT INTO " + table + " (" + columns + ") VALUES " + strings.TrimSuffix(strings.Repeat(one+",", n), ",") + " " + conflict
+		if err := t.exec(query, flat(rows[:n])...); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// among runs a statement in which %s stands for the rows of keys, each with a
+// value for one of types; their columns are column1, column2 and so on. Without
+// f it has no result. Rows of two columns must be joined, by CROSS JOIN so that
+// SQLite begins with them: it finds no index for (a, b) IN.
+func (t *txn) among(f func(scan func(...any) error) error, query string, types []string, keys [][]any) error {
+	var one []string
+	for _, typ := range types {
+		one = append(one, "CAST(? AS "+typ+")")
+	}
+	key := "(" + strings.Join(one, ",") + "),"
+	for len(keys) > 0 {
+		n := min(chunk, len(keys))
+		full := strings.Replace(query, "%s", "(VALUES "+strings.TrimSuffix(strings.Repeat(key, n), ",")+")", 1)
+		var err error
+		if args := flat(keys[:n]); f == nil {
+			err = t.exec(full, args...)
+		} else {
+			err = t.each(f, full, args...)
+		}
+		if err != nil {
+			return err
+		}
+		keys = keys[n:]
+	}
+	return nil
+}
+
+func flat(rows [][]any) []any {
+	var all []any
+	for _, r := range rows {
+		all = append(all, r...)
+	}
+	return all
+}
+
+// marks is n question marks.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// updates is the end of an insert that replaces what is there.
+func updates(key, columns string) string {
+	var set []string
+	for _, c := range strings.Split(columns, ",") {
+		set = append(set, c+"=excluded."+c)
+	}
+	return "ON CONFLICT (" + key + ") DO UPDATE SET " + strings.Join(set, ",")
+}

@@ -1,0 +1,142 @@
+// Package outbox hands what is recorded to a sink by one goroutine, so that whoever
+// records neither waits for the sink nor hears of its errors: what cannot be
+// handed over is counted as lost.
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options say how a box works.
+type Options struct {
+	Queue    int           // things that wait; more are lost
+	Patience time.Duration // with a sink that fails
+	Log      *slog.Logger
+	// Lost is what the log says of losses; Closed and Full are reasons for them.
+	Lost, Closed, Full string
+}
+
+// Box is a queue of things that are recorded, each of which is sent or lost.
+type Box[T any] struct {
+	options Options
+	queue   chan T
+	mu      sync.RWMutex // closed is not set while something is queued
+	closed  bool
+	ended   chan struct{}
+	life    context.Context
+	abandon context.CancelFunc
+	lost    atomic.Uint64
+	reason  atomic.Pointer[string]
+}
+
+// New returns a box whose goroutine calls send with what comes first; more gives
+// what waits behind it, if anything does.
+func New[T any](o Options, send func(first T, more func() (T, bool))) *Box[T] {
+	b := &Box[T]{options: o, queue: make(chan T, o.Queue), ended: make(chan struct{})}
+	b.life, b.abandon = context.WithCancel(context.Background())
+	go func() {
+		defer close(b.ended)
+		for first := range b.queue {
+			send(first, b.more)
+		}
+	}()
+	return b
+}
+
+func (b *Box[T]) more() (next T, ok bool) {
+	select {
+	case next, ok = <-b.queue:
+	default:
+	}
+	return next, ok
+}
+
+// Put queues x without waiting, and reports whether it did; else x is lost.
+func (b *Box[T]) Put(x T) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.closed {
+		b.Lose(1, b.options.Closed)
+		return false
+	}
+	select {
+	case b.queue <- x:
+		return true
+	default:
+		b.Lose(1, b.options.Full)
+		return false
+	}
+}
+
+// Wait queues x when there is room, unless the box is closed or ctx ends before.
+func (b *Box[T]) Wait(ctx context.Context, x T) (queued bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.closed {
+		return false
+	}
+	select {
+	case b.queue <- x:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Deliver calls put until it succeeds, an error is final, or patience ends. It
+// returns the last error.
+func (b *Box[T]) Deliver(put func(context.Context) error, final func(error) bool) error {
+	ctx, cancel := context.WithTimeout(b.life, b.options.Patience)
+	defer cancel()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := put(ctx)
+		if err == nil || final(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// Lose counts n things that are lost, and says so in the log: the first time, and
+// each time that their number has doubled.
+func (b *Box[T]) Lose(n uint64, why string) {
+	b.reason.Store(&why)
+	all := b.lost.Add(n)
+	if before := all - n; before == 0 || all&^before > before {
+		b.options.Log.Warn(b.options.Lost, "lost", all, "cause", why)
+	}
+}
+
+// Lost is how much was lost, and why the last of it was.
+func (b *Box[T]) Lost() (n uint64, reason string) {
+	if why := b.reason.Load(); why != nil {
+		reason = *why
+	}
+	return b.lost.Load(), reason
+}
+
+// Close sends what waits and ends the goroutine, at the latest when ctx does: then
+// the rest is lost.
+func (b *Box[T]) Close(ctx context.Context) {
+	b.mu.Lock()
+	if !b.closed {
+		b.closed = true
+		close(b.queue)
+	}
+	b.mu.Unlock()
+	select {
+	case <-b.ended:
+	case <-ctx.Done():
+		b.abandon()
+		<-b.ended
+	}
+	b.abandon()
+}
