@@ -56,8 +56,8 @@ type CoordinatorOptions struct {
 	Log *slog.Logger // nil = none
 }
 
-// NewCoordinator packs what s is made of and gives it to f, which the caller
-// closes. What cannot be sent, such as an environment of this process, is an error.
+// NewCoordinator packs what s is made of, for f, which the caller closes. What cannot
+// be sent, such as an environment of this process, is an error.
 func NewCoordinator(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
 	if s.Config.Environment.Plugin == "" {
 		return nil, &fault.Error{

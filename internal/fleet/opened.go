@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -11,7 +12,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/scratch"
 	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -67,15 +67,9 @@ func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 
 // folder makes one for the files of a job.
 func (b *Bench) folder() (dir string, drop func() error, err error) {
-	if b.o.Dir == "" {
-		d, err := scratch.New("job")
-		if err != nil {
-			return "", nil, err
-		}
-		return d.Path, d.Close, nil
-	}
-	if err = os.MkdirAll(b.o.Dir, 0o700); err == nil {
-		dir, err = os.MkdirTemp(b.o.Dir, "merit-job-")
+	base := cmp.Or(b.o.Dir, os.TempDir())
+	if err = os.MkdirAll(base, 0o700); err == nil {
+		dir, err = os.MkdirTemp(base, "merit-job-")
 	}
 	if err != nil {
 		return "", nil, stored(err)
@@ -150,9 +144,7 @@ func lostHere(groups []*rl.Group) error {
 	why := ""
 	for _, g := range groups {
 		for _, t := range g.Trajectories {
-			if why == "" {
-				why = t.Error
-			}
+			why = cmp.Or(why, t.Error)
 		}
 	}
 	return &fault.Error{

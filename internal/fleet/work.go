@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -69,8 +70,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	if o.Gauges != nil {
 		handlers = o.Gauges.Handlers(handlers)
 		onState = func(w queue.Worker) {
-			o.Gauges.State(w)
-			if o.OnState != nil {
+			if o.Gauges.State(w); o.OnState != nil {
 				o.OnState(w)
 			}
 		}
@@ -78,10 +78,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	err = queue.Work(ctx, c, queue.WorkOptions{
 		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: handlers, OnState: onState, Stop: o.Stop,
 	})
-	if closed := bench.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(err, bench.Close())
 }
 
 // name is unique, and says where the worker is.
@@ -90,13 +87,18 @@ func (o WorkOptions) name() string {
 		return o.Name
 	}
 	host, _ := os.Hostname()
-	host = strings.Map(func(r rune) rune {
+	host = dashed(host)
+	return fmt.Sprintf("%s-%s", host[:min(len(host), 40)], strings.ToLower(rand.Text()[:6]))
+}
+
+// dashed is s with dashes for all but letters and digits.
+func dashed(s string) string {
+	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
 		}
 		return '-'
-	}, host)
-	return fmt.Sprintf("%s-%s", host[:min(len(host), 40)], strings.ToLower(rand.Text()[:6]))
+	}, s)
 }
 
 // protocol changes with what crosses between coordinator and workers.
@@ -127,12 +129,7 @@ var Build = sync.OnceValues(func() (string, error) {
 
 // word makes one of a version, such as v0-3-1.
 func word(version string) string {
-	w := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(version))
+	w := dashed(strings.ToLower(version))
 	return strings.Trim(w[:min(len(w), 12)], "-")
 }
 

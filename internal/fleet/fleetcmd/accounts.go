@@ -11,8 +11,10 @@ import (
 
 // newAccountsCmd is the verb fleet accounts.
 func newAccountsCmd(h *console.Host) *cobra.Command {
-	helm := false
-	cmd := &cobra.Command{
+	o := struct {
+		Helm bool `flag:"helm" usage:"as values of the chart nats/nats"`
+	}{}
+	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
 		Short: "What another NATS server must know of a file of users",
 		Long: `Accounts prints, for a NATS server that somebody else runs, the part of its
@@ -30,7 +32,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 				return err
 			}
 			text, err := natsd.Accounts(users.Users, users.Teams)
-			if err == nil && helm {
+			if err == nil && o.Helm {
 				text, err = values(text)
 			}
 			if err != nil {
@@ -39,9 +41,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 			_, err = h.Stdout.Write(text)
 			return err
 		},
-	}
-	cmd.Flags().BoolVar(&helm, "helm", false, "as values of the chart nats/nats")
-	return cmd
+	}, &o)
 }
 
 // values puts accounts where the chart takes what it has no name for.

@@ -14,16 +14,17 @@ import (
 
 type serveOptions struct {
 	host   *console.Host
-	listen string
-	dir    string
-	users  string
-	files  certificates.Files
+	Listen string `flag:"listen" usage:"HOST:PORT to listen on"`
+	Dir    string `flag:"dir" usage:"the folder of what waits"`
+	Users  string `flag:"users" usage:"the file of users: who may come, and as what"`
+	Cert   string `flag:"tls-cert" usage:"the server's certificate, a PEM file" files:"pem,crt"`
+	Key    string `flag:"tls-key" usage:"the private key of --tls-cert" files:"key,pem"`
 }
 
 // newServeCmd is the verb fleet serve.
 func newServeCmd(h *console.Host) *cobra.Command {
-	o := &serveOptions{host: h}
-	cmd := &cobra.Command{
+	o := &serveOptions{host: h, Listen: "127.0.0.1:4222", Dir: "fleet"}
+	return renamed(console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Run the server of a fleet, for runs that come and go",
 		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It
@@ -36,37 +37,28 @@ is thrown out, who was added comes in, quotas are the new ones, and the others d
 notice. A file that is wrong changes nothing; the log says all that is wrong with it.
 A renewed certificate counts from the next connection.`,
 		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --tls-cert server.pem --tls-key server.key",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen on")
-	f.StringVar(&o.dir, "dir", "fleet", "the folder of what waits")
-	f.StringVar(&o.users, "users", "", "the file of users: who may come, and as what")
-	f.StringVar(&o.files.Cert, "tls-cert", "", "the server's certificate, a PEM file")
-	f.StringVar(&o.files.Key, "tls-key", "", "the private key of --tls-cert")
-	renamed(cmd)
-	return cmd
+	}, o))
 }
 
 func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
-	if (o.files.Cert == "") != (o.files.Key == "") {
+	if (o.Cert == "") != (o.Key == "") {
 		return console.Usage(cmd, "give both or none", "--tls-cert and --tls-key go together")
 	}
-	certs, err := certificates.Open(o.files)
+	certs, err := certificates.Open(certificates.Files{Cert: o.Cert, Key: o.Key})
 	if err != nil {
 		return err
 	}
 	var users natsd.Users
 	who := "everybody on this machine"
-	if o.users != "" {
-		if users, err = natsd.ReadUsers(o.users); err != nil {
+	if o.Users != "" {
+		if users, err = natsd.ReadUsers(o.Users); err != nil {
 			return err
 		}
 		who = whose(users)
 	}
 	s, err := natsd.Start(cmd.Context(), natsd.Options{
-		Dir: o.dir, Listen: o.listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
+		Dir: o.Dir, Listen: o.Listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
 	})
 	if err != nil {
 		return err
@@ -80,8 +72,8 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.users != "" {
-		defer s.Follow(o.users, users, nil, nil, func(users natsd.Users) {
+	if o.Users != "" {
+		defer s.Follow(o.Users, users, nil, nil, func(users natsd.Users) {
 			if !o.host.Global.JSON {
 				_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
 			}
