@@ -15,6 +15,8 @@
 # make soak   a million evaluations, one in twenty hostile, in each isolation
 # make soak-serve  a server with a hostile tenant: p99 of the other, and ten minutes of killed workers
 GO      ?= go
+# Programs for development, with requirements apart from those of Merit.
+TOOL    := $(GO) tool -modfile=.ci/tools.mod
 BIN     := bin
 PLUGINS := $(patsubst plugins/%/main.go,%,$(wildcard plugins/*/main.go))
 REWARDS := examples/sokoban/reward.wasm examples/gsm8k/reward.wasm examples/htdag/reward.wasm examples/two-agents/reward.wasm
@@ -82,7 +84,7 @@ release:
 # they and other long ones begin first, so that none is left alone at the end.
 LONG := ./examples/rewards ./sandbox ./plugins/tinker ./cmd/merit ./sdk/conformance ./sdk/python ./cmd/internal/release ./internal/host ./plugins/internal/openai
 test: build
-	$(GO) tool gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
+	$(TOOL) gotestsum --format pkgname -- -timeout 40m $(LONG) ./...
 
 # The trainers as published, with Merit rewards from the wheel; see sdk/python/trainer_tests.
 .PHONY: trainers
@@ -92,7 +94,7 @@ trainers: wheel
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files "*.go")); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
 	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
+	$(TOOL) staticcheck ./...
 
 .PHONY: docs
 docs: runs/docs/bin/mkdocs
@@ -103,7 +105,7 @@ runs/docs/bin/mkdocs: .ci/docs/requirements.txt
 	@touch $@
 
 # What docs/performance*.md show: about seven minutes on two quiet cores.
-# `go tool benchstat old.txt runs/bench.txt` compares two runs.
+# `go tool -modfile=.ci/tools.mod benchstat old.txt runs/bench.txt` compares two runs.
 BENCHED  := ./plugins/internal/sokoban ./internal/host ./core/rollout ./core/learn ./core/advantage ./internal/data/rowio ./core/rl \
             ./sandbox ./sandbox/internal/engine ./sandbox/internal/engine/memory ./sdk/conformance ./examples/gsm8k ./plugins/internal/openai ./internal/rubric/rubrics ./cmd/merit ./sdk/python \
             ./internal/traces/proxy ./internal/traces/store
