@@ -59,16 +59,6 @@ type CoordinatorOptions struct {
 // NewCoordinator packs what s is made of, for f, which the caller closes. What cannot
 // be sent, such as an environment of this process, is an error.
 func NewCoordinator(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
-	if s.Config.Environment.Plugin == "" {
-		return nil, &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "there is nothing to play", Hint: "name an environment, or go on without a fleet",
-		}
-	}
-	return coordinate(f, s, o)
-}
-
-// coordinate is NewCoordinator for what need not play.
-func coordinate(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordinator, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -81,6 +71,11 @@ func coordinate(f queue.Fleet, s *merit.Session, o CoordinatorOptions) (*Coordin
 
 // OpenPlayer is a train.OpenPlayer.
 func (c *Coordinator) OpenPlayer(_ context.Context, split string, p policy.Learner) (train.Player, error) {
+	if c.cfg.Environment.Plugin == "" {
+		return nil, &fault.Error{
+			Boundary: fault.Fleet, Kind: fault.Invalid, Where: "environment.plugin", What: "there is nothing to play", Hint: "name an environment, or go on without a fleet",
+		}
+	}
 	return &player{Coordinator: c, split: split, policy: p}, nil
 }
 

@@ -27,7 +27,7 @@ func NewScorer(f queue.Fleet, r *merit.Rewards, cfg *merit.Config, o Coordinator
 	own := *merit.DefaultConfig() // nothing plays
 	own.Sandbox, own.Rewards, own.Places = cfg.Sandbox, cfg.Rewards, cfg.Places
 	own.Sandbox.Workers = 0 // a worker's own
-	c, err := coordinate(f, &merit.Session{Rewards: r, Config: &own}, o)
+	c, err := NewCoordinator(f, &merit.Session{Rewards: r, Config: &own}, o)
 	if err != nil {
 		return nil, err
 	}

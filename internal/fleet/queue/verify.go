@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -40,9 +37,6 @@ type VerifyOptions struct {
 	Read func(s Shard, body []byte) (any, error)
 	// OnLiar, if it is set, is told of a worker that gave a wrong result, once.
 	OnLiar func(worker string, why error)
-	// Secret chooses, with the job and the place, what is computed again; nil is a
-	// new one, which no worker can know. What comes out does not depend on it.
-	Secret []byte
 }
 
 // VerifyReport says what verifying came to, for people.
@@ -87,9 +81,6 @@ type history struct {
 
 // Verified returns inner with its results verified. Closing it closes inner.
 func Verified(inner Fleet, o VerifyOptions) *Verifier {
-	if o.Secret == nil {
-		o.Secret = []byte(rand.Text())
-	}
 	return &Verifier{Fleet: inner, o: o, here: make(chan struct{}, runtime.GOMAXPROCS(0)), given: map[string]*history{}, excluded: map[string]bool{}}
 }
 
@@ -361,22 +352,20 @@ func (v *Verifier) taint() error {
 	return v.tainted
 }
 
-// chosen reports whether a result is computed again: the first of a worker, and
-// those that the secret chooses.
+// chosen reports whether a result is computed again: the first of a worker, and a
+// share of the others, by a chance that no worker can foresee.
 func (s *verification) chosen(e *entry) bool {
 	worker := e.result.Worker
 	if worker == "" || e.shard.Unsure { // an unsure one is that of many tries, of several workers
 		return false
 	}
 	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	met := s.given[worker] != nil
 	if !met {
 		s.given[worker] = &history{}
 	}
-	s.mutex.Unlock()
-	h := hmac.New(sha256.New, s.o.Secret)
-	fmt.Fprintf(h, "%s/%d", s.job, e.shard.Index)
-	return !met || float64(binary.BigEndian.Uint64(h.Sum(nil))>>11)/(1<<53) < s.o.Share
+	return !met || rand.Float64() < s.o.Share
 }
 
 // accuse excludes a worker that gave a wrong result.
