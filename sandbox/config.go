@@ -28,34 +28,34 @@ const (
 type Limits struct {
 	// Fuel is what an evaluation may use: about one unit an instruction. Input
 	// beyond 128 KiB raises it in proportion, up to 16 times.
-	Fuel uint64 `yaml:"fuel" json:"fuel"`
+	Fuel uint64 `yaml:"fuel" json:"fuel" jsonschema:"minimum=1000,maximum=1125899906842624" hint:"use a number from 1000 to 2^50; the default is 4000000000"`
 	// MemoryMiB bounds a module's linear memory.
-	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
+	MemoryMiB int `yaml:"memory_mib" json:"memory_mib" jsonschema:"minimum=1,maximum=4095"`
 	// TableEntries bounds each of its tables.
-	TableEntries int `yaml:"table_entries" json:"table_entries"`
+	TableEntries int `yaml:"table_entries" json:"table_entries" jsonschema:"minimum=1,maximum=10000000"`
 	// ModuleMiB bounds the module file.
-	ModuleMiB int `yaml:"module_mib" json:"module_mib"`
+	ModuleMiB int `yaml:"module_mib" json:"module_mib" jsonschema:"minimum=1,maximum=1024"`
 	// InputMiB bounds a trajectory in the form that modules read, or a group.
-	InputMiB int `yaml:"input_mib" json:"input_mib"`
+	InputMiB int `yaml:"input_mib" json:"input_mib" jsonschema:"minimum=1,maximum=1024"`
 	// OutputKiB bounds the names and texts that an evaluation returns.
-	OutputKiB int `yaml:"output_kib" json:"output_kib"`
+	OutputKiB int `yaml:"output_kib" json:"output_kib" jsonschema:"minimum=1,maximum=1048576"`
 	// LogKiB bounds its log: log calls, standard output and error.
-	LogKiB int `yaml:"log_kib" json:"log_kib"`
+	LogKiB int `yaml:"log_kib" json:"log_kib" jsonschema:"minimum=1,maximum=1048576"`
 	// Steps bounds the steps and the metrics that an evaluation returns, each.
-	Steps int `yaml:"steps" json:"steps"`
+	Steps int `yaml:"steps" json:"steps" jsonschema:"minimum=1,maximum=100000000"`
 	// CallDepth bounds nested calls; large frames count more than once.
-	CallDepth int `yaml:"call_depth" json:"call_depth"`
+	CallDepth int `yaml:"call_depth" json:"call_depth" jsonschema:"minimum=10,maximum=1000000"`
 	// WallClock is the last resort against a guest that fuel does not stop in
 	// time. Its outcome is not deterministic.
-	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock" resume:"free"`
+	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock" resume:"free" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 10s"`
 	// StartFuel is what the start of a script may use, its imports and its own
 	// warm-up, and that of a module that brings a warm-up. Other modules start on
 	// the fuel of an evaluation. A start never has less than an evaluation.
-	StartFuel uint64 `yaml:"start_fuel" json:"start_fuel"`
+	StartFuel uint64 `yaml:"start_fuel" json:"start_fuel" jsonschema:"minimum=1000,maximum=1125899906842624" hint:"use a number from 1000 to 2^50; the default is 100000000000"`
 	// StartWallClock is the last resort for such a start.
-	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock" resume:"free"`
+	StartWallClock time.Duration `yaml:"start_wall_clock" json:"start_wall_clock" resume:"free" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 15m"`
 	// ScriptMiB bounds the files of a script, with the packages beside it.
-	ScriptMiB int `yaml:"script_mib" json:"script_mib"`
+	ScriptMiB int `yaml:"script_mib" json:"script_mib" jsonschema:"minimum=1,maximum=1024"`
 }
 
 // sizes are the limits of what is read.
@@ -72,12 +72,12 @@ type Config struct {
 	Limits `yaml:",inline"`
 	// Isolation says what an evaluation may see of those before it: snapshot and
 	// fresh nothing, process nothing and from behind a second wall, shared all.
-	Isolation Isolation `yaml:"isolation" json:"isolation"`
+	Isolation Isolation `yaml:"isolation" json:"isolation" jsonschema:"enum=snapshot,enum=fresh,enum=shared,enum=process"`
 	// Workers bounds the evaluations of a Runtime at one time, and with them
 	// the instances of each module; 0 means one for each processor. It never
 	// changes a result. With
 	// isolation: process it bounds the worker processes, which serve all modules.
-	Workers int `yaml:"workers" json:"workers" resume:"free"`
+	Workers int `yaml:"workers" json:"workers" resume:"free" jsonschema:"minimum=0,maximum=4096"`
 	// WorkerMiB bounds what a worker process may write to: its modules'
 	// memories, each as large as it may grow, native code and the compiler.
 	WorkerMiB int `yaml:"worker_mib" json:"worker_mib"`
@@ -87,7 +87,7 @@ type Config struct {
 	CacheDir string `yaml:"cache_dir" json:"cache_dir" resume:"free"`
 	// CacheMiB bounds what CacheDir takes on the disk, interpreters included where
 	// they lie in it; what was not used for longest goes first.
-	CacheMiB int `yaml:"cache_mib" json:"cache_mib" resume:"free"`
+	CacheMiB int `yaml:"cache_mib" json:"cache_mib" resume:"free" jsonschema:"minimum=0,maximum=1048576"`
 	// InterpreterDir is where the interpreters of scripts are kept. Empty means
 	// interpreter.Folder.
 	InterpreterDir string `yaml:"interpreter_dir" json:"interpreter_dir"`
@@ -140,23 +140,7 @@ const mostInterpretedDepth = 50_000
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.Check(c.Fuel >= 1000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000 to 2^50; the default is 4000000000")
-	p.Check(c.StartFuel >= 1000 && c.StartFuel <= 1<<50, "start_fuel", c.StartFuel, "use a number from 1000 to 2^50; the default is 100000000000")
-	p.Whole("memory_mib", c.MemoryMiB, 1, 4095)
-	p.Whole("table_entries", c.TableEntries, 1, 10_000_000)
-	p.Whole("module_mib", c.ModuleMiB, 1, 1024)
-	p.Whole("script_mib", c.ScriptMiB, 1, 1024)
-	p.Whole("input_mib", c.InputMiB, 1, 1024)
-	p.Whole("output_kib", c.OutputKiB, 1, 1<<20)
-	p.Whole("log_kib", c.LogKiB, 1, 1<<20)
-	p.Whole("steps", c.Steps, 1, 100_000_000)
-	p.Whole("call_depth", c.CallDepth, 10, 1_000_000)
-	p.Whole("workers", c.Workers, 0, 4096)
-	p.Whole("cache_mib", c.CacheMiB, 0, 1<<20)
-	p.Check(c.WallClock >= time.Millisecond, "wall_clock", c.WallClock, "write a duration of at least 1ms, such as 10s")
-	p.Check(c.StartWallClock >= time.Millisecond, "start_wall_clock", c.StartWallClock, "write a duration of at least 1ms, such as 15m")
-	p.OneOf("isolation", string(c.Isolation), string(Snapshot), string(Fresh), string(Shared), string(Process))
+	p := fault.Validate(&c)
 	if c.Interpreter {
 		p.Whole("call_depth", c.CallDepth, 10, mostInterpretedDepth)
 	}
@@ -168,12 +152,9 @@ func (c Config) Validate() []error {
 
 // check is Validate with whole key paths, as one error.
 func (c Config) check() error {
-	problems := c.Validate()
-	for _, err := range problems {
-		f := fault.As(err)
-		f.Where = "sandbox." + f.Where
-	}
-	return errors.Join(problems...)
+	var p fault.Problems
+	p.Under("sandbox", c.Validate())
+	return errors.Join(p...)
 }
 
 // options are what a backend needs of c.

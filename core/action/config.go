@@ -45,14 +45,14 @@ type Config struct {
 	// the environment names its actions, what is found must be a name. chat
 	// takes calls if there are any, and else the whole answer, as the last word
 	// of an agent; the environment hears what is wrong with a call and answers it.
-	Parse Kind `yaml:"parse" json:"parse"`
+	Parse Kind `yaml:"parse" json:"parse" jsonschema:"enum=none,enum=choice,enum=regex,enum=json_schema,enum=tool_calls,enum=chat"`
 	// After is an RE2 expression such as </think>: only what follows its last
 	// match is read, without white space around it, and an answer without a
 	// match is invalid. Empty reads everything.
 	After string `yaml:"after" json:"after"`
 	// Take says which finding of choice, regex or json_schema counts. With only,
 	// an answer may repeat itself but not name two different actions.
-	Take Take `yaml:"take" json:"take"`
+	Take Take `yaml:"take" json:"take" jsonschema:"enum=only,enum=first,enum=last"`
 	// IgnoreCase lets names of actions be written in upper or lower case.
 	IgnoreCase bool `yaml:"ignore_case" json:"ignore_case"`
 	// WholeWords makes choice pass over names inside of longer words. Words are
@@ -75,7 +75,7 @@ type Config struct {
 	Explain bool `yaml:"explain" json:"explain"`
 	// AskAgain is how many invalid actions in a row end an episode; 0 means
 	// that none do.
-	AskAgain int `yaml:"ask_again" json:"ask_again"`
+	AskAgain int `yaml:"ask_again" json:"ask_again" jsonschema:"minimum=0"`
 }
 
 // DefaultConfig returns the whole answer as the action, and strict settings for
@@ -86,10 +86,7 @@ func DefaultConfig() Config {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("parse", string(c.Parse), string(None), string(Choice), string(Regex), string(JSONSchema), string(ToolCalls), string(Chat))
-	p.OneOf("take", string(c.Take), string(Only), string(First), string(Last))
-	p.AtLeast("ask_again", c.AskAgain, 0)
+	p := fault.Validate(&c)
 	if e, ok := expression(&p, "after", c.After); ok && c.After != "" && e.MatchString("") {
 		p.Invalid("after", "matches the empty text, so that nothing might follow its last match", "write an expression that needs at least one character")
 	}

@@ -47,19 +47,19 @@ const DefaultInvalidActionPenalty = 0.1
 
 // Config selects an estimator and its settings.
 type Config struct {
-	Estimator            string        `yaml:"estimator" json:"estimator"`                           // what computes the advantages; Names lists them
-	Gamma                float64       `yaml:"gamma" json:"gamma"`                                   // discount γ, 0 … 1
-	Lambda               float64       `yaml:"lambda" json:"lambda"`                                 // gae: λ, 0 … 1
-	Omega                float64       `yaml:"omega" json:"omega"`                                   // gigpo: weight ω of the step advantage, ≥ 0
-	Normalization        Normalization `yaml:"normalization" json:"normalization"`                   // gigpo, grpo, lightning, hgpo
-	BaselineOver         Scope         `yaml:"baseline_over" json:"baseline_over"`                   // gigpo, grpo, hgpo
-	Singleton            Singleton     `yaml:"singleton" json:"singleton"`                           // group of one trajectory
-	Combine              Combination   `yaml:"combine" json:"combine"`                               // gigpo
-	Similarity           float64       `yaml:"similarity" json:"similarity"`                         // anchors: 0 = exact keys, else the smallest ratio that joins, in (0, 1)
-	Epsilon              float64       `yaml:"epsilon" json:"epsilon"`                               // added to a deviation, outside the root
-	InvalidActionPenalty float64       `yaml:"invalid_action_penalty" json:"invalid_action_penalty"` // 0 = off
-	History              int           `yaml:"history" json:"history"`                               // hgpo: observations before the current one, 0 … 64
-	HistoryExponent      float64       `yaml:"history_exponent" json:"history_exponent"`             // hgpo: α of the level weights, ≥ 0
+	Estimator            string        `yaml:"estimator" json:"estimator" jsonschema:"enum=gigpo,enum=grpo,enum=rloo,enum=reinforce_pp,enum=gae,enum=flow_grpo,enum=lightning,enum=hgpo"` // what computes the advantages; Names lists them
+	Gamma                float64       `yaml:"gamma" json:"gamma" jsonschema:"minimum=0,maximum=1"`                                                                                       // discount γ, 0 … 1
+	Lambda               float64       `yaml:"lambda" json:"lambda" jsonschema:"minimum=0,maximum=1"`                                                                                     // gae: λ, 0 … 1
+	Omega                float64       `yaml:"omega" json:"omega" jsonschema:"minimum=0,maximum=1e6"`                                                                                     // gigpo: weight ω of the step advantage, ≥ 0
+	Normalization        Normalization `yaml:"normalization" json:"normalization" jsonschema:"enum=mean_norm,enum=mean_std_norm"`                                                         // gigpo, grpo, lightning, hgpo
+	BaselineOver         Scope         `yaml:"baseline_over" json:"baseline_over" jsonschema:"enum=trajectories,enum=steps"`                                                              // gigpo, grpo, hgpo
+	Singleton            Singleton     `yaml:"singleton" json:"singleton" jsonschema:"enum=zero,enum=raw"`                                                                                // group of one trajectory
+	Combine              Combination   `yaml:"combine" json:"combine" jsonschema:"enum=sum,enum=convex"`                                                                                  // gigpo
+	Similarity           float64       `yaml:"similarity" json:"similarity" jsonschema:"minimum=0,exclusiveMaximum=1" hint:"use 0 for exact anchors or a ratio above 0 and below 1"`      // anchors: 0 = exact keys, else the smallest ratio that joins, in (0, 1)
+	Epsilon              float64       `yaml:"epsilon" json:"epsilon" jsonschema:"minimum=1e-12,maximum=1"`                                                                               // added to a deviation, outside the root
+	InvalidActionPenalty float64       `yaml:"invalid_action_penalty" json:"invalid_action_penalty" jsonschema:"minimum=0,maximum=1e6"`                                                   // 0 = off
+	History              int           `yaml:"history" json:"history" jsonschema:"minimum=0,maximum=64"`                                                                                  // hgpo: observations before the current one, 0 … 64
+	HistoryExponent      float64       `yaml:"history_exponent" json:"history_exponent" jsonschema:"minimum=0,maximum=16"`                                                                // hgpo: α of the level weights, ≥ 0
 }
 
 // Default returns GiGPO as Merit runs it: γ 0.95, ω 1, no division by the
@@ -72,29 +72,10 @@ func Default() Config {
 	}
 }
 
-// maxHistory bounds the levels of hgpo, each of which costs a pass.
-const maxHistory = 64
-
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("estimator", c.Estimator, Names()...)
-	p.Within("gamma", c.Gamma, 0, 1)
-	p.Within("lambda", c.Lambda, 0, 1)
-	if c.Combine == CombineConvex {
-		p.Check(c.Omega >= 0 && c.Omega <= 1, "omega", c.Omega, "use a number from 0 to 1 with combine: convex")
-	} else {
-		p.Within("omega", c.Omega, 0, 1e6)
-	}
-	p.OneOf("normalization", string(c.Normalization), string(MeanNorm), string(MeanStdNorm))
-	p.OneOf("baseline_over", string(c.BaselineOver), string(OverTrajectories), string(OverSteps))
-	p.OneOf("singleton", string(c.Singleton), string(SingletonZero), string(SingletonRaw))
-	p.OneOf("combine", string(c.Combine), string(CombineSum), string(CombineConvex))
-	p.Check(c.Similarity >= 0 && c.Similarity < 1, "similarity", c.Similarity, "use 0 for exact anchors or a ratio above 0 and below 1")
-	p.Within("epsilon", c.Epsilon, 1e-12, 1)
-	p.Within("invalid_action_penalty", c.InvalidActionPenalty, 0, 1e6)
-	p.Whole("history", c.History, 0, maxHistory)
-	p.Within("history_exponent", c.HistoryExponent, 0, 16)
+	p := fault.Validate(&c)
+	p.Check(c.Combine != CombineConvex || c.Omega <= 1, "omega", c.Omega, "use a number from 0 to 1 with combine: convex")
 	return p
 }
 

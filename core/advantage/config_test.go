@@ -2,12 +2,14 @@ package advantage_test
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: the defaults are valid for every estimator.
@@ -97,4 +99,10 @@ func TestLengthMismatchPanics(t *testing.T) {
 	require.Panics(t, func() {
 		_ = advantage.Estimate(advantage.Default(), &advantage.Rows{Group: ids}, new(advantage.Result))
 	})
+}
+
+// Promise: the words that the configuration takes are the estimators that there are.
+func TestWordsAreTheRegistry(t *testing.T) {
+	field, _ := reflect.TypeFor[advantage.Config]().FieldByName("Estimator")
+	require.Equal(t, advantage.Names(), fault.Words(field.Tag))
 }

@@ -5,12 +5,13 @@ import (
 	"math"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/stretchr/testify/require"
 )
 
 // episode is a trajectory of n steps whose prompt holds an assistant message:
@@ -253,7 +254,7 @@ func TestConfig(t *testing.T) {
 	for _, err := range (align.Config{DefaultStepReward: math.NaN(), EnvRewardWeight: math.Inf(1), MaxUnscored: math.NaN()}).Validate() {
 		keys = append(keys, fault.As(err).Where)
 	}
-	require.Equal(t, []string{"default_step_reward", "env_reward_weight", "max_unscored"}, keys)
+	require.ElementsMatch(t, []string{"default_step_reward", "env_reward_weight", "max_unscored"}, keys)
 }
 
 func many(trajectories, steps int) ([]*rl.Group, []reward.Evaluation) {

@@ -21,7 +21,7 @@ type Config struct {
 	EnvRewardWeight float64 `yaml:"env_reward_weight" json:"env_reward_weight"`
 	// MaxUnscored is the share of trajectories, 0 … 1, that may be without a
 	// score before the run stops.
-	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored"`
+	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored" jsonschema:"minimum=0,maximum=1"`
 }
 
 // DefaultConfig returns the reward alone, and 20 % unscored.
@@ -29,10 +29,9 @@ func DefaultConfig() Config { return Config{MaxUnscored: 0.2} }
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(&c)
 	p.Check(finite(c.DefaultStepReward), "default_step_reward", c.DefaultStepReward, "use a finite number; 0 is the default")
 	p.Check(finite(c.EnvRewardWeight), "env_reward_weight", c.EnvRewardWeight, "use a finite number; 0 omits the environment's reward")
-	p.Within("max_unscored", c.MaxUnscored, 0, 1)
 	return p
 }
 

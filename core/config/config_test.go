@@ -2,7 +2,6 @@ package config_test
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +21,9 @@ type recipe struct {
 }
 
 type bake struct {
-	Degrees int           `yaml:"degrees"`
+	Degrees int           `yaml:"degrees" jsonschema:"minimum=20"`
 	For     time.Duration `yaml:"for"`
-	Mode    string        `yaml:"mode"`
+	Mode    string        `yaml:"mode" jsonschema:"enum=air,enum=steam"`
 }
 
 type step struct {
@@ -161,30 +160,26 @@ func TestBound(t *testing.T) {
 	require.EqualError(t, d.Err(), "recipe.yaml:2: there are 65542 words and signs of YAML, at most 20 are read")
 }
 
-// Promise: a schema has types, defaults, words and comments; keys and texts can
-// be listed.
+// Promise: a schema has types, defaults, words and bounds; keys and words can be
+// listed.
 func TestSchemaOfAnyStruct(t *testing.T) {
 	r := defaults()
 	require.Equal(t, []string{"name", "bake.degrees", "bake.for", "bake.mode", "steps", "notes"}, config.Keys(r))
-	var texts []string
-	config.EachText(r, func(path string, value reflect.Value) { texts = append(texts, path+"="+value.String()) })
-	require.Equal(t, []string{"name=bread", "bake.mode=air"}, texts)
-	out, err := config.Schema(r, config.Description{
-		Title: "Recipe", Words: map[string][]string{"bake.mode": {"air", "steam"}},
-		Comments: map[string]string{reflect.TypeFor[bake]().PkgPath() + ".bake.Degrees": "Celsius"},
-	})
+	require.Equal(t, map[string][]string{"bake.mode": {"air", "steam"}}, config.Words(r))
+	out, err := config.Schema("Recipe", r)
 	require.NoError(t, err)
 	type schema struct {
-		Title, Type, Description string
-		Default                  any
-		Enum                     []string
-		Properties               map[string]schema
-		Items                    *schema
+		Title, Type string
+		Minimum     float64
+		Default     any
+		Enum        []string
+		Properties  map[string]schema
+		Items       *schema
 	}
 	var s schema
 	require.NoError(t, json.Unmarshal(out, &s))
 	require.Equal(t, "Recipe", s.Title)
-	require.Equal(t, schema{Type: "integer", Description: "Celsius", Default: 200.0}, s.Properties["bake"].Properties["degrees"])
+	require.Equal(t, schema{Type: "integer", Minimum: 20, Default: 200.0}, s.Properties["bake"].Properties["degrees"])
 	require.Equal(t, []string{"air", "steam"}, s.Properties["bake"].Properties["mode"].Enum)
 	require.Equal(t, "1h0m0s", s.Properties["bake"].Properties["for"].Default)
 	require.EqualValues(t, 1, s.Properties["steps"].Items.Properties["times"].Default)

@@ -1,27 +1,38 @@
 package config
 
 import (
+	_ "embed"
 	"encoding/json"
 	"path"
 	"reflect"
 	"time"
 
 	"github.com/invopop/jsonschema"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// Description is what a schema says beside the types.
-type Description struct {
-	Title    string
-	Comments map[string]string   // package.Type.Field → what the key means
-	Words    map[string][]string // key path → the closed set of words that it takes
-}
+// docs is what the source says of each key: package.Type.Field → its comment.
+//
+//go:generate go run ../../cmd/internal/configdocs ../.. configdocs.json
+//go:embed configdocs.json
+var docs []byte
 
 // Schema returns the JSON Schema of a configuration that is read into v, a
-// pointer to a struct that holds the defaults.
-func Schema(v any, d Description) ([]byte, error) {
+// pointer to a struct that holds the defaults: every key with its type, its
+// default, what its comment says, and what the tags that fault.Validate reads allow. In a
+// file it is named by
+//
+//	# yaml-language-server: $schema=train.schema.json
+func Schema(title string, v any) ([]byte, error) {
+	var comments map[string]string
+	if err := strictjson.Unmarshal(docs, &comments); err != nil {
+		return nil, err
+	}
 	r := &jsonschema.Reflector{
 		FieldNameTag: "yaml", ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
-		Anonymous: true, DoNotReference: true, CommentMap: d.Comments,
+		Anonymous: true, DoNotReference: true, CommentMap: comments,
 		Namer: func(t reflect.Type) string { return path.Base(t.PkgPath()) + "." + t.Name() },
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
 			if t == durationType {
@@ -31,21 +42,21 @@ func Schema(v any, d Description) ([]byte, error) {
 		},
 	}
 	s := r.Reflect(v)
-	s.Title = d.Title
-	d.complete(r, s, reflect.ValueOf(v).Elem(), "")
+	s.Title = title
+	complete(r, s, reflect.ValueOf(v).Elem())
 	return json.MarshalIndent(s, "", "  ")
 }
 
-// complete adds defaults and words to the properties of a section, and what a
-// registered section is made of.
-func (d Description) complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value, path string) {
+// complete adds defaults to the properties of a section, and what a registered
+// section is made of.
+func complete(r *jsonschema.Reflector, s *jsonschema.Schema, v reflect.Value) {
 	fields := fieldsOf(v)
 	for i, name := range fields.names {
 		p, ok := s.Properties.Get(name)
 		if !ok {
 			continue
 		}
-		at, value := join(path, name), fields.values[i]
+		value := fields.values[i]
 		if _, registered := fields.tags[i].Lookup("section"); registered {
 			section := fields.section(name)
 			if section == nil {
@@ -59,15 +70,14 @@ func (d Description) complete(r *jsonschema.Reflector, s *jsonschema.Schema, v r
 			value = newElement(t.Elem()) // a section that need not be there
 		}
 		if value.Kind() == reflect.Struct {
-			d.complete(r, p, value, at)
+			complete(r, p, value)
 			continue
 		}
 		if elem := value.Type(); elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Struct {
-			d.complete(r, p.Items, newElement(elem.Elem()), at+"[]")
+			complete(r, p.Items, newElement(elem.Elem()))
 		}
-		p.Default = defaultOf(value)
-		for _, word := range d.Words[at] {
-			p.Enum = append(p.Enum, word)
+		if p.Default = defaultOf(value); p.Enum != nil && value.Kind() == reflect.String && value.Len() == 0 {
+			p.Enum = append([]any{""}, p.Enum...) // it may stay as it is
 		}
 	}
 }
@@ -93,29 +103,31 @@ func defaultOf(v reflect.Value) any {
 	return v.Interface()
 }
 
-// EachText calls visit with the key path and the value of every text in v, a
-// pointer to a struct; those in lists and maps are not keys.
-func EachText(v any, visit func(path string, value reflect.Value)) {
-	eachKey(reflect.ValueOf(v).Elem(), "", func(path string, value reflect.Value) {
-		if value.Kind() == reflect.String {
-			visit(path, value)
+// Words returns the closed set of words of every key of v, a pointer to a struct,
+// that has one, by key path.
+func Words(v any) map[string][]string {
+	words := map[string][]string{}
+	eachKey(reflect.ValueOf(v).Elem(), "", func(path string, value reflect.Value, tag reflect.StructTag) {
+		if list := fault.Words(tag); list != nil && value.Kind() == reflect.String {
+			words[path] = list
 		}
 	})
+	return words
 }
 
 // Keys returns the path of every key of v, a pointer to a struct, in its order.
 func Keys(v any) (paths []string) {
-	eachKey(reflect.ValueOf(v).Elem(), "", func(path string, _ reflect.Value) { paths = append(paths, path) })
+	eachKey(reflect.ValueOf(v).Elem(), "", func(path string, _ reflect.Value, _ reflect.StructTag) { paths = append(paths, path) })
 	return paths
 }
 
-func eachKey(v reflect.Value, path string, visit func(string, reflect.Value)) {
+func eachKey(v reflect.Value, path string, visit func(string, reflect.Value, reflect.StructTag)) {
 	fields := fieldsOf(v)
 	for i, name := range fields.names {
 		if value := fields.values[i]; value.Kind() == reflect.Struct {
 			eachKey(value, join(path, name), visit)
 		} else {
-			visit(join(path, name), value)
+			visit(join(path, name), value, fields.tags[i])
 		}
 	}
 }

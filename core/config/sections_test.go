@@ -84,7 +84,7 @@ func TestProblemsOfRegisteredSections(t *testing.T) {
 // Promise: the schema has what a registered section is made of, with its defaults,
 // and no section that nobody registered.
 func TestSchemaOfRegisteredSections(t *testing.T) {
-	text, err := config.Schema(&house{Garden: &garden{Trees: 3}}, config.Description{})
+	text, err := config.Schema("House", &house{Garden: &garden{Trees: 3}})
 	require.NoError(t, err)
 	var s struct {
 		Properties map[string]struct {

@@ -186,7 +186,7 @@ func TestConfig(t *testing.T) {
 	for _, p := range problems {
 		keys = append(keys, fault.As(p).Where)
 	}
-	require.Equal(t, []string{"metric", "iterate", "significance"}, keys)
+	require.ElementsMatch(t, []string{"metric", "iterate", "significance"}, keys)
 	require.Len(t, evidence.Config{Metric: evidence.Auto, Lower: true, Significance: 0.05}.Validate(), 1)
 }
 

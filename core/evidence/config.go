@@ -19,11 +19,11 @@ type Config struct {
 	// falls back on what was there.
 	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free"`
 	// Significance is below which p-value a difference is more than chance.
-	Significance float64 `yaml:"significance" json:"significance" resume:"free"`
+	Significance float64 `yaml:"significance" json:"significance" resume:"free" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" hint:"use a probability such as 0.05"`
 	// MaxUnscored is the share of the episodes that may be without a score in a
 	// promotion: of them nothing is known, and a policy whose worst episodes fail to
 	// be scored looks better than it is.
-	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored"`
+	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored" jsonschema:"minimum=0,maximum=1"`
 }
 
 // Auto is the Metric that chooses between success and return.
@@ -36,12 +36,10 @@ func Default() Config {
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(&c)
 	p.Check(c.Metric != "", "metric", c.Metric, "use auto, success, return, length or the name of a metric of the environment")
 	p.Check(!c.Lower || c.Metric != Auto, "lower", c.Lower, "name the metric of which less is better")
 	p.Check(c.Promote >= 0 && c.Promote-c.Promote == 0, "promote", c.Promote, "use 0 or more; 0.15 is 15 %")
 	p.Check(c.Iterate >= 0 && c.Iterate <= c.Promote, "iterate", c.Iterate, "use 0 or more, and not more than promote")
-	p.Check(c.Significance > 0 && c.Significance < 1, "significance", c.Significance, "use a probability such as 0.05")
-	p.Within("max_unscored", c.MaxUnscored, 0, 1)
 	return p
 }

@@ -22,6 +22,22 @@ func (p *Problems) add(kind Kind, key, what, hint string) {
 	*p = append(*p, &Error{Boundary: Config, Kind: kind, Where: key, What: what, Hint: hint})
 }
 
+// Under adds the problems of the section at key, to which their Where is relative.
+func (p *Problems) Under(key string, problems []error) {
+	for _, err := range problems {
+		f := *As(err)
+		switch {
+		case f.Where == "":
+			f.Where = key
+		case key != "" && f.Where[0] == '[':
+			f.Where = key + f.Where
+		case key != "":
+			f.Where = key + "." + f.Where
+		}
+		*p = append(*p, &f)
+	}
+}
+
 // Check notes that got is not allowed as the value of key, unless ok.
 func (p *Problems) Check(ok bool, key string, got any, hint string) {
 	if ok {

@@ -27,7 +27,7 @@ type Config struct {
 	// slower and also takes activations gelu, leaky_relu, softplus and mish,
 	// policy.layer_norm and policy.residual. Both give the same gradient up to
 	// rounding.
-	Backend Backend `yaml:"backend" json:"backend"`
+	Backend Backend `yaml:"backend" json:"backend" jsonschema:"enum=kernels,enum=gorgonia"`
 }
 
 // DefaultConfig returns the fast backend.
@@ -35,9 +35,7 @@ func DefaultConfig() Config { return Config{Backend: BackendKernels} }
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("backend", string(c.Backend), string(BackendKernels), string(BackendGorgonia))
-	return p
+	return fault.Validate(&c)
 }
 
 // Takes returns why the backend of c cannot train the network p, one problem a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
+	"github.com/merit-rl/merit/core/learn/internal/net"
 	"github.com/merit-rl/merit/core/learn/internal/reference"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
@@ -245,11 +247,11 @@ func TestPPOConfigProblems(t *testing.T) {
 		require.NotEmpty(t, fault.As(err).Hint)
 		keys = append(keys, fault.As(err).Where)
 	}
-	require.Equal(t, []string{
+	require.ElementsMatch(t, []string{
 		"epochs", "minibatch", "accumulate", "surrogate", "ratio", "clip_low", "clip_high", "dual_clip", "entropy", "entropy_schedule.kind",
 		"kl_coefficient", "kl_reference", "kl_estimator", "kl_in", "kl_control.target", "kl_control.rate", "kl_control.target",
 		"value_loss", "value_clip",
-		"advantage_scale", "grad_clip", "learning_rate", "schedule.kind", "schedule.warmup", "schedule.updates", "schedule.updates", "schedule.final",
+		"advantage_scale", "grad_clip", "learning_rate", "schedule.kind", "schedule.warmup", "schedule.updates", "schedule.final",
 		"adam_beta1", "adam_beta2", "adam_epsilon",
 	}, keys)
 	cfg := DefaultPPOConfig()
@@ -305,4 +307,14 @@ func TestStepsAllocateNothing(t *testing.T) {
 // Update lets the learner of a learn from s.
 func Update(a *Agent, s *Samples, seed rl.Seed) (Stats, error) {
 	return a.learner.Update(context.Background(), s, seed)
+}
+
+// Promise: the words that the configuration takes are the activations that there are.
+func TestWordsAreTheActivations(t *testing.T) {
+	field, _ := reflect.TypeFor[PolicyConfig]().FieldByName("Activation")
+	words := fault.Words(field.Tag)
+	for i, word := range words {
+		require.Equal(t, word, net.Activation(i).String())
+	}
+	require.Panics(t, func() { _ = net.Activation(len(words)).String() })
 }

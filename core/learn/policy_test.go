@@ -181,7 +181,7 @@ func TestPolicyConfigProblems(t *testing.T) {
 		require.NotEmpty(t, f.Hint)
 		keys = append(keys, f.Where)
 	}
-	require.Equal(t, []string{
+	require.ElementsMatch(t, []string{
 		"hidden[1]", "convolution.filters[0]", "activation", "convolution.kernel", "ngrams.dimensions", "ngrams.max",
 		"ngrams.unit", "init_scale", "init_fan_in", "init_last",
 	}, keys)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/core/learn/internal/net"
 )
 
 // PolicyConfig describes the network of a Policy.
@@ -15,7 +14,7 @@ type PolicyConfig struct {
 	// Activation follows every convolution and hidden layer: relu, tanh,
 	// sigmoid or silu; with learner.backend: gorgonia also gelu, leaky_relu,
 	// softplus or mish.
-	Activation string `yaml:"activation" json:"activation"`
+	Activation string `yaml:"activation" json:"activation" jsonschema:"enum=relu,enum=tanh,enum=sigmoid,enum=silu,enum=gelu,enum=leaky_relu,enum=softplus,enum=mish"`
 	// LayerNorm normalises what enters each fully connected layer behind
 	// another layer; it needs learner.backend: gorgonia.
 	LayerNorm bool `yaml:"layer_norm" json:"layer_norm"`
@@ -32,11 +31,11 @@ type PolicyConfig struct {
 	// InitScale multiplies the standard deviation √(2/fan-in) of the initial
 	// weights (He et al. 2015), InitFanIn is the fan-in of the first layer:
 	// the number of inputs that are usually not zero; 0 counts them all.
-	InitScale float64 `yaml:"init_scale" json:"init_scale"`
-	InitFanIn int     `yaml:"init_fan_in" json:"init_fan_in"`
+	InitScale float64 `yaml:"init_scale" json:"init_scale" jsonschema:"minimum=1e-6,maximum=1e3"`
+	InitFanIn int     `yaml:"init_fan_in" json:"init_fan_in" jsonschema:"minimum=0" hint:"use the usual number of non-zero inputs, or 0 to count them all"`
 	// InitLast multiplies the weights of the output layers: a small value
 	// starts from a nearly uniform policy.
-	InitLast float64 `yaml:"init_last" json:"init_last"`
+	InitLast float64 `yaml:"init_last" json:"init_last" jsonschema:"minimum=0,maximum=1e3"`
 }
 
 // Convolution is a stack of layers with stride 1 and zero padding that keeps
@@ -49,10 +48,10 @@ type Convolution struct {
 // Ngrams describes the hashed n-gram features of a text (feature hashing with
 // signs, Weinberger et al. 2009).
 type Ngrams struct {
-	Dimensions int    `yaml:"dimensions" json:"dimensions"` // length of the feature vector
-	Min        int    `yaml:"min" json:"min"`               // shortest n-gram
-	Max        int    `yaml:"max" json:"max"`               // longest n-gram
-	Unit       string `yaml:"unit" json:"unit"`             // what is counted: characters or words
+	Dimensions int    `yaml:"dimensions" json:"dimensions" jsonschema:"minimum=1,maximum=1048576"` // length of the feature vector
+	Min        int    `yaml:"min" json:"min" jsonschema:"minimum=1,maximum=16"`                    // shortest n-gram
+	Max        int    `yaml:"max" json:"max"`                                                      // longest n-gram
+	Unit       string `yaml:"unit" json:"unit" jsonschema:"enum=characters,enum=words"`            // what is counted: characters or words
 }
 
 // The units of an n-gram.
@@ -65,7 +64,6 @@ const (
 const (
 	maxLayers     = 16
 	maxWidth      = 1 << 14
-	maxDimensions = 1 << 20
 	maxKernel     = 15
 	maxNgram      = 16
 	maxParameters = 1 << 27
@@ -83,22 +81,15 @@ func DefaultPolicyConfig() PolicyConfig {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PolicyConfig) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(&c)
 	layers(&p, "hidden", c.Hidden)
 	layers(&p, "convolution.filters", c.Convolution.Filters)
-	p.OneOf("activation", c.Activation, net.Activations()...)
 	if len(c.Convolution.Filters) > 0 {
 		k := c.Convolution.Kernel
 		p.Check(k >= 1 && k <= maxKernel && k%2 == 1, "convolution.kernel", k, fmt.Sprintf("use an odd number from 1 to %d", maxKernel))
 	}
 	n := c.Ngrams
-	p.Whole("ngrams.dimensions", n.Dimensions, 1, maxDimensions)
-	p.Whole("ngrams.min", n.Min, 1, maxNgram)
 	p.Check(n.Max >= n.Min && n.Max <= maxNgram, "ngrams.max", n.Max, fmt.Sprintf("use a whole number from ngrams.min to %d", maxNgram))
-	p.OneOf("ngrams.unit", n.Unit, UnitCharacters, UnitWords)
-	p.Within("init_scale", c.InitScale, 1e-6, 1e3)
-	p.Check(c.InitFanIn >= 0, "init_fan_in", c.InitFanIn, "use the usual number of non-zero inputs, or 0 to count them all")
-	p.Within("init_last", c.InitLast, 0, 1e3)
 	return p
 }
 

@@ -83,67 +83,67 @@ type PPOConfig struct {
 	// that are computed at one time, Accumulate how many minibatches are
 	// behind one optimiser step. An epoch is cut into steps of equal size (±1
 	// row); no row is dropped.
-	Epochs     int `yaml:"epochs" json:"epochs"`
-	Minibatch  int `yaml:"minibatch" json:"minibatch"`
-	Accumulate int `yaml:"accumulate" json:"accumulate"`
+	Epochs     int `yaml:"epochs" json:"epochs" jsonschema:"minimum=1,maximum=1000"`
+	Minibatch  int `yaml:"minibatch" json:"minibatch" jsonschema:"minimum=1,maximum=1048576"`
+	Accumulate int `yaml:"accumulate" json:"accumulate" jsonschema:"minimum=1,maximum=1000"`
 	// Surrogate is the policy term: clip is PPO's, cispo weighs the
 	// log-probability by the clipped ratio, so that no row loses its gradient
 	// (arXiv 2506.13585).
-	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate"`
+	Surrogate SurrogateKind `yaml:"surrogate" json:"surrogate" jsonschema:"enum=clip,enum=cispo"`
 	// Ratio says of what the ratio of probabilities is: of the step, or of
 	// the sequence (GSPO, arXiv 2507.18071), the geometric mean over the
 	// steps of an episode that take part; minibatches then hold whole
 	// episodes and may be larger by part of one.
-	Ratio RatioKind `yaml:"ratio" json:"ratio"`
+	Ratio RatioKind `yaml:"ratio" json:"ratio" jsonschema:"enum=step,enum=sequence"`
 	// The probability ratio is clipped to [1−ClipLow, 1+ClipHigh].
-	ClipLow  float64 `yaml:"clip_low" json:"clip_low"`
-	ClipHigh float64 `yaml:"clip_high" json:"clip_high"`
+	ClipLow  float64 `yaml:"clip_low" json:"clip_low" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a number above 0, at most 1, which is no lower bound"`
+	ClipHigh float64 `yaml:"clip_high" json:"clip_high" jsonschema:"exclusiveMinimum=0,maximum=100"`
 	// DualClip bounds the loss of an action with a negative advantage at that
 	// many times the advantage, whatever its ratio (arXiv 1912.09729); a
 	// number above 1, 3 in the paper, or 0 for no bound.
 	DualClip float64 `yaml:"dual_clip" json:"dual_clip"`
 	// Entropy weighs the entropy bonus, EntropySchedule is its course.
-	Entropy         float64  `yaml:"entropy" json:"entropy"`
+	Entropy         float64  `yaml:"entropy" json:"entropy" jsonschema:"minimum=0,maximum=100"`
 	EntropySchedule Schedule `yaml:"entropy_schedule" json:"entropy_schedule"`
 	// KLCoefficient weighs the divergence from the policy that KLReference
 	// names, estimated by KLEstimator (Schulman 2020, "Approximating KL
 	// divergence").
-	KLCoefficient float64     `yaml:"kl_coefficient" json:"kl_coefficient"`
-	KLReference   KLReference `yaml:"kl_reference" json:"kl_reference"`
-	KLEstimator   KLEstimator `yaml:"kl_estimator" json:"kl_estimator"`
+	KLCoefficient float64     `yaml:"kl_coefficient" json:"kl_coefficient" jsonschema:"minimum=0,maximum=100"`
+	KLReference   KLReference `yaml:"kl_reference" json:"kl_reference" jsonschema:"enum=initial,enum=previous"`
+	KLEstimator   KLEstimator `yaml:"kl_estimator" json:"kl_estimator" jsonschema:"enum=k1,enum=k2,enum=k3"`
 	// KLIn says where the divergence counts: in the loss, or in the reward,
 	// which takes from each advantage what the divergence of its step and of
 	// the steps after it in the episode is above the batch's mean.
-	KLIn KLPlace `yaml:"kl_in" json:"kl_in"`
+	KLIn KLPlace `yaml:"kl_in" json:"kl_in" jsonschema:"enum=loss,enum=reward"`
 	// KLControl changes the coefficient after each update so that the
 	// divergence stays near a target.
 	KLControl KLControl `yaml:"kl_control" json:"kl_control"`
 	// ValueLoss weighs the squared error ½(v−G)² of the critic, if the policy
 	// has one. ValueClip keeps the value within that distance of the old one
 	// in the sense of PPO's clipped value loss; 0 = no clipping.
-	ValueLoss float64 `yaml:"value_loss" json:"value_loss"`
-	ValueClip float64 `yaml:"value_clip" json:"value_clip"`
+	ValueLoss float64 `yaml:"value_loss" json:"value_loss" jsonschema:"minimum=0,maximum=100"`
+	ValueClip float64 `yaml:"value_clip" json:"value_clip" jsonschema:"minimum=0,maximum=1e6"`
 	// ValueHuber is the distance from which on the critic's loss grows as a
 	// straight line (Huber 1964), so that single returns far away count less;
 	// 0 = it is squared everywhere.
-	ValueHuber float64 `yaml:"value_huber" json:"value_huber"`
+	ValueHuber float64 `yaml:"value_huber" json:"value_huber" jsonschema:"minimum=0,maximum=1e6"`
 	// AdvantageScale is applied once to the whole batch: none leaves the
 	// advantages as the estimator made them; rms divides by the root of their
 	// mean square, so that learning rate, entropy and gradient clip mean the
 	// same whatever the size of rewards and however few steps have an
 	// advantage; whiten also shifts their mean to 0, so that a share of the
 	// actions is made less likely even where all did well.
-	AdvantageScale AdvantageScale `yaml:"advantage_scale" json:"advantage_scale"`
+	AdvantageScale AdvantageScale `yaml:"advantage_scale" json:"advantage_scale" jsonschema:"enum=rms,enum=none,enum=whiten"`
 	// GradClip bounds the norm of the whole gradient; 0 = unbounded.
-	GradClip float64 `yaml:"grad_clip" json:"grad_clip"`
+	GradClip float64 `yaml:"grad_clip" json:"grad_clip" jsonschema:"minimum=0,maximum=1e6"`
 	// LearningRate is Adam's (Kingma and Ba 2015), before the schedule.
-	LearningRate float64  `yaml:"learning_rate" json:"learning_rate"`
+	LearningRate float64  `yaml:"learning_rate" json:"learning_rate" jsonschema:"exclusiveMinimum=0,maximum=1"`
 	Schedule     Schedule `yaml:"schedule" json:"schedule"`
 	// AdamBeta1 and AdamBeta2 are how slowly Adam forgets the mean of the
 	// gradient and that of its square; AdamEpsilon keeps its divisor from 0.
-	AdamBeta1   float64 `yaml:"adam_beta1" json:"adam_beta1"`
-	AdamBeta2   float64 `yaml:"adam_beta2" json:"adam_beta2"`
-	AdamEpsilon float64 `yaml:"adam_epsilon" json:"adam_epsilon"`
+	AdamBeta1   float64 `yaml:"adam_beta1" json:"adam_beta1" jsonschema:"minimum=0,exclusiveMaximum=1"`
+	AdamBeta2   float64 `yaml:"adam_beta2" json:"adam_beta2" jsonschema:"minimum=0,exclusiveMaximum=1"`
+	AdamEpsilon float64 `yaml:"adam_epsilon" json:"adam_epsilon" jsonschema:"exclusiveMinimum=0,maximum=1"`
 }
 
 // DefaultPPOConfig returns plain PPO, with nothing that changes advantages.
@@ -160,43 +160,14 @@ func DefaultPPOConfig() PPOConfig {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c PPOConfig) Validate() []error {
-	var p fault.Problems
-	p.Whole("epochs", c.Epochs, 1, 1000)
-	p.Whole("minibatch", c.Minibatch, 1, 1<<20)
-	p.Whole("accumulate", c.Accumulate, 1, 1000)
-	p.OneOf("surrogate", string(c.Surrogate), string(SurrogateClip), string(SurrogateCISPO))
-	p.OneOf("ratio", string(c.Ratio), string(RatioStep), string(RatioSequence))
-	p.Check(c.ClipLow > 0 && c.ClipLow <= 1, "clip_low", c.ClipLow, "use a number above 0, at most 1, which is no lower bound")
-	p.Check(c.ClipHigh > 0 && c.ClipHigh <= 100, "clip_high", c.ClipHigh, "use a number above 0, at most 100")
+	p := fault.Validate(&c)
 	p.Check(c.DualClip == 0 || c.DualClip > 1 && c.DualClip <= 1e6, "dual_clip", c.DualClip, "use a number above 1, such as 3, or 0 for no bound")
 	p.Check(c.DualClip == 0 || c.Surrogate != SurrogateCISPO, "dual_clip", c.DualClip, "remove it: cispo bounds the ratio of every row already")
-	p.Within("entropy", c.Entropy, 0, 100)
-	c.EntropySchedule.validate("entropy_schedule", &p)
-	c.validateKL(&p)
-	p.Within("value_loss", c.ValueLoss, 0, 100)
-	p.Within("value_clip", c.ValueClip, 0, 1e6)
-	p.Within("value_huber", c.ValueHuber, 0, 1e6)
-	p.OneOf("advantage_scale", string(c.AdvantageScale), string(ScaleRMS), string(ScaleNone), string(ScaleWhiten))
-	p.Within("grad_clip", c.GradClip, 0, 1e6)
-	p.Check(c.LearningRate > 0 && c.LearningRate <= 1, "learning_rate", c.LearningRate, "use a number above 0, at most 1")
-	c.Schedule.validate("schedule", &p)
-	p.Check(c.AdamBeta1 >= 0 && c.AdamBeta1 < 1, "adam_beta1", c.AdamBeta1, "use a number from 0 to below 1")
-	p.Check(c.AdamBeta2 >= 0 && c.AdamBeta2 < 1, "adam_beta2", c.AdamBeta2, "use a number from 0 to below 1")
-	p.Check(c.AdamEpsilon > 0 && c.AdamEpsilon <= 1, "adam_epsilon", c.AdamEpsilon, "use a number above 0, at most 1")
-	return p
-}
-
-func (c PPOConfig) validateKL(p *fault.Problems) {
-	p.Within("kl_coefficient", c.KLCoefficient, 0, maxKLCoefficient)
-	p.OneOf("kl_reference", string(c.KLReference), string(ReferenceInitial), string(ReferencePrevious))
-	p.OneOf("kl_estimator", string(c.KLEstimator), string(KLK1), string(KLK2), string(KLK3))
-	p.OneOf("kl_in", string(c.KLIn), string(KLInLoss), string(KLInReward))
 	p.Check(c.KLIn != KLInReward || c.KLReference != ReferencePrevious, "kl_in", c.KLIn,
 		"set kl_reference: initial: from the policy that acted there is no divergence when it acts")
-	p.Within("kl_control.target", c.KLControl.Target, 0, 1e6)
-	p.Check(c.KLControl.Rate > 0 && c.KLControl.Rate <= 1, "kl_control.rate", c.KLControl.Rate, "use a number above 0, at most 1")
 	p.Check(c.KLControl.Target == 0 || c.KLCoefficient > 0, "kl_control.target", c.KLControl.Target,
 		"give kl_coefficient the value to begin with, or remove the target")
+	return p
 }
 
 // maxKLCoefficient is the largest kl_coefficient, set or controlled, and
@@ -213,9 +184,9 @@ const (
 // over rows of estimator k3, in nats a step.
 type KLControl struct {
 	// Target is the divergence to stay near; 0 = the coefficient is constant.
-	Target float64 `yaml:"target" json:"target"`
+	Target float64 `yaml:"target" json:"target" jsonschema:"minimum=0,maximum=1e6"`
 	// Rate is how strongly the coefficient follows.
-	Rate float64 `yaml:"rate" json:"rate"`
+	Rate float64 `yaml:"rate" json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1"`
 }
 
 // Next returns the coefficient after an update with that divergence.
@@ -232,24 +203,23 @@ func (c KLControl) Next(coefficient, divergence float64) float64 {
 // minibatches.
 type Schedule struct {
 	// Kind is the form of the course: constant, or falling to Final.
-	Kind ScheduleKind `yaml:"kind" json:"kind"`
+	Kind ScheduleKind `yaml:"kind" json:"kind" jsonschema:"enum=constant,enum=linear,enum=cosine"`
 	// WarmUp is the number of updates over which the value rises linearly to
 	// the full one.
-	WarmUp int `yaml:"warmup" json:"warmup"`
+	WarmUp int `yaml:"warmup" json:"warmup" jsonschema:"minimum=0" hint:"use a number of updates, or 0 for none"`
 	// Updates is the length of the whole course with its warm-up; linear and
 	// cosine need it. 0 lets the training loop put its number of iterations.
-	Updates int `yaml:"updates" json:"updates"`
+	Updates int `yaml:"updates" json:"updates" jsonschema:"minimum=0" hint:"use the number of updates of the whole run, or 0 for train.iterations"`
 	// Final is the share of the full value that linear and cosine end at, and
 	// keep beyond the end.
-	Final float64 `yaml:"final" json:"final"`
+	Final float64 `yaml:"final" json:"final" jsonschema:"minimum=0,maximum=1"`
 }
 
-func (s Schedule) validate(key string, p *fault.Problems) {
-	p.OneOf(key+".kind", string(s.Kind), string(ScheduleConstant), string(ScheduleLinear), string(ScheduleCosine))
-	p.Check(s.WarmUp >= 0, key+".warmup", s.WarmUp, "use a number of updates, or 0 for none")
-	p.Check(s.Updates >= 0, key+".updates", s.Updates, "use the number of updates of the whole run, or 0 for train.iterations")
-	p.Check(s.Updates == 0 || s.Updates > s.WarmUp, key+".updates", s.Updates, "use a number above "+key+".warmup")
-	p.Within(key+".final", s.Final, 0, 1)
+// Validate returns every problem of s, with key paths relative to the section.
+func (s Schedule) Validate() []error {
+	p := fault.Validate(&s)
+	p.Check(s.Updates <= 0 || s.Updates > s.WarmUp, "updates", s.Updates, "use a number above warmup")
+	return p
 }
 
 // Over returns s with a length: the given number of updates, if s has none.

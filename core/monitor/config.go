@@ -24,7 +24,7 @@ type Config struct {
 	// OnAlarm is what an alarm does: warn says it, stop ends the run with its
 	// best checkpoint, adapt halves the learning rate and the width of the clip
 	// where training is unstable. Warnings are said and do nothing.
-	OnAlarm Action `yaml:"on_alarm" json:"on_alarm" resume:"free"`
+	OnAlarm Action `yaml:"on_alarm" json:"on_alarm" resume:"free" jsonschema:"enum=warn,enum=stop,enum=adapt"`
 	// Off lists red flags that are not wanted, by name; all turns monitoring off.
 	Off []string `yaml:"off" json:"off" resume:"free"`
 	// Watch lists what must not fall while the score rises: env_reward, words,
@@ -32,11 +32,11 @@ type Config struct {
 	// environment. A minus in front says that less is better: -side_effects.
 	Watch []string `yaml:"watch" json:"watch"`
 	// Window is how many iterations a trend is a mean over.
-	Window int `yaml:"window" json:"window"`
+	Window int `yaml:"window" json:"window" jsonschema:"minimum=2,maximum=1000"`
 	// Repeat is after how many iterations an alarm that lasts is said again.
-	Repeat int `yaml:"repeat" json:"repeat"`
+	Repeat int `yaml:"repeat" json:"repeat" jsonschema:"minimum=1"`
 	// Solved is the success from which a run is not asked to improve further.
-	Solved float64 `yaml:"solved" json:"solved"`
+	Solved float64 `yaml:"solved" json:"solved" jsonschema:"minimum=0,maximum=1"`
 	// Thresholds say from where on something is a red flag.
 	Thresholds Thresholds `yaml:"thresholds" json:"thresholds"`
 }
@@ -44,42 +44,42 @@ type Config struct {
 // Thresholds say from where on a measurement is a red flag.
 type Thresholds struct {
 	// RewardFlat is after how many iterations the score must have moved.
-	RewardFlat int `yaml:"reward_flat" json:"reward_flat"`
+	RewardFlat int `yaml:"reward_flat" json:"reward_flat" jsonschema:"minimum=2"`
 	// Plateau is for how many iterations the score may stay without a better mean.
-	Plateau int `yaml:"plateau" json:"plateau"`
+	Plateau int `yaml:"plateau" json:"plateau" jsonschema:"minimum=2"`
 	// Oscillation is a swing of the score, as a share of all that the run has covered.
-	Oscillation float64 `yaml:"oscillation" json:"oscillation"`
+	Oscillation float64 `yaml:"oscillation" json:"oscillation" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// KLWarn and KLAlarm are of the divergence of one update, in nats.
-	KLWarn  float64 `yaml:"kl_warn" json:"kl_warn"`
-	KLAlarm float64 `yaml:"kl_alarm" json:"kl_alarm"`
+	KLWarn  float64 `yaml:"kl_warn" json:"kl_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	KLAlarm float64 `yaml:"kl_alarm" json:"kl_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// EntropyCollapse is the entropy as a share of that of the first iterations.
-	EntropyCollapse float64 `yaml:"entropy_collapse" json:"entropy_collapse"`
+	EntropyCollapse float64 `yaml:"entropy_collapse" json:"entropy_collapse" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// ValueLoss is the critic's loss, relative to the scores, over its lowest so far.
-	ValueLoss float64 `yaml:"value_loss" json:"value_loss"`
+	ValueLoss float64 `yaml:"value_loss" json:"value_loss" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// GradientExplosion is the gradient's norm over the median of those before it.
-	GradientExplosion float64 `yaml:"gradient_explosion" json:"gradient_explosion"`
+	GradientExplosion float64 `yaml:"gradient_explosion" json:"gradient_explosion" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// NoVariance is the share of groups whose members all score the same.
-	NoVariance float64 `yaml:"no_variance" json:"no_variance"`
+	NoVariance float64 `yaml:"no_variance" json:"no_variance" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// SingletonAnchors is the share of steps that are alone in their anchor group.
-	SingletonAnchors float64 `yaml:"singleton_anchors" json:"singleton_anchors"`
+	SingletonAnchors float64 `yaml:"singleton_anchors" json:"singleton_anchors" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// HeldOutGap is how far the success of validations lies below that of training.
-	HeldOutGap float64 `yaml:"held_out_gap" json:"held_out_gap"`
+	HeldOutGap float64 `yaml:"held_out_gap" json:"held_out_gap" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// UnscoredWarn and UnscoredAlarm are shares of episodes without a score.
-	UnscoredWarn  float64 `yaml:"unscored_warn" json:"unscored_warn"`
-	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm"`
+	UnscoredWarn  float64 `yaml:"unscored_warn" json:"unscored_warn" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
+	UnscoredAlarm float64 `yaml:"unscored_alarm" json:"unscored_alarm" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// RewardJump is a rise of the score within three iterations, in standard
 	// deviations of the scores of episodes.
-	RewardJump float64 `yaml:"reward_jump" json:"reward_jump"`
+	RewardJump float64 `yaml:"reward_jump" json:"reward_jump" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// PerfectScores is the share of episodes with the highest score.
-	PerfectScores float64 `yaml:"perfect_scores" json:"perfect_scores"`
+	PerfectScores float64 `yaml:"perfect_scores" json:"perfect_scores" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// Repetition is the rise of the share of pairs of words that an output repeats.
-	Repetition float64 `yaml:"repetition" json:"repetition"`
+	Repetition float64 `yaml:"repetition" json:"repetition" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// LostDiversity is what is left of the share of outputs in a group that differ.
-	LostDiversity float64 `yaml:"lost_diversity" json:"lost_diversity"`
+	LostDiversity float64 `yaml:"lost_diversity" json:"lost_diversity" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// Length is the factor by which outputs grow or shrink while the score rises.
-	Length float64 `yaml:"length" json:"length"`
+	Length float64 `yaml:"length" json:"length" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 	// Divergence is how far something in Watch falls, as a share of its best.
-	Divergence float64 `yaml:"divergence" json:"divergence"`
+	Divergence float64 `yaml:"divergence" json:"divergence" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, or name the flag in monitor.off"`
 }
 
 // Default returns the thresholds that ten healthy runs of the examples stay
@@ -100,33 +100,14 @@ const all = "all"
 
 // Validate returns every problem of c.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("on_alarm", string(c.OnAlarm), string(OnAlarmWarn), string(OnAlarmStop), string(OnAlarmAdapt))
+	p := fault.Validate(&c)
 	for _, name := range c.Off {
 		p.OneOf("off", name, append(checkNames(), all)...)
 	}
 	for _, name := range c.Watch {
 		p.Check(strings.TrimPrefix(name, "-") != "", "watch", name, "write the name of a metric, with a minus if less is better")
 	}
-	p.Whole("window", c.Window, 2, 1000)
-	p.AtLeast("repeat", c.Repeat, 1)
-	p.Within("solved", c.Solved, 0, 1)
-	c.Thresholds.validate(&p)
 	return p
-}
-
-func (t Thresholds) validate(p *fault.Problems) {
-	p.AtLeast("thresholds.reward_flat", t.RewardFlat, 2)
-	p.AtLeast("thresholds.plateau", t.Plateau, 2)
-	for key, got := range map[string]float64{
-		"oscillation": t.Oscillation, "kl_warn": t.KLWarn, "kl_alarm": t.KLAlarm, "entropy_collapse": t.EntropyCollapse, "value_loss": t.ValueLoss,
-		"gradient_explosion": t.GradientExplosion, "no_variance": t.NoVariance, "singleton_anchors": t.SingletonAnchors,
-		"held_out_gap": t.HeldOutGap, "unscored_warn": t.UnscoredWarn, "unscored_alarm": t.UnscoredAlarm, "reward_jump": t.RewardJump,
-		"perfect_scores": t.PerfectScores, "repetition": t.Repetition, "lost_diversity": t.LostDiversity, "length": t.Length, "divergence": t.Divergence,
-	} {
-		p.Check(got > 0 && got <= 1e6, "thresholds."+key, got, "use a number above 0, or name the flag in monitor.off")
-	}
-	slices.SortStableFunc(*p, func(a, b error) int { return strings.Compare(fault.As(a).Where, fault.As(b).Where) })
 }
 
 // For returns c without the flags that say nothing of how credit is assigned:

@@ -36,24 +36,24 @@ const MaxInFlight = 1 << 16
 type Config struct {
 	// Groups is how many identical starts a collection has, Members how many
 	// episodes begin from each.
-	Groups  int `yaml:"groups" json:"groups"`
-	Members int `yaml:"members" json:"members"`
+	Groups  int `yaml:"groups" json:"groups" jsonschema:"minimum=1"`
+	Members int `yaml:"members" json:"members" jsonschema:"minimum=1"`
 	// MaxSteps cuts an episode; 0 leaves it to the environment's own limit.
-	MaxSteps int `yaml:"max_steps" json:"max_steps"`
+	MaxSteps int `yaml:"max_steps" json:"max_steps" jsonschema:"minimum=0"`
 	// Parallel is how many environments run beside each other, each with its
 	// own slots; 0 means one for each processor. It never changes a result.
-	Parallel int `yaml:"parallel" json:"parallel" resume:"free"`
+	Parallel int `yaml:"parallel" json:"parallel" resume:"free" jsonschema:"minimum=0"`
 	// InFlight, if it is not 0, lets every slot move on when its own decision is
 	// there, and bounds how many decisions are under way: for policies that
 	// answer slowly and unevenly. With 0 all slots of an environment decide at
 	// once, unless the policy is a plug-in, which then has no bound.
-	InFlight int `yaml:"in_flight" json:"in_flight" resume:"free"`
+	InFlight int `yaml:"in_flight" json:"in_flight" resume:"free" jsonschema:"minimum=0,maximum=65536"`
 	// StepDeadline bounds one exchange with an environment and one call of the
 	// policy; EpisodeDeadline bounds one attempt at an episode; 0 means none.
-	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline" resume:"free"`
-	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline" resume:"free"`
+	StepDeadline    time.Duration `yaml:"step_deadline" json:"step_deadline" resume:"free" jsonschema:"minimum=0" hint:"write a duration such as 30s, or 0 for none"`
+	EpisodeDeadline time.Duration `yaml:"episode_deadline" json:"episode_deadline" resume:"free" jsonschema:"minimum=0" hint:"write a duration such as 10m, or 0 for none"`
 	// Retries is how often an episode that a fault destroyed is begun again.
-	Retries int `yaml:"retries" json:"retries"`
+	Retries int `yaml:"retries" json:"retries" jsonschema:"minimum=0"`
 	// Restarts says how often an environment that dies is started again while no
 	// episode in it comes to its end.
 	Restarts restart.Config `yaml:"restarts" json:"restarts" resume:"free"`
@@ -67,7 +67,7 @@ type Config struct {
 	// Anchor says what identifies a state. AnchorPattern, if set, reduces it
 	// to the captures of its first match (the match itself if it captures
 	// nothing); where it does not match, the whole source stays the anchor.
-	Anchor        AnchorSource `yaml:"anchor" json:"anchor"`
+	Anchor        AnchorSource `yaml:"anchor" json:"anchor" jsonschema:"enum=observation,enum=text,enum=messages"`
 	AnchorPattern string       `yaml:"anchor_pattern" json:"anchor_pattern"`
 }
 
@@ -98,7 +98,9 @@ func (c Config) Suits(spec env.Spec) error {
 func (c Config) parser(spec env.Spec) (*action.Parser, error) {
 	parser, err := action.New(c.Action, spec.Actions, spec.Tools)
 	if err != nil {
-		err = errors.Join(under("rollout.action", flat(err))...)
+		var p fault.Problems
+		p.Under("rollout.action", flat(err))
+		err = errors.Join(p...)
 	}
 	return parser, errors.Join(err, c.ends(spec))
 }
@@ -117,15 +119,7 @@ func (c Config) ends(spec env.Spec) error {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.AtLeast("groups", c.Groups, 1)
-	p.AtLeast("members", c.Members, 1)
-	p.AtLeast("max_steps", c.MaxSteps, 0)
-	p.AtLeast("parallel", c.Parallel, 0)
-	p.Whole("in_flight", c.InFlight, 0, MaxInFlight)
-	p.AtLeast("retries", c.Retries, 0)
-	p.Check(c.StepDeadline >= 0, "step_deadline", c.StepDeadline, "write a duration such as 30s, or 0 for none")
-	p.Check(c.EpisodeDeadline >= 0, "episode_deadline", c.EpisodeDeadline, "write a duration such as 10m, or 0 for none")
+	p := fault.Validate(&c)
 	const syntax = "write an RE2 expression; https://pkg.go.dev/regexp/syntax has the syntax"
 	if _, err := regexp.Compile(c.StopPattern); err != nil {
 		p.Invalid("stop_pattern", err.Error(), syntax)
@@ -133,19 +127,8 @@ func (c Config) Validate() []error {
 	if _, err := regexp.Compile(c.AnchorPattern); err != nil {
 		p.Invalid("anchor_pattern", err.Error(), syntax)
 	}
-	p.OneOf("anchor", string(c.Anchor), string(AnchorObservation), string(AnchorText), string(AnchorMessages))
 	if c.Anchor == AnchorMessages && c.AnchorPattern != "" {
 		p.Invalid("anchor_pattern", "has no use with anchor: messages", "remove it, or use anchor: observation or text")
 	}
-	p = append(p, under("restarts", c.Restarts.Validate())...)
-	return append(p, under("action", c.Action.Validate())...)
-}
-
-// under gives problems the key that theirs are relative to.
-func under(key string, problems []error) []error {
-	for _, err := range problems {
-		f := fault.As(err)
-		f.Where = key + "." + f.Where
-	}
-	return problems
+	return p
 }

@@ -9,11 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/stretchr/testify/require"
 )
 
 // Promise: a crash, a hang or garbage costs an attempt, never a trace in the
@@ -250,7 +251,7 @@ func TestConfigProblems(t *testing.T) {
 		require.NotEmpty(t, f.Hint)
 		keys = append(keys, f.Where)
 	}
-	require.Equal(t, []string{
+	require.ElementsMatch(t, []string{
 		"groups", "members", "max_steps", "parallel", "retries", "step_deadline", "episode_deadline", "stop_pattern", "anchor_pattern", "anchor", "restarts.within", "action.parse", "action.take",
 	}, keys)
 	cfg = DefaultConfig()

@@ -82,16 +82,16 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 // add up; an episode is kept once.
 type SaveConfig struct {
 	// Every keeps each Nth episode of the run; 0 keeps none by this rule.
-	Every int `yaml:"every" json:"every"`
+	Every int `yaml:"every" json:"every" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 	// Failed keeps every episode without a score.
 	Failed bool `yaml:"failed" json:"failed"`
 	// Best and Worst keep that many episodes of each iteration by score.
-	Best  int `yaml:"best" json:"best"`
-	Worst int `yaml:"worst" json:"worst"`
+	Best  int `yaml:"best" json:"best" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
+	Worst int `yaml:"worst" json:"worst" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 	// Groups keeps that many whole groups of each iteration, those with the
 	// largest advantages first. Only of a whole group can it be shown, and
 	// computed again, how a step came by its advantage.
-	Groups int `yaml:"groups" json:"groups"`
+	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 }
 
 // DefaultSaveConfig keeps what explains a run without filling a disk.
@@ -101,11 +101,5 @@ func DefaultSaveConfig() SaveConfig {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c SaveConfig) Validate() []error {
-	var p fault.Problems
-	const off = "use 0 to turn the rule off, or more"
-	p.Check(c.Every >= 0, "every", c.Every, off)
-	p.Check(c.Best >= 0, "best", c.Best, off)
-	p.Check(c.Worst >= 0, "worst", c.Worst, off)
-	p.Check(c.Groups >= 0, "groups", c.Groups, off)
-	return p
+	return fault.Validate(&c)
 }

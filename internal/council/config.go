@@ -19,24 +19,24 @@ import (
 // Config says how a council decides.
 type Config struct {
 	// Rounds is the most rounds. In each, every agent answers and then votes.
-	Rounds int `yaml:"rounds" json:"rounds"`
+	Rounds int `yaml:"rounds" json:"rounds" jsonschema:"minimum=1,maximum=1000"`
 	// Quorum is the share of all agents whose votes one answer needs, above 0 and
 	// at most 1.
-	Quorum float64 `yaml:"quorum" json:"quorum"`
+	Quorum float64 `yaml:"quorum" json:"quorum" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a share above 0 and at most 1; 1 is all agents"`
 	// Restarts is how often a majority may throw all answers away and begin again,
 	// with the reasons that were given. A restart is a round.
-	Restarts int `yaml:"restarts" json:"restarts"`
+	Restarts int `yaml:"restarts" json:"restarts" jsonschema:"minimum=0,maximum=1000"`
 	// Blind hides who gave an answer: a voter sees letters, in an order of its own
 	// that depends on the seed.
 	Blind bool `yaml:"blind" json:"blind"`
 	// VoteSelf lets an agent vote for an answer that it alone gave.
 	VoteSelf bool `yaml:"vote_self" json:"vote_self"`
 	// MaxAnswer bounds an answer, in bytes; what is longer is cut.
-	MaxAnswer int `yaml:"max_answer" json:"max_answer"`
+	MaxAnswer int `yaml:"max_answer" json:"max_answer" jsonschema:"minimum=1,maximum=1048576"`
 	// Credit is what an agent gets of the score: team (all of it), own (the score
 	// of its own last answer) or difference (what the score would lack without the
 	// agent's answer and vote).
-	Credit Rule `yaml:"credit" json:"credit"`
+	Credit Rule `yaml:"credit" json:"credit" jsonschema:"enum=team,enum=own,enum=difference"`
 }
 
 // DefaultConfig is three rounds in which two thirds have to agree.
@@ -46,13 +46,7 @@ func DefaultConfig() Config {
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.Whole("rounds", c.Rounds, 1, 1000)
-	p.Check(c.Quorum > 0 && c.Quorum <= 1, "quorum", c.Quorum, "use a share above 0 and at most 1; 1 is all agents")
-	p.Whole("restarts", c.Restarts, 0, 1000)
-	p.Whole("max_answer", c.MaxAnswer, 1, 1<<20)
-	p.OneOf("credit", c.Credit, Team, Own, Gain)
-	return p
+	return fault.Validate(&c)
 }
 
 // MaxMembers is the most agents of a council: there is a letter for each.

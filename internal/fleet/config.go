@@ -13,16 +13,16 @@ import (
 type Config struct {
 	// Groups is how many whole groups a worker plays in one go; 0 is as many as
 	// fill the slots of an environment.
-	Groups int `yaml:"groups" json:"groups"`
+	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=0"`
 	// Label, if it is set, is what a worker must carry to get work of this run,
 	// such as gpu.
 	Label string `yaml:"label" json:"label"`
 	// Verify is the share of results that another worker computes again: a worker
 	// that says something else is found, named and gets nothing more. 0 believes
 	// all, 1 believes nobody alone.
-	Verify float64 `yaml:"verify" json:"verify"`
+	Verify float64 `yaml:"verify" json:"verify" jsonschema:"minimum=0,maximum=1"`
 	// Patience is how long a run waits while no worker at all is there.
-	Patience time.Duration `yaml:"patience" json:"patience"`
+	Patience time.Duration `yaml:"patience" json:"patience" jsonschema:"exclusiveMinimum=0" hint:"use a time above 0, such as 10m"`
 	// Replicas is how many servers of a cluster keep a copy of each queue, result
 	// and content: 1, 3 or 5. 0 is three where there are three servers, and else
 	// one; more copies that are there are kept.
@@ -60,13 +60,10 @@ func (c *Config) EachPath(replace func(string) string) {
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
-	var problems fault.Problems
-	problems.AtLeast("groups", c.Groups, 0)
-	problems.Within("verify", c.Verify, 0, 1)
+	problems := fault.Validate(&c)
 	if c.Label != "" {
 		problems.Check(queue.Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
 	}
-	problems.Check(c.Patience > 0, "patience", c.Patience, "use a time above 0, such as 10m")
 	problems.Check(slices.Contains([]int{0, 1, 3, 5}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
 	if (c.Cert == "") != (c.CertKey == "") {
 		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")

@@ -102,7 +102,7 @@ func TestRender(t *testing.T) {
 // Promise: the settings of a host are checked, all at once.
 func TestConfig(t *testing.T) {
 	require.Empty(t, host.DefaultConfig().Validate())
-	_, err := host.Open(t.Context(), host.Config{Path: "x", Limits: host.Limits{Memory: 1, Files: 1, Output: -1}, Options: json.RawMessage("{")})
+	_, err := host.Open(t.Context(), host.Config{Start: host.Start{Path: "x", Limits: host.Limits{Memory: 1, Files: 1, Output: -1}, Options: json.RawMessage("{")}})
 	for _, key := range []string{"slots", "start_timeout", "batch_deadline", "reset_deadline", "limits.memory", "limits.files", "limits.output", "options"} {
 		require.ErrorContains(t, err, key+": ")
 	}

@@ -55,7 +55,7 @@ func Digest(path string) (string, error) { return disk.Digest(path) }
 func Inspect(ctx context.Context, path string) (Found, error) {
 	cfg := DefaultConfig()
 	cfg.Path, cfg.Slots = path, 1
-	l := cfg.launch()
+	l := cfg.launch(describeDeadline)
 	l.timeout, l.describe = 3*l.timeout, l.timeout // it may be in Python
 	found, s, err := describe(ctx, l)
 	if err != nil {
@@ -74,7 +74,7 @@ func Check(ctx context.Context, cfg Config) (Found, error) {
 	if err := errors.Join(cfg.Validate()...); err != nil {
 		return Found{Name: nameOf(cfg.Path), Path: cfg.Path}, err
 	}
-	found, s, err := describe(ctx, cfg.launch())
+	found, s, err := describe(ctx, cfg.launch(describeDeadline))
 	if err != nil {
 		return found, err
 	}

@@ -41,7 +41,7 @@ var (
 
 // connect starts a process and configures it.
 func (e *environment) connect(ctx context.Context) error {
-	s, err := start(ctx, e.cfg.launch())
+	s, err := start(ctx, e.cfg.launch(describeDeadline))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ const (
 type Config struct {
 	// Mode is ruler (one question for a whole group; the scores are relative to
 	// each other) or independent (one for each trajectory).
-	Mode Mode `yaml:"mode" json:"mode"`
+	Mode Mode `yaml:"mode" json:"mode" jsonschema:"enum=ruler,enum=independent"`
 	// Rubric is what a good trajectory is, in words; empty means RULER's four
 	// rules.
 	Rubric string `yaml:"rubric" json:"rubric"`
@@ -35,7 +35,7 @@ type Config struct {
 	Explain bool `yaml:"explain" json:"explain"`
 	// MaxExplanation bounds an explanation, in characters, for servers that
 	// enforce maxLength; 0 leaves it to the model.
-	MaxExplanation int `yaml:"max_explanation" json:"max_explanation"`
+	MaxExplanation int `yaml:"max_explanation" json:"max_explanation" jsonschema:"minimum=0,maximum=100000"`
 	// ScoreStep is the distance of the scores between which the judge may choose,
 	// 0.001 to 0.5: servers that enforce a schema enforce such a list better than
 	// the bounds of a number. 0 lets it say any number from 0 to 1.
@@ -43,15 +43,15 @@ type Config struct {
 	// Seed decides the order in which members are shown, and the sampling.
 	Seed uint64 `yaml:"seed" json:"seed"`
 	// Temperature of the sampling; 0 takes the likeliest answer.
-	Temperature float64 `yaml:"temperature" json:"temperature"`
+	Temperature float64 `yaml:"temperature" json:"temperature" jsonschema:"minimum=0,maximum=2"`
 	// MaxTokens bounds an answer.
-	MaxTokens int `yaml:"max_tokens" json:"max_tokens"`
+	MaxTokens int `yaml:"max_tokens" json:"max_tokens" jsonschema:"minimum=1,maximum=1048576"`
 	// MaxChars bounds a question, in bytes; a longer one leaves its members
 	// without a score.
-	MaxChars int `yaml:"max_chars" json:"max_chars"`
+	MaxChars int `yaml:"max_chars" json:"max_chars" jsonschema:"minimum=1000,maximum=67108864"`
 	// Timeout is how long one question may take, with all that the client tries
 	// again.
-	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	Timeout time.Duration `yaml:"timeout" json:"timeout" jsonschema:"exclusiveMinimum=0" hint:"use a duration above 0, such as 2m"`
 	// Cache is a folder in which answers are kept from run to run; without one
 	// they are kept in memory.
 	Cache string `yaml:"cache" json:"cache"`
@@ -71,8 +71,7 @@ func DefaultConfig() Config {
 
 // Validate returns every problem of c, with key paths relative to the stage.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("mode", c.Mode, Ruler, Independent)
+	p := fault.Validate(&c)
 	if c.RubricFile != "" {
 		if c.Rubric != "" {
 			p.Invalid("rubric_file", "there are two rubrics, a text and a file", "keep one of rubric and rubric_file")
@@ -86,11 +85,6 @@ func (c Config) Validate() []error {
 	if c.ScoreStep != 0 {
 		p.Within("score_step", c.ScoreStep, 0.001, 0.5)
 	}
-	p.Within("temperature", c.Temperature, 0, 2)
-	p.Whole("max_explanation", c.MaxExplanation, 0, 100_000)
-	p.Whole("max_tokens", c.MaxTokens, 1, 1<<20)
-	p.Whole("max_chars", c.MaxChars, 1000, 1<<26)
-	p.Check(c.Timeout > 0, "timeout", c.Timeout, "use a duration above 0, such as 2m")
 	return p
 }
 

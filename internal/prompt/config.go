@@ -33,64 +33,64 @@ const (
 type Config struct {
 	// Place is system (the prompt stands before the task as the system message)
 	// or template (it stands around the task, which is put where it says {input}).
-	Place Place `yaml:"place" json:"place"`
+	Place Place `yaml:"place" json:"place" jsonschema:"enum=system,enum=template"`
 	// Rounds is how often the beam is criticised and edited.
-	Rounds int `yaml:"rounds" json:"rounds"`
+	Rounds int `yaml:"rounds" json:"rounds" jsonschema:"minimum=1,maximum=1000"`
 	// Beam is how many candidates go on to the next round.
-	Beam int `yaml:"beam" json:"beam"`
+	Beam int `yaml:"beam" json:"beam" jsonschema:"minimum=1,maximum=64"`
 	// Minibatch is how many tasks a candidate plays before it is criticised.
-	Minibatch int `yaml:"minibatch" json:"minibatch"`
+	Minibatch int `yaml:"minibatch" json:"minibatch" jsonschema:"minimum=1,maximum=10000"`
 	// Examples is how many of the worst answers a critic is shown.
-	Examples int `yaml:"examples" json:"examples"`
+	Examples int `yaml:"examples" json:"examples" jsonschema:"minimum=1,maximum=32"`
 	// Good is the score from which on an answer is not criticised.
-	Good float64 `yaml:"good" json:"good"`
+	Good float64 `yaml:"good" json:"good" jsonschema:"minimum=-1e12,maximum=1e12"`
 	// ShowTruth lets the critic see the ground truth of the examples.
 	ShowTruth bool `yaml:"show_truth" json:"show_truth"`
 	// Critiques is how many critiques a candidate gets in a round.
-	Critiques int `yaml:"critiques" json:"critiques"`
+	Critiques int `yaml:"critiques" json:"critiques" jsonschema:"minimum=0,maximum=32"`
 	// Edits is how many rewritten prompts each critique leads to.
-	Edits int `yaml:"edits" json:"edits"`
+	Edits int `yaml:"edits" json:"edits" jsonschema:"minimum=0,maximum=32"`
 	// Paraphrases is how many times a candidate is said in other words.
-	Paraphrases int `yaml:"paraphrases" json:"paraphrases"`
+	Paraphrases int `yaml:"paraphrases" json:"paraphrases" jsonschema:"minimum=0,maximum=32"`
 	// Children is the most new candidates of a round that are looked at; of more,
 	// a sample is.
-	Children int `yaml:"children" json:"children"`
+	Children int `yaml:"children" json:"children" jsonschema:"minimum=1,maximum=1024"`
 	// Select says how the beam is chosen.
 	Select Select `yaml:"select" json:"select"`
 	// Patience ends the search after so many rounds without a new best
 	// candidate; 0 = never.
-	Patience int `yaml:"patience" json:"patience"`
+	Patience int `yaml:"patience" json:"patience" jsonschema:"minimum=0,maximum=1000"`
 	// MaxPrompt bounds a prompt, in bytes.
-	MaxPrompt int `yaml:"max_prompt" json:"max_prompt"`
+	MaxPrompt int `yaml:"max_prompt" json:"max_prompt" jsonschema:"minimum=16,maximum=32768"`
 	// MaxUnscored is the share of a candidate's answers that may be without a
 	// score. A candidate with more does not go on; a start with more ends the
 	// search.
-	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored"`
+	MaxUnscored float64 `yaml:"max_unscored" json:"max_unscored" jsonschema:"minimum=0,maximum=1"`
 }
 
 // Select says how the beam is chosen.
 type Select struct {
 	// Method is halving, ucb or all.
-	Method Method `yaml:"method" json:"method"`
+	Method Method `yaml:"method" json:"method" jsonschema:"enum=halving,enum=ucb,enum=all"`
 	// Plays is about how many tasks are played for the choice of a round, by all
 	// candidates together; all does not look at it.
-	Plays int `yaml:"plays" json:"plays"`
+	Plays int `yaml:"plays" json:"plays" jsonschema:"minimum=1,maximum=1000000"`
 	// Pull is how many tasks ucb lets one candidate play at a time.
-	Pull int `yaml:"pull" json:"pull"`
+	Pull int `yaml:"pull" json:"pull" jsonschema:"minimum=1,maximum=10000"`
 	// Exploration is the factor of the upper bound of ucb.
-	Exploration float64 `yaml:"exploration" json:"exploration"`
+	Exploration float64 `yaml:"exploration" json:"exploration" jsonschema:"minimum=0,maximum=1e6"`
 	// Final is on how many training tasks the last beam and the start play for
 	// the choice of the one prompt that is validated.
-	Final int `yaml:"final" json:"final"`
+	Final int `yaml:"final" json:"final" jsonschema:"minimum=1,maximum=1000000"`
 }
 
 // Budget is what a search may spend. What the last comparison on the held-out
 // tasks will need is kept back from the beginning; of tokens it is an estimate.
 type Budget struct {
 	// Calls is the most calls of models, the editor's among them; 0 = no bound.
-	Calls int `yaml:"calls" json:"calls"`
+	Calls int `yaml:"calls" json:"calls" jsonschema:"minimum=0"`
 	// Tokens is the most tokens of prompts and answers; 0 = no bound.
-	Tokens int64 `yaml:"tokens" json:"tokens"`
+	Tokens int64 `yaml:"tokens" json:"tokens" jsonschema:"minimum=0" hint:"use a whole number of at least 0; 0 means no bound"`
 }
 
 // DefaultConfig is a small search: three rounds of a beam of three.
@@ -103,34 +103,8 @@ func DefaultConfig() Config {
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("place", c.Place, System, Template)
-	p.Whole("rounds", c.Rounds, 1, 1000)
-	p.Whole("beam", c.Beam, 1, 64)
-	p.Whole("minibatch", c.Minibatch, 1, 10_000)
-	p.Whole("examples", c.Examples, 1, 32)
-	p.Within("good", c.Good, -1e12, 1e12)
-	p.Whole("critiques", c.Critiques, 0, 32)
-	p.Whole("edits", c.Edits, 0, 32)
-	p.Whole("paraphrases", c.Paraphrases, 0, 32)
+	p := fault.Validate(&c)
 	p.Check(c.Critiques*c.Edits+c.Paraphrases > 0, "paraphrases", c.Paraphrases, "use at least one critique with an edit, or a paraphrase: there is no other way to a new prompt")
-	p.Whole("children", c.Children, 1, 1024)
-	p.OneOf("select.method", c.Select.Method, Halving, UCB, All)
-	p.Whole("select.plays", c.Select.Plays, 1, 1_000_000)
-	p.Whole("select.pull", c.Select.Pull, 1, 10_000)
-	p.Within("select.exploration", c.Select.Exploration, 0, 1e6)
-	p.Whole("select.final", c.Select.Final, 1, 1_000_000)
-	p.Whole("patience", c.Patience, 0, 1000)
-	p.Whole("max_prompt", c.MaxPrompt, 16, maxStart)
-	p.Within("max_unscored", c.MaxUnscored, 0, 1)
-	return p
-}
-
-// Validate returns every problem of b, with key paths relative to the section.
-func (b Budget) Validate() []error {
-	var p fault.Problems
-	p.AtLeast("calls", b.Calls, 0)
-	p.Check(b.Tokens >= 0, "tokens", b.Tokens, "use a whole number of at least 0; 0 means no bound")
 	return p
 }
 

@@ -4,24 +4,15 @@ import (
 	"math"
 	"strings"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 )
 
 // Sampling says how a model is sampled.
 type Sampling struct {
 	// Temperature of the sampling; 0 takes the likeliest answer.
-	Temperature float64 `yaml:"temperature" json:"temperature"`
+	Temperature float64 `yaml:"temperature" json:"temperature" jsonschema:"minimum=0,maximum=2"`
 	// MaxTokens bounds an answer.
-	MaxTokens int `yaml:"max_tokens" json:"max_tokens"`
-}
-
-// Validate returns every problem of s, with key paths relative to the section.
-func (s Sampling) Validate() []error {
-	var p fault.Problems
-	p.Within("temperature", s.Temperature, 0, 2)
-	p.Whole("max_tokens", s.MaxTokens, 1, 1<<20)
-	return p
+	MaxTokens int `yaml:"max_tokens" json:"max_tokens" jsonschema:"minimum=1,maximum=1048576"`
 }
 
 // Messages returns what a model is given to play task under a prompt.

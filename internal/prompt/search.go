@@ -145,7 +145,7 @@ func (s *Settings) Check() error {
 	}
 	problems.Check(len(s.Tasks) >= 2, "tasks.train", len(s.Tasks), "give at least 2 tasks to learn from")
 	problems.Check(len(s.HeldOut) >= 2, "tasks.held_out", len(s.HeldOut), "hold out at least 2 tasks; an interval worth having needs 50 or more")
-	problems = append(problems, s.Budget.Validate()...)
+	problems = append(problems, fault.Validate(&s.Budget)...)
 	if need := s.reserved() + s.minibatch() + 1; s.Budget.Calls > 0 && s.Budget.Calls < need {
 		problems.Invalid("budget.calls", fmt.Sprintf("%d calls are fewer than the %d of the smallest search: %d for the last choice and the held-out comparison, the rest for a first look", s.Budget.Calls, need, s.reserved()),
 			"raise it, or lower select.final, beam or the number of held-out tasks")

@@ -47,19 +47,19 @@ type Options struct {
 // Limits bound what is in memory and how long it stays. Zero has the meaning
 // that stands beside each.
 type Limits struct {
-	Body         int64 `yaml:"body"`         // of a request that is no stream and no upload, in bytes; 0: 64 MiB
-	Upload       int64 `yaml:"upload"`       // of a reward, packed and unpacked, in bytes; 0: 64 MiB
-	Conversation int   `yaml:"conversation"` // of one trajectory as JSON, in bytes; 0: 8 MiB
-	Batch        int   `yaml:"batch"`        // trajectories of a request that is no stream; 0: 65,536
-	Group        int   `yaml:"group"`        // members of a group in a stream; 0: 1,024
-	Rows         int   `yaml:"rows"`         // of a request for advantages; 0: 1,000,000
-	Requests     int   `yaml:"requests"`     // of one tenant of several that are under way at one time; 0: 1,024
+	Body         int64 `yaml:"body" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // of a request that is no stream and no upload, in bytes; 0: 64 MiB
+	Upload       int64 `yaml:"upload" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`       // of a reward, packed and unpacked, in bytes; 0: 64 MiB
+	Conversation int   `yaml:"conversation" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"` // of one trajectory as JSON, in bytes; 0: 8 MiB
+	Batch        int   `yaml:"batch" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // trajectories of a request that is no stream; 0: 65,536
+	Group        int   `yaml:"group" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`        // members of a group in a stream; 0: 1,024
+	Rows         int   `yaml:"rows" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`         // of a request for advantages; 0: 1,000,000
+	Requests     int   `yaml:"requests" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`     // of one tenant of several that are under way at one time; 0: 1,024
 	// Memory bounds the bodies and the windows of streams of all requests
 	// together, in bytes. 0: 1 GiB.
-	Memory int64 `yaml:"memory"`
+	Memory int64 `yaml:"memory" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`
 	// Idle is how long a client may send nothing of what it has begun to send, or
 	// take nothing of what it asked for. 0: 5 minutes.
-	Idle time.Duration `yaml:"idle"`
+	Idle time.Duration `yaml:"idle" jsonschema:"minimum=0" hint:"use a number above 0, or 0 for the default"`
 }
 
 func (l Limits) orDefaults() Limits {

@@ -23,7 +23,7 @@ type Study struct {
 	// Title heads the page.
 	Title string `yaml:"title"`
 	// Seeds is how many seeds each setting is trained with: 1, 2, …
-	Seeds int `yaml:"seeds"`
+	Seeds int `yaml:"seeds" jsonschema:"minimum=1,maximum=10000"`
 	// Set is put over the configuration of every run, as by --set.
 	Set []string `yaml:"set"`
 	// Tasks are the configurations that are trained.
@@ -56,11 +56,11 @@ type Task struct {
 
 // Setting is one of the things that are compared.
 type Setting struct {
-	Name  string   `yaml:"name"`  // in paths
-	Title string   `yaml:"title"` // in tables; the name if empty
-	Set   []string `yaml:"set"`   // over the task's configuration
-	Tasks []string `yaml:"tasks"` // on which it is trained; empty is all
-	Seeds int      `yaml:"seeds"` // with how many seeds; 0 is as many as the study
+	Name  string   `yaml:"name"`                                       // in paths
+	Title string   `yaml:"title"`                                      // in tables; the name if empty
+	Set   []string `yaml:"set"`                                        // over the task's configuration
+	Tasks []string `yaml:"tasks"`                                      // on which it is trained; empty is all
+	Seeds int      `yaml:"seeds" jsonschema:"minimum=0,maximum=10000"` // with how many seeds; 0 is as many as the study
 }
 
 // Panel shows settings beside each other, on each of its tasks.
@@ -141,8 +141,7 @@ var plain = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
 
 // Validate returns every problem of s, with key paths.
 func (s *Study) Validate() []error {
-	var p fault.Problems
-	p.Whole("seeds", s.Seeds, 1, 10_000)
+	p := fault.Validate(s)
 	tasks := named(&p, "tasks", names(s.Tasks, func(x Task) string { return x.Name }))
 	settings := named(&p, "settings", names(s.Settings, func(x Setting) string { return x.Name }))
 	named(&p, "panels", names(s.Panels, func(x Panel) string { return x.Name }))
@@ -153,7 +152,6 @@ func (s *Study) Validate() []error {
 	}
 	for i, x := range s.Settings {
 		at := fmt.Sprintf("settings[%d].", i)
-		p.Whole(at+"seeds", x.Seeds, 0, 10_000)
 		known(&p, at+"tasks", x.Tasks, tasks)
 	}
 	for i, x := range s.Panels {

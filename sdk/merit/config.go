@@ -40,8 +40,8 @@ type Config struct {
 	Advantage advantage.Config `yaml:"advantage" json:"advantage"`
 	// Traces are what is learnt from in the place of an environment.
 	Traces Section `yaml:"traces,omitempty" json:"traces,omitempty" section:"required"`
-	// Policy is who acts and learns: the embedded network, which most of its
-	// keys lay out, or a plug-in.
+	// Policy is who acts and learns: a plug-in if one is named, else the embedded
+	// network, which most of its keys lay out.
 	Policy Policy `yaml:"policy" json:"policy"`
 	// Learner says what differentiates the embedded network.
 	Learner learn.Config `yaml:"learner" json:"learner"`
@@ -72,7 +72,8 @@ type Plugins struct {
 }
 
 // Validate returns every entry that is no digest.
-func (p Plugins) Validate() (problems fault.Problems) {
+func (p Plugins) Validate() []error {
+	var problems fault.Problems
 	for i, digest := range p.Allow {
 		if err := disk.CheckDigest(digest); err != nil {
 			problems.Invalid(fmt.Sprintf("allow[%d]", i), err.Error(), "write sha256: and 64 hexadecimal digits")
@@ -91,18 +92,7 @@ func (p Plugins) allowed() []string {
 
 // Environment names the plug-in that plays and how it is run.
 type Environment struct {
-	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
-	// configuration file.
-	Plugin string `yaml:"plugin" json:"plugin"`
-	// Args are arguments behind those of the plug-in's own command.
-	Args []string `yaml:"args" json:"args"`
-	// Digest, if set, is the SHA-256 that the plug-in must have.
-	Digest string `yaml:"digest" json:"digest"`
-	// Env is added to the few variables that a plug-in gets, as KEY=value.
-	Env []string `yaml:"env" json:"env"`
-	// PassEnv names variables of Merit's own environment that the plug-in gets
-	// too. Their values are taken out of what it prints and of its errors.
-	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
+	host.Program `yaml:",inline"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -197,9 +187,25 @@ func DefaultConfig() *Config {
 func (e Environment) Host(split string) (host.Config, error) {
 	text, err := optionsJSON(e.Options)
 	return host.Config{
-		Path: e.Plugin, Args: e.Args, Digest: e.Digest, Env: e.Env, PassEnv: e.PassEnv, Options: text, Split: split, Slots: e.Slots,
-		StartTimeout: e.StartTimeout, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline, Limits: e.Limits,
+		Start: host.Start{Program: e.Program, Path: e.Plugin, Options: text, StartTimeout: e.StartTimeout, Limits: e.Limits},
+		Split: split, Slots: e.Slots, BatchDeadline: e.BatchDeadline, ResetDeadline: e.ResetDeadline,
 	}, err
+}
+
+// Validate returns every problem of e, with key paths relative to the section.
+func (e Environment) Validate() []error {
+	h, err := e.Host(train.SplitTrain)
+	return validPlugin(h.Validate, err)
+}
+
+// validPlugin returns the problems of a plug-in, or why its options are no JSON.
+func validPlugin(validate func() []error, options error) []error {
+	if options == nil {
+		return validate()
+	}
+	var p fault.Problems
+	p.Invalid("options", options.Error(), "use text, numbers, lists and sections with text keys")
+	return p
 }
 
 // optionsJSON gives a plug-in its options.

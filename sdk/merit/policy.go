@@ -23,18 +23,7 @@ import (
 // Policy is who acts and learns: a plug-in if one is named, else the embedded
 // network, which the other keys lay out.
 type Policy struct {
-	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
-	// configuration file. Empty is the embedded network.
-	Plugin string `yaml:"plugin" json:"plugin"`
-	// Args are arguments behind those of the plug-in's own command.
-	Args []string `yaml:"args" json:"args"`
-	// Digest, if set, is the SHA-256 that the plug-in must have.
-	Digest string `yaml:"digest" json:"digest"`
-	// Env is added to the few variables that a plug-in gets, as KEY=value.
-	Env []string `yaml:"env" json:"env"`
-	// PassEnv names variables of Merit's own environment that the plug-in gets
-	// too, such as API keys. Their values are never written anywhere.
-	PassEnv []string `yaml:"pass_env" json:"pass_env" resume:"free"`
+	host.Program `yaml:",inline"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options" resume:"url,key_env,concurrency,patience,queue"`
@@ -68,8 +57,8 @@ func defaultPolicy() Policy {
 func (p Policy) Host() (host.PolicyConfig, error) {
 	options, err := optionsJSON(p.Options)
 	return host.PolicyConfig{
-		Path: p.Plugin, Args: p.Args, Digest: p.Digest, Env: p.Env, PassEnv: p.PassEnv, Options: options,
-		StartTimeout: p.StartTimeout, ConfigureTimeout: p.ConfigureTimeout, LearnTimeout: p.LearnTimeout, Limits: p.Limits, Restarts: p.Restarts,
+		Start:            host.Start{Program: p.Program, Path: p.Plugin, Options: options, StartTimeout: p.StartTimeout, Limits: p.Limits},
+		ConfigureTimeout: p.ConfigureTimeout, LearnTimeout: p.LearnTimeout, Restarts: p.Restarts,
 	}, err
 }
 
@@ -79,12 +68,7 @@ func (p Policy) Validate() []error {
 		return p.PolicyConfig.Validate()
 	}
 	h, err := p.Host()
-	if err != nil {
-		var problems fault.Problems
-		problems.Invalid("options", err.Error(), "use text, numbers, lists and sections with text keys")
-		return problems
-	}
-	problems := fault.Problems(h.Validate())
+	problems := fault.Problems(validPlugin(h.Validate, err))
 	if embedded := learn.DefaultPolicyConfig(); len(config.Differences(&p.PolicyConfig, &embedded)) > 0 {
 		problems.Invalid("plugin", "is set, and so is the layout of the embedded network, which then does not act", "remove one of the two")
 	}

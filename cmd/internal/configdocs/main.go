@@ -29,11 +29,11 @@ import (
 const module = "github.com/merit-rl/merit/"
 
 func main() {
-	if len(os.Args) != 4 || configs[os.Args[3]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE CONFIG, which is train, serve, collect, optimize or council")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: configdocs ROOT FILE")
 		os.Exit(2)
 	}
-	text, err := generate(os.Args[1], configs[os.Args[3]])
+	text, err := generate(os.Args[1])
 	if err == nil {
 		err = os.WriteFile(os.Args[2], text, 0o644)
 	}
@@ -44,16 +44,17 @@ func main() {
 }
 
 // configs are the configurations that have a schema.
-var configs = map[string]reflect.Type{
-	"train": reflect.TypeFor[merit.Config](), "serve": reflect.TypeFor[serving.Config](), "collect": reflect.TypeFor[collecting.Config](),
-	"optimize": reflect.TypeFor[optimize.Config](), "council": reflect.TypeFor[councils.Config](),
+var configs = []reflect.Type{
+	reflect.TypeFor[merit.Config](), reflect.TypeFor[serving.Config](), reflect.TypeFor[collecting.Config](), reflect.TypeFor[optimize.Config](), reflect.TypeFor[councils.Config](),
 }
 
-// generate returns the comments of every field of the configuration's structs,
+// generate returns the comments of every field of the configurations' structs,
 // as JSON: package.Type.Field → comment. Root is the folder of the module.
-func generate(root string, of reflect.Type) ([]byte, error) {
+func generate(root string) ([]byte, error) {
 	types := map[string]bool{}
-	collect(of, types)
+	for _, of := range configs {
+		collect(of, types)
+	}
 	comments := map[string]string{}
 	for name := range types {
 		dot := strings.LastIndex(name, ".")

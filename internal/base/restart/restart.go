@@ -12,10 +12,10 @@ import (
 type Config struct {
 	// Most is how many restarts in a row may come to nothing. The pauses before
 	// them are 0.1, 0.4, 1.6 s, and so on up to 10 s.
-	Most int `yaml:"most" json:"most"`
+	Most int `yaml:"most" json:"most" jsonschema:"minimum=0,maximum=100"`
 	// Within is how long a process lives at least that begins a new row although
 	// nothing came of it.
-	Within time.Duration `yaml:"within" json:"within"`
+	Within time.Duration `yaml:"within" json:"within" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration; 1m is the default"`
 }
 
 // Default returns 3 restarts, and a minute.
@@ -23,10 +23,7 @@ func Default() Config { return Config{Most: 3, Within: time.Minute} }
 
 // Validate returns every problem of c.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.Whole("most", c.Most, 0, 100)
-	p.Check(c.Within > 0, "within", c.Within, "use a positive duration; 1m is the default")
-	return p
+	return fault.Validate(&c)
 }
 
 const (

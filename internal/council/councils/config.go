@@ -6,7 +6,6 @@ package councils
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/merit-rl/merit/core/config"
@@ -48,10 +47,10 @@ type Tasks struct {
 	// Map says which columns have the fields of a task, where they have other names.
 	Map tasks.Map `yaml:"map" json:"map"`
 	// Limit is the most tasks that are taken; 0 = all.
-	Limit int `yaml:"limit" json:"limit"`
+	Limit int `yaml:"limit" json:"limit" jsonschema:"minimum=0"`
 	// Repeat is how often each task is decided, with other seeds: what one agent
 	// said then is a group that can be compared.
-	Repeat int `yaml:"repeat" json:"repeat"`
+	Repeat int `yaml:"repeat" json:"repeat" jsonschema:"minimum=1,maximum=100000"`
 }
 
 // Member is an agent: a plug-in or a script.
@@ -68,18 +67,7 @@ type Member struct {
 
 // Plugin is a policy in a process of its own, as in a training configuration.
 type Plugin struct {
-	// Plugin is the name of a plug-in, or a path (with a slash) relative to the
-	// configuration file.
-	Plugin string `yaml:"plugin" json:"plugin"`
-	// Args are arguments behind those of the plug-in's own command.
-	Args []string `yaml:"args" json:"args"`
-	// Digest, if set, is the SHA-256 that the plug-in must have.
-	Digest string `yaml:"digest" json:"digest"`
-	// Env is added to the few variables that a plug-in gets, as KEY=value.
-	Env []string `yaml:"env" json:"env"`
-	// PassEnv names variables of Merit's own environment that the plug-in gets
-	// too, such as API keys. Their values are never written anywhere.
-	PassEnv []string `yaml:"pass_env" json:"pass_env"`
+	host.Program `yaml:",inline"`
 	// Options are the plug-in's own. A text in them that begins with ./ or ../
 	// is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options"`
@@ -108,7 +96,7 @@ func (p *Plugin) host() (host.PolicyConfig, error) {
 		options, err = json.Marshal(p.Options)
 	}
 	h := host.DefaultPolicyConfig()
-	h.Path, h.Args, h.Digest, h.Env, h.PassEnv, h.Options = p.Plugin, p.Args, p.Digest, p.Env, p.PassEnv, options
+	h.Program, h.Path, h.Options = p.Program, p.Plugin, options
 	h.StartTimeout, h.ConfigureTimeout, h.Limits, h.Restarts = p.StartTimeout, p.ConfigureTimeout, p.Limits, p.Restarts
 	return h, err
 }
@@ -117,6 +105,9 @@ func (p *Plugin) host() (host.PolicyConfig, error) {
 func DefaultConfig() *Config {
 	return &Config{Seed: 1, Tasks: Tasks{Repeat: 1}, Council: council.DefaultConfig(), Sandbox: sandbox.DefaultConfig()}
 }
+
+// Schema returns the JSON Schema of the configuration of a council, for editors.
+func Schema() ([]byte, error) { return config.Schema("Merit council", DefaultConfig()) }
 
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks it; the error joins every problem. Relative
@@ -130,59 +121,44 @@ func Load(path string, overrides ...string) (_ *Config, err error) {
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
 // path.
 func (c *Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(c)
 	if c.Tasks.File == "" {
 		p.Missing("tasks.file", "there are no tasks", "name a file of tasks: rows with prompt, and ground_truth for the reward")
 	}
-	p.AtLeast("tasks.limit", c.Tasks.Limit, 0)
-	p.Whole("tasks.repeat", c.Tasks.Repeat, 1, 100_000)
-	p = append(p, under("tasks.", c.Tasks.Map.Validate())...)
-	p = append(p, under("council.", c.Council.Validate())...)
 	names := make([]string, len(c.Members))
 	for i, m := range c.Members {
 		names[i] = m.Name
-		p = append(p, under(fmt.Sprintf("members[%d]", i), m.problems())...)
 	}
-	p = append(p, under("members", council.CheckNames(names))...)
-	p = append(p, under("plugins.", c.Plugins.Validate())...)
+	p.Under("members", council.CheckNames(names))
 	for i, r := range c.Rewards {
 		if r.Environment {
 			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "there is no environment here", "name a module or a judge")
 		}
 	}
-	p = append(p, merit.CheckRewards(c.Rewards)...)
-	return append(p, under("sandbox.", c.Sandbox.Validate())...)
+	return p
 }
 
-// problems are those of a member, with keys that begin with a dot.
-func (m Member) problems() []error {
-	var p fault.Problems
+// Validate returns every problem of m, with key paths relative to it.
+func (m Member) Validate() []error {
+	p := fault.Validate(&m)
 	switch {
 	case m.Policy == nil && m.Script == nil:
-		p.Missing(".policy", "nobody decides for this agent", "name a plug-in: policy: {plugin: openai, options: {…}}, or write a script")
+		p.Missing("policy", "nobody decides for this agent", "name a plug-in: policy: {plugin: openai, options: {…}}, or write a script")
 	case m.Policy != nil && m.Script != nil:
-		p.Invalid(".script", "is given beside a policy", "keep one of policy and script")
-	case m.Script != nil:
-		p = append(p, under(".script.", m.Script.Validate())...)
-	default:
-		h, err := m.Policy.host()
-		if err != nil {
-			p.Invalid(".policy.options", err.Error(), "use text, numbers, lists and sections with text keys")
-			break
-		}
-		p = append(p, under(".policy.", h.Validate())...)
+		p.Invalid("script", "is given beside a policy", "keep one of policy and script")
 	}
 	return p
 }
 
-// under puts key before the places of problems.
-func under(key string, problems []error) (out []error) {
-	for _, err := range problems {
-		f := *fault.As(err)
-		f.Where = strings.TrimSuffix(key+f.Where, ".")
-		out = append(out, &f)
+// Validate returns every problem of p, with key paths relative to it.
+func (p *Plugin) Validate() []error {
+	h, err := p.host()
+	if err != nil {
+		var problems fault.Problems
+		problems.Invalid("options", err.Error(), "use text, numbers, lists and sections with text keys")
+		return problems
 	}
-	return out
+	return h.Validate()
 }
 
 // EachPath replaces every path in c.

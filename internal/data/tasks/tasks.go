@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
@@ -34,12 +35,16 @@ func (m Map) columns() ([]jsonl.Column, error) {
 	return jsonl.TaskColumns(named)
 }
 
-// Validate returns every problem of m, with key paths that begin with map.
-func (m Map) Validate() []error {
+// Validate returns every problem of m.
+func (m Map) Validate() (p []error) {
 	if _, err := m.columns(); err != nil {
-		return err.(interface{ Unwrap() []error }).Unwrap()
+		for _, problem := range err.(interface{ Unwrap() []error }).Unwrap() {
+			f := *fault.As(problem)
+			f.Where = strings.TrimPrefix(strings.TrimPrefix(f.Where, "map"), ".")
+			p = append(p, &f)
+		}
 	}
-	return nil
+	return p
 }
 
 // maxTasks bounds the tasks of a file in bytes of JSON: they are held in memory.

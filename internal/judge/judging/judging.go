@@ -31,13 +31,7 @@ func DefaultConfig() Config {
 func (c *Config) SetDefaults() { *c = DefaultConfig() }
 
 // Validate returns every problem of c, with key paths relative to the section.
-func (c Config) Validate() []error {
-	problems := c.Config.Validate()
-	for _, err := range c.Server.Validate() {
-		problems = append(problems, under(err))
-	}
-	return problems
-}
+func (c Config) Validate() []error { return fault.Validate(&c) }
 
 func under(err error) error {
 	f := fault.As(err)

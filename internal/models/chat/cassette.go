@@ -26,7 +26,7 @@ type Cassettes struct {
 	Dir string `yaml:"dir,omitempty" json:"dir,omitempty"`
 	// Mode is off, record (ask, and keep the answers), replay (never ask) or
 	// auto (replay what is kept, ask and keep the rest).
-	Mode string `yaml:"mode" json:"mode"`
+	Mode string `yaml:"mode" json:"mode" jsonschema:"enum=off,enum=record,enum=replay,enum=auto"`
 }
 
 // Modes of cassettes.
@@ -36,13 +36,6 @@ const (
 	Replay = "replay"
 	Auto   = "auto"
 )
-
-func (c Cassettes) check(p *fault.Problems) {
-	p.OneOf("cassettes.mode", c.Mode, Off, Record, Replay, Auto)
-	if c.Mode != Off && c.Dir == "" {
-		p.Missing("cassettes.dir", "no folder is named", "give the folder in which answers are kept")
-	}
-}
 
 // cassette is the file of one request.
 type cassette struct {

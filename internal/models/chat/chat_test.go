@@ -116,7 +116,7 @@ func TestConfig(t *testing.T) {
 		require.NotEmpty(t, f.Hint, f.Where)
 		keys = append(keys, f.Where)
 	}
-	require.Equal(t, []string{
+	require.ElementsMatch(t, []string{
 		"url", "model", "timeout", "backoff", "max_concurrent", "max_response", "max_tokens_field",
 		"budget.input_price", "cassettes.mode", "cassettes.dir", "extra.seed", "key_env",
 	}, keys)

@@ -20,28 +20,28 @@ type Config struct {
 	// Lookup reads environment variables; nil means the process's own.
 	Lookup func(name string) (value string, ok bool) `yaml:"-" json:"-"`
 	// Timeout bounds one attempt, from the request to the last byte.
-	Timeout time.Duration `yaml:"timeout" json:"timeout"`
+	Timeout time.Duration `yaml:"timeout" json:"timeout" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration, such as 2m"`
 	// Retries is how often a request is sent again after a failure that may
 	// pass.
-	Retries int `yaml:"retries" json:"retries"`
+	Retries int `yaml:"retries" json:"retries" jsonschema:"minimum=0,maximum=100"`
 	// Backoff is the wait before the first retry. It doubles with each, and up
 	// to half of it is left to chance.
-	Backoff time.Duration `yaml:"backoff" json:"backoff"`
+	Backoff time.Duration `yaml:"backoff" json:"backoff" jsonschema:"exclusiveMinimum=0" hint:"use a positive duration, such as 500ms"`
 	// MaxBackoff bounds a wait. A server that asks for more with Retry-After
 	// gets no retry.
 	MaxBackoff time.Duration `yaml:"max_backoff" json:"max_backoff"`
 	// MaxConcurrent is how many requests are under way at one time.
-	MaxConcurrent int `yaml:"max_concurrent" json:"max_concurrent"`
+	MaxConcurrent int `yaml:"max_concurrent" json:"max_concurrent" jsonschema:"minimum=1,maximum=4096"`
 	// RequestsPerMinute bounds the rate of requests; 0 means no bound.
-	RequestsPerMinute int `yaml:"requests_per_minute" json:"requests_per_minute"`
+	RequestsPerMinute int `yaml:"requests_per_minute" json:"requests_per_minute" jsonschema:"minimum=0"`
 	// TokensPerMinute bounds the rate of tokens, counted as hosted services do:
 	// an estimate of the prompt and all tokens that the answer may have. 0 means
 	// no bound.
-	TokensPerMinute int `yaml:"tokens_per_minute" json:"tokens_per_minute"`
+	TokensPerMinute int `yaml:"tokens_per_minute" json:"tokens_per_minute" jsonschema:"minimum=0"`
 	// Budget ends the use of the model when it is spent.
 	Budget Budget `yaml:"budget" json:"budget"`
 	// MaxResponse is the most bytes that an answer may have.
-	MaxResponse int `yaml:"max_response" json:"max_response"`
+	MaxResponse int `yaml:"max_response" json:"max_response" jsonschema:"minimum=1024,maximum=1073741824"`
 	// Cassettes keep answers, to be replayed without a server.
 	Cassettes Cassettes `yaml:"cassettes" json:"cassettes"`
 	// TokenIDs asks for the ids of tokens with return_token_ids, as vLLM and
@@ -49,7 +49,7 @@ type Config struct {
 	TokenIDs bool `yaml:"token_ids" json:"token_ids"`
 	// MaxTokensField is what the server calls the most tokens of an answer:
 	// max_tokens, or max_completion_tokens as newer models of OpenAI want it.
-	MaxTokensField string `yaml:"max_tokens_field" json:"max_tokens_field"`
+	MaxTokensField string `yaml:"max_tokens_field" json:"max_tokens_field" jsonschema:"enum=max_tokens,enum=max_completion_tokens"`
 	// Extra is added to the JSON of every request: what only one kind of server
 	// knows, as top_k, min_p or chat_template_kwargs.
 	Extra map[string]any `yaml:"extra,omitempty" json:"extra,omitempty"`
@@ -62,13 +62,13 @@ type Config struct {
 // same estimate. Where max_tokens is not set, the last answer may exceed it.
 type Budget struct {
 	// Tokens is the most tokens, of prompts and answers; 0 means no bound.
-	Tokens int64 `yaml:"tokens" json:"tokens"`
+	Tokens int64 `yaml:"tokens" json:"tokens" jsonschema:"minimum=0" hint:"use a whole number of at least 0; 0 means no bound"`
 	// Cost is the most money, in the currency of the prices; 0 means no bound.
-	Cost float64 `yaml:"cost" json:"cost"`
+	Cost float64 `yaml:"cost" json:"cost" jsonschema:"minimum=0,maximum=1e12"`
 	// InputPrice is the price of a million tokens of prompts.
-	InputPrice float64 `yaml:"input_price" json:"input_price"`
+	InputPrice float64 `yaml:"input_price" json:"input_price" jsonschema:"minimum=0,maximum=1e12"`
 	// OutputPrice is the price of a million tokens of answers.
-	OutputPrice float64 `yaml:"output_price" json:"output_price"`
+	OutputPrice float64 `yaml:"output_price" json:"output_price" jsonschema:"minimum=0,maximum=1e12"`
 }
 
 // DefaultConfig returns the settings of a client that says nothing. It lacks
@@ -90,35 +90,20 @@ const (
 
 // Validate returns everything that is wrong with c.
 func (c Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(&c)
 	checkURL(&p, c.URL)
 	if c.Model == "" {
 		p.Missing("model", "no model is named", "give the name that the server lists at url/models")
 	}
-	p.Check(c.Timeout > 0, "timeout", c.Timeout, "use a positive duration, such as 2m")
-	p.Whole("retries", c.Retries, 0, 100)
-	p.Check(c.Backoff > 0, "backoff", c.Backoff, "use a positive duration, such as 500ms")
 	p.Check(c.MaxBackoff >= c.Backoff, "max_backoff", c.MaxBackoff, "use a duration of at least backoff, such as 1m")
-	p.Whole("max_concurrent", c.MaxConcurrent, 1, 4096)
-	p.AtLeast("requests_per_minute", c.RequestsPerMinute, 0)
-	p.AtLeast("tokens_per_minute", c.TokensPerMinute, 0)
-	p.Whole("max_response", c.MaxResponse, 1<<10, 1<<30)
-	p.OneOf("max_tokens_field", c.MaxTokensField, maxTokens, maxCompletionTokens)
-	c.Budget.check(&p)
-	c.Cassettes.check(&p)
-	checkExtra(&p, c.Extra)
-	return p
-}
-
-func (b Budget) check(p *fault.Problems) {
-	const enormous = 1e12
-	p.Check(b.Tokens >= 0, "budget.tokens", b.Tokens, "use a whole number of at least 0; 0 means no bound")
-	p.Within("budget.cost", b.Cost, 0, enormous)
-	p.Within("budget.input_price", b.InputPrice, 0, enormous)
-	p.Within("budget.output_price", b.OutputPrice, 0, enormous)
-	if b.Cost > 0 && b.InputPrice == 0 && b.OutputPrice == 0 {
+	if b := c.Budget; b.Cost > 0 && b.InputPrice == 0 && b.OutputPrice == 0 {
 		p.Missing("budget.input_price", "a cost is bounded, but nothing has a price", "give budget.input_price and budget.output_price, per million tokens")
 	}
+	if c.Cassettes.Mode != Off && c.Cassettes.Dir == "" {
+		p.Missing("cassettes.dir", "no folder is named", "give the folder in which answers are kept")
+	}
+	checkExtra(&p, c.Extra)
+	return p
 }
 
 func checkURL(p *fault.Problems, text string) {

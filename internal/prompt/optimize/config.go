@@ -58,6 +58,9 @@ func DefaultConfig() *Config {
 	}
 }
 
+// Schema returns the JSON Schema of the configuration of a search, for editors.
+func Schema() ([]byte, error) { return config.Schema("Merit prompt optimisation", DefaultConfig()) }
+
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks it; the error joins every problem. Relative
 // paths in the file become relative to the working directory.
@@ -77,7 +80,7 @@ func Parse(source string, text []byte, dir string, overrides ...string) (_ *Conf
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
 // path.
 func (c *Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(c)
 	switch {
 	case c.Prompt == "" && c.PromptFile == "":
 		p.Missing("prompt", "there is no prompt to start from", "write it here, or name a file in prompt_file")
@@ -88,7 +91,6 @@ func (c *Config) Validate() []error {
 			p.Invalid("prompt", "as a prompt, "+why, "correct it, or change search.place or search.max_prompt")
 		}
 	}
-	p = append(p, under("tasks", c.Tasks.Validate())...)
 	if len(c.Rewards) == 0 {
 		p.Missing("rewards", "there is no reward", "add at least one: rewards: [{module: reward.py}]")
 	}
@@ -97,25 +99,7 @@ func (c *Config) Validate() []error {
 			p.Invalid(fmt.Sprintf("rewards[%d].environment", i), "there is no environment here", "name a module or a judge")
 		}
 	}
-	p = append(p, merit.CheckRewards(c.Rewards)...)
-	p = append(p, under("sandbox", c.Sandbox.Validate())...)
-	p = append(p, under("model", c.Model.Validate())...)
-	if c.Editor != nil {
-		p = append(p, under("editor", c.Editor.Validate())...)
-	}
-	p = append(p, under("search", c.Search.Validate())...)
-	return append(p, under("budget", c.Budget.Validate())...)
-}
-
-// under returns the problems of the section at key, to which their Where is
-// relative.
-func under(key string, problems []error) (out []error) {
-	for _, err := range problems {
-		f := *fault.As(err)
-		f.Where = strings.TrimSuffix(key+"."+f.Where, ".")
-		out = append(out, &f)
-	}
-	return out
+	return p
 }
 
 // EachPath replaces every path in c.

@@ -26,20 +26,19 @@ type Tasks struct {
 	// Map says which columns have the fields of a task, where they have other names.
 	Map tasks.Map `yaml:"map" json:"map"`
 	// Limit is the most tasks that are taken of each file; 0 = all.
-	Limit int `yaml:"limit" json:"limit"`
+	Limit int `yaml:"limit" json:"limit" jsonschema:"minimum=0"`
 }
 
 // Validate returns every problem of t, with key paths relative to the section.
 func (t Tasks) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(&t)
 	if t.Train == "" {
 		p.Missing("train", "there are no tasks", "name a file of tasks: rows with prompt, and ground_truth for the reward")
 	}
 	if t.HeldOut == "" {
 		p.Within("held_out_share", t.HeldOutShare, 0.05, 0.95)
 	}
-	p.AtLeast("limit", t.Limit, 0)
-	return append(p, t.Map.Validate()...)
+	return p
 }
 
 // read returns the tasks to learn from and those that are held out. A task that

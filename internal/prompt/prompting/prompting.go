@@ -26,13 +26,7 @@ func (c *Config) SetDefaults() {
 }
 
 // Validate returns every problem of c, with key paths relative to the section.
-func (c Config) Validate() []error {
-	problems := c.Sampling.Validate()
-	for _, err := range c.Server.Validate() {
-		problems = append(problems, under(err))
-	}
-	return problems
-}
+func (c Config) Validate() []error { return fault.Validate(&c) }
 
 func under(err error) error {
 	f := fault.As(err)

@@ -19,23 +19,23 @@ import (
 type Config struct {
 	// Fuel is what a rule may use on one output, in units as of sandbox.fuel: the
 	// default ends a loop after a few tenths of a second.
-	Fuel uint64 `yaml:"fuel" json:"fuel"`
+	Fuel uint64 `yaml:"fuel" json:"fuel" jsonschema:"minimum=1000000,maximum=1125899906842624" hint:"use a number from 1000000 to 2^50; the default is 100000000"`
 	// TotalFuel is what all rules of a rubric may use together on all outputs of an
 	// episode: at its end no further rule is applied, and those that were not are
 	// out_of_fuel. Raise it where outputs are many.
 	TotalFuel uint64 `yaml:"total_fuel" json:"total_fuel"`
 	// MemoryMiB bounds the memory of a rule, with its interpreter.
-	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
+	MemoryMiB int `yaml:"memory_mib" json:"memory_mib" jsonschema:"minimum=16,maximum=4095"`
 	// Languages are those that rules may be written in; what is written in
 	// another has no score. Each needs its interpreter.
-	Languages []rubric.Language `yaml:"languages" json:"languages"`
+	Languages []rubric.Language `yaml:"languages" json:"languages" jsonschema:"enum=python,enum=javascript"`
 	// Kept is how many verdicts are kept in memory, so that the same rule is not
 	// applied twice to the same output; 0 keeps none.
-	Kept int `yaml:"kept" json:"kept"`
+	Kept int `yaml:"kept" json:"kept" jsonschema:"minimum=0,maximum=16777216"`
 	// Check is how many episodes are played before training begins, to find out
 	// whether the reward goes with the quality of rubrics; 0 looks at nothing. What
 	// is found is told and kept as rubric-check.json; it stops no run.
-	Check int `yaml:"check" json:"check"`
+	Check int `yaml:"check" json:"check" jsonschema:"minimum=0,maximum=10000"`
 	// Judge answers the rules that are questions. Without one they have no score.
 	Judge *Judge `yaml:"judge,omitempty" json:"judge,omitempty"`
 }
@@ -91,24 +91,13 @@ func (j *Judge) SetDefaults() {
 
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.Check(c.Fuel >= 1_000_000 && c.Fuel <= 1<<50, "fuel", c.Fuel, "use a number from 1000000 to 2^50; the default is 100000000")
+	p := fault.Validate(&c)
 	p.Check(c.TotalFuel >= c.Fuel && c.TotalFuel <= 1<<60, "total_fuel", c.TotalFuel, "use a number from fuel to 2^60; the default is 2000000000, twenty rules that use up theirs")
-	p.Whole("memory_mib", c.MemoryMiB, 16, 4095)
-	p.Whole("kept", c.Kept, 0, 1<<24)
-	p.Whole("check", c.Check, 0, 10_000)
-	for _, l := range c.Languages {
-		p.OneOf("languages", string(l), string(rubric.Python), string(rubric.JavaScript))
-	}
-	if c.Judge != nil {
-		for _, err := range c.Judge.validate() {
-			p = append(p, named(err, "judge"))
-		}
-	}
 	return p
 }
 
-func (j *Judge) validate() []error {
+// Validate returns every problem of j, with key paths relative to the section.
+func (j *Judge) Validate() []error {
 	var p fault.Problems
 	if (j.Script == "") == (j.Server == nil) {
 		p.Invalid("", "a judge is a script or a server, one of the two", "give judge.script, or judge.server with url and model")

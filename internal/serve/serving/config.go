@@ -25,7 +25,7 @@ type Config struct {
 	// that only this user may open.
 	Listen string `yaml:"listen" json:"listen"`
 	// Connections is how many there are at one time; more wait until one ends.
-	Connections int `yaml:"connections" json:"connections"`
+	Connections int `yaml:"connections" json:"connections" jsonschema:"minimum=1,maximum=1048576"`
 	// Dir keeps what tenants upload. One server uses it at a time.
 	Dir string `yaml:"dir" json:"dir"`
 	// Tenants is the tenants' file. Without one there is one tenant, local, who
@@ -45,7 +45,7 @@ type Config struct {
 	OnUnscored OnUnscored `yaml:"on_unscored" json:"on_unscored"`
 	// Slots is how many evaluations run at one time, all tenants together; 0 is
 	// one for each processor. Every tenant gets its first at once, beyond it.
-	Slots int `yaml:"slots" json:"slots"`
+	Slots int `yaml:"slots" json:"slots" jsonschema:"minimum=0"`
 	// Limits bound requests.
 	Limits serve.Limits `yaml:"limits" json:"limits"`
 	// Most is what a request may ask for at most, where its tenant's limits do not
@@ -54,11 +54,11 @@ type Config struct {
 	// Open bounds the rewards that are ready to run.
 	Open Ready `yaml:"open" json:"open"`
 	// Drain is how long the server answers what it has accepted after SIGTERM.
-	Drain time.Duration `yaml:"drain" json:"drain"`
+	Drain time.Duration `yaml:"drain" json:"drain" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 1m"`
 	// Accounting is the file of usage by key; empty keeps none.
 	Accounting string `yaml:"accounting" json:"accounting"`
 	// AccountingEvery is how often it is written.
-	AccountingEvery time.Duration `yaml:"accounting_every" json:"accounting_every"`
+	AccountingEvery time.Duration `yaml:"accounting_every" json:"accounting_every" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 1m"`
 	// Sandbox bounds what an evaluation may use, unless the request or the tenant's
 	// limits say otherwise. An empty isolation is process where others than this
 	// machine can reach the server, and snapshot where they cannot.
@@ -104,14 +104,14 @@ type Most struct {
 // instance for every worker.
 type Ready struct {
 	// Each is how many of one tenant.
-	Each int `yaml:"each" json:"each"`
+	Each int `yaml:"each" json:"each" jsonschema:"minimum=1,maximum=10000"`
 	// All is how many of all tenants together.
-	All int `yaml:"all" json:"all"`
+	All int `yaml:"all" json:"all" jsonschema:"minimum=1,maximum=100000"`
 	// Idle is how long one stays that nobody asks for.
-	Idle time.Duration `yaml:"idle" json:"idle"`
+	Idle time.Duration `yaml:"idle" json:"idle" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 1m"`
 	// Sandboxes is how many of one tenant, one for each combination of limits. With
 	// isolation: process each has its own worker processes.
-	Sandboxes int `yaml:"sandboxes" json:"sandboxes"`
+	Sandboxes int `yaml:"sandboxes" json:"sandboxes" jsonschema:"minimum=1,maximum=1000"`
 }
 
 // DefaultConfig returns a server on this machine, without tenants.
@@ -125,6 +125,9 @@ func DefaultConfig() *Config {
 		Sandbox: s,
 	}
 }
+
+// Schema returns the JSON Schema of the configuration of a server, for editors.
+func Schema() ([]byte, error) { return config.Schema("Merit server configuration", DefaultConfig()) }
 
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks the result. The error joins every problem,

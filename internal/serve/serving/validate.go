@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -19,7 +18,9 @@ const mostSocket = 103
 
 // Validate returns every problem of c, with key paths.
 func (c *Config) Validate() []error {
-	var p fault.Problems
+	all := *c
+	all.Sandbox.Isolation = c.Isolation()
+	p := fault.Validate(&all)
 	c.checkListen(&p)
 	if c.Dir == "" {
 		p.Missing("dir", "there is no place for uploads", "name a folder")
@@ -35,25 +36,7 @@ func (c *Config) Validate() []error {
 	if _, err := shape.ParseOnUnscored(string(c.OnUnscored)); err != nil {
 		p.Invalid("on_unscored", fault.As(err).What, fault.As(err).Hint)
 	}
-	p.AtLeast("slots", c.Slots, 0)
-	p = append(p, c.checkLimits()...)
-	for _, x := range []struct {
-		key  string
-		long time.Duration
-	}{{"drain", c.Drain}, {"accounting_every", c.AccountingEvery}, {"open.idle", c.Open.Idle}} {
-		p.Check(x.long >= time.Millisecond, x.key, x.long, "write a duration of at least 1ms, such as 1m")
-	}
-	p.Whole("connections", c.Connections, 1, 1<<20)
-	p.Whole("open.each", c.Open.Each, 1, 10_000)
-	p.Whole("open.all", c.Open.All, 1, 100_000)
-	p.Whole("open.sandboxes", c.Open.Sandboxes, 1, 1000)
-	box := c.Sandbox
-	box.Isolation = c.Isolation()
-	for _, err := range box.Validate() {
-		f := fault.As(err)
-		f.Where = "sandbox." + f.Where
-		p = append(p, f)
-	}
+	c.checkLimits(&p)
 	return p
 }
 
@@ -97,21 +80,10 @@ func (c *Config) checkRewards(p *fault.Problems) {
 	}
 }
 
-func (c *Config) checkLimits() []error {
-	var p fault.Problems
+func (c *Config) checkLimits(p *fault.Problems) {
 	p.Check(c.Most.Fuel >= c.Sandbox.Fuel && c.Most.Fuel <= 1<<50, "most.fuel", c.Most.Fuel, "use a number from sandbox.fuel to 2^50")
 	p.Whole("most.memory_mib", c.Most.MemoryMiB, c.Sandbox.MemoryMiB, 4095)
 	p.Check(c.Most.WallClock >= c.Sandbox.WallClock, "most.wall_clock", c.Most.WallClock, "use a duration of at least sandbox.wall_clock")
-	for _, limit := range []struct {
-		key   string
-		value int64
-	}{
-		{"body", c.Limits.Body}, {"upload", c.Limits.Upload}, {"conversation", int64(c.Limits.Conversation)}, {"batch", int64(c.Limits.Batch)},
-		{"group", int64(c.Limits.Group)}, {"rows", int64(c.Limits.Rows)}, {"requests", int64(c.Limits.Requests)}, {"memory", c.Limits.Memory}, {"idle", int64(c.Limits.Idle)},
-	} {
-		p.Check(limit.value >= 0, "limits."+limit.key, limit.value, "use a number above 0, or 0 for the default")
-	}
-	return p
 }
 
 // Check is Validate as one error, for a configuration that is in no file.

@@ -45,10 +45,10 @@ type Config struct {
 	// Sandbox bounds what an evaluation may use.
 	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
 	// MaxBody bounds a request, in bytes, also after it is decompressed.
-	MaxBody int64 `yaml:"max_body" json:"max_body"`
+	MaxBody int64 `yaml:"max_body" json:"max_body" jsonschema:"minimum=1024,maximum=1073741824" hint:"use a number of bytes from 1024 to 2^30"`
 	// Drain is how long the collector may take at its end over what it has
 	// accepted, and over rewards that wait.
-	Drain time.Duration `yaml:"drain" json:"drain"`
+	Drain time.Duration `yaml:"drain" json:"drain" jsonschema:"minimum=1ms" hint:"write a duration of at least 1ms, such as 1m"`
 
 	// Places says where each value was set.
 	Places config.Places `yaml:"-" json:"-"`
@@ -57,11 +57,11 @@ type Config struct {
 // Retention is how long and how much is kept. 0 is no limit.
 type Retention struct {
 	// Age is since the start of a trace, such as 720h.
-	Age time.Duration `yaml:"age" json:"age"`
+	Age time.Duration `yaml:"age" json:"age" jsonschema:"minimum=0" hint:"write a duration such as 720h, or 0 for no limit"`
 	// MiB is the size of all traces; the oldest go first.
-	MiB int64 `yaml:"mib" json:"mib"`
+	MiB int64 `yaml:"mib" json:"mib" jsonschema:"minimum=0,exclusiveMaximum=1099511627776" hint:"write a number of MiB, or 0 for no limit"`
 	// Every is how often the collector looks.
-	Every time.Duration `yaml:"every" json:"every"`
+	Every time.Duration `yaml:"every" json:"every" jsonschema:"minimum=1s" hint:"write a duration of at least 1s, such as 10m"`
 }
 
 // keep is the retention as a store has it.
@@ -76,6 +76,9 @@ func DefaultConfig() *Config {
 		Retention: Retention{Every: 10 * time.Minute}, Sandbox: sandbox.DefaultConfig(),
 	}
 }
+
+// Schema returns the JSON Schema of the configuration of a collector, for editors.
+func Schema() ([]byte, error) { return config.Schema("Merit collector configuration", DefaultConfig()) }
 
 // Load reads the configuration at path, puts overrides of the form
 // key.path=value over it, and checks the result. The error joins every problem,
@@ -114,31 +117,15 @@ func (c *Config) EachPath(replace func(string) string) {
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
 // path.
 func (c *Config) Validate() []error {
-	var p fault.Problems
+	p := fault.Validate(c)
 	c.address(&p, "listen", c.Listen, false)
 	c.address(&p, "grpc", c.GRPC, true)
 	p = append(p, c.TLS.Problems("tls")...)
 	if c.Listen != "" && c.Listen == c.GRPC && !strings.HasSuffix(c.Listen, ":0") {
 		p.Invalid("grpc", "is the address of listen", "give each a port of its own")
 	}
-	for _, err := range c.Redact.Validate() {
-		f := *fault.As(err)
-		f.Where = "redact." + f.Where
-		p = append(p, &f)
-	}
-	p.Check(c.Retention.Age >= 0, "retention.age", c.Retention.Age, "write a duration such as 720h, or 0 for no limit")
-	p.Check(c.Retention.MiB >= 0 && c.Retention.MiB < 1<<40, "retention.mib", c.Retention.MiB, "write a number of MiB, or 0 for no limit")
-	p.Check(c.Retention.Every >= time.Second, "retention.every", c.Retention.Every, "write a duration of at least 1s, such as 10m")
-	p.Check(c.MaxBody >= 1<<10 && c.MaxBody <= 1<<30, "max_body", c.MaxBody, "use a number of bytes from 1024 to 2^30")
-	p.Check(c.Drain >= time.Millisecond, "drain", c.Drain, "write a duration of at least 1ms, such as 1m")
 	for i, r := range c.Rewards {
 		p.Check(!r.Environment, fmt.Sprintf("rewards[%d].environment", i), true, "a trace has no environment: name a module or a judge")
-	}
-	p = append(p, merit.CheckRewards(c.Rewards)...)
-	for _, err := range c.Sandbox.Validate() {
-		f := *fault.As(err)
-		f.Where = "sandbox." + f.Where
-		p = append(p, &f)
 	}
 	return p
 }

@@ -39,15 +39,15 @@ type Config struct {
 	Choices []string `yaml:"choices" json:"choices"`
 	// Method is importance, which corrects for who decided then, or clone, which
 	// imitates what did better than its group and needs no log-probabilities.
-	Method Method `yaml:"method" json:"method"`
+	Method Method `yaml:"method" json:"method" jsonschema:"enum=importance,enum=clone"`
 	// MaxRatio bounds the weight that importance or clone gives to a decision.
-	MaxRatio float64 `yaml:"max_ratio" json:"max_ratio"`
+	MaxRatio float64 `yaml:"max_ratio" json:"max_ratio" jsonschema:"minimum=1,maximum=1e6" hint:"use a number from 1 to a million"`
 	// Temperature of clone, in root mean squares of the batch's advantages.
-	Temperature float64 `yaml:"temperature" json:"temperature"`
+	Temperature float64 `yaml:"temperature" json:"temperature" jsonschema:"exclusiveMinimum=0,maximum=1e6" hint:"use a number above 0, at most a million"`
 	// HeldOut is the share of tasks that are not learnt from: one half decides
 	// the best checkpoint, the other one is for the final table. A task keeps its
 	// place when traces are added.
-	HeldOut float64 `yaml:"held_out" json:"held_out"`
+	HeldOut float64 `yaml:"held_out" json:"held_out" jsonschema:"exclusiveMinimum=0,maximum=0.9" hint:"use a share above 0, at most 0.9; 0.3 is usual"`
 }
 
 // DefaultConfig trains from no traces, and else by importance.
@@ -61,11 +61,7 @@ func (c *Config) SetDefaults() { *c = DefaultConfig() }
 // Validate returns every problem of c, with key paths relative to the section.
 // What the words of Query mean is decided when it is asked.
 func (c Config) Validate() []error {
-	var p fault.Problems
-	p.OneOf("method", string(c.Method), string(Importance), string(Clone))
-	p.Check(c.MaxRatio >= 1 && c.MaxRatio <= 1e6, "max_ratio", c.MaxRatio, "use a number from 1 to a million")
-	p.Check(c.Temperature > 0 && c.Temperature <= 1e6, "temperature", c.Temperature, "use a number above 0, at most a million")
-	p.Check(c.HeldOut > 0 && c.HeldOut <= 0.9, "held_out", c.HeldOut, "use a share above 0, at most 0.9; 0.3 is usual")
+	p := fault.Validate(&c)
 	for i, name := range c.Choices {
 		p.Check(name != "", fmt.Sprintf("choices[%d]", i), name, "write what the model answers")
 		p.Check(slices.Index(c.Choices, name) == i, fmt.Sprintf("choices[%d]", i), name, "name each choice once")

@@ -26,9 +26,6 @@ const (
 
 var activationNames = [...]string{ReLU: "relu", Tanh: "tanh", Sigmoid: "sigmoid", SiLU: "silu", GELU: "gelu", LeakyReLU: "leaky_relu", Softplus: "softplus", Mish: "mish"}
 
-// Activations returns the names of all activations.
-func Activations() []string { return activationNames[:] }
-
 // String returns the name of a.
 func (a Activation) String() string { return activationNames[a] }
 

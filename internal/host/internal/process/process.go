@@ -5,6 +5,7 @@ package process
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/merit-rl/merit/core/fault"
 )
 
 // PipeGrace is how long the pipes of a dead plug-in may stay open in the hands of
@@ -29,13 +32,26 @@ type Limits struct {
 	Files uint64 `yaml:"files" json:"files"`
 	// CPU is how many processors the process and its children may use, all
 	// together: a rate of processor time that no length of a run uses up.
-	CPU int `yaml:"cpu" json:"cpu"`
+	CPU int `yaml:"cpu" json:"cpu" jsonschema:"minimum=0"`
 	// CPUTime is the processor time that one process may use in its whole life
 	// (RLIMIT_CPU), in whole seconds: for what nobody knows yet.
 	CPUTime time.Duration `yaml:"cpu_time" json:"cpu_time"`
 	// Output is how many bytes a second the plug-in may print before its
 	// writes block.
-	Output int `yaml:"output" json:"output"`
+	Output int `yaml:"output" json:"output" jsonschema:"minimum=0" hint:"1048576 is a good number; 0 for no limit"`
+}
+
+// Validate returns every problem of l, with key paths relative to the section.
+func (l Limits) Validate() []error {
+	p := fault.Validate(&l)
+	if m := l.Memory; m != 0 && m < 64<<20 {
+		p.Invalid("memory", fmt.Sprintf("%d bytes is too little for any process", m), "give at least 64 MiB, or 0 for no limit")
+	}
+	if f := l.Files; f != 0 && f < 32 {
+		p.Invalid("files", fmt.Sprintf("%d open files are too few for gRPC", f), "give at least 32, or 0 for no limit")
+	}
+	p.Check(l.CPUTime == 0 || l.CPUTime >= time.Second, "cpu_time", l.CPUTime, "use whole seconds, or 0 for no limit")
+	return p
 }
 
 // Process is a plug-in's process group, as go-plugin wants it. go-plugin's own
