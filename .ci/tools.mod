@@ -1,10 +1,11 @@
-module github.com/merit-rl/merit
+// The programs that build and check Merit, apart from go.mod so that a program
+// that imports Merit does not meet them: go tool -modfile=.ci/tools.mod NAME.
+module github.com/merit-rl/merit/tools
 
 go 1.26.0
 
 tool (
 	golang.org/x/perf/cmd/benchstat
-	google.golang.org/grpc/cmd/protoc-gen-go-grpc
 	google.golang.org/protobuf/cmd/protoc-gen-go
 	gotest.tools/gotestsum
 	honnef.co/go/tools/cmd/staticcheck
@@ -28,7 +29,6 @@ require (
 	golang.org/x/term v0.35.0 // indirect
 	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
-	google.golang.org/grpc/cmd/protoc-gen-go-grpc v1.6.2 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gotest.tools/gotestsum v1.13.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect

@@ -1,7 +1,9 @@
 package traces
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/merit-rl/merit/core/align"
@@ -49,17 +51,11 @@ func Score(ctx context.Context, s *store.Store, parts []reward.Weighted, o Score
 	if p.options.Parallel <= 0 {
 		p.options.Parallel = processors.Count()
 	}
-	groups := false
-	for _, part := range parts {
-		groups = groups || part.Scorer.Info().Group
+	run := p.chunks
+	if slices.ContainsFunc(parts, func(w reward.Weighted) bool { return w.Scorer.Info().Group }) {
+		run = p.groups
 	}
-	var err error
-	if groups {
-		err = p.groups(ctx)
-	} else {
-		err = p.pages(ctx, p.chunks)
-	}
-	if err != nil {
+	if err := run(ctx); err != nil {
 		return nil, err
 	}
 	summary := scoring.Summarize(p.results)
@@ -78,60 +74,30 @@ type pass struct {
 	truthless     int // trajectories without a ground truth
 }
 
-// pages calls f with the heads that the query chooses, a page at a time.
-func (p *pass) pages(ctx context.Context, f func(context.Context, []trace.Head) error) error {
-	q := p.options.Query
-	left := q.Limit
-	for {
-		q.Limit = page
-		if left > 0 {
-			q.Limit = min(page, left)
-		}
-		found, err := p.store.List(ctx, q)
-		if err != nil {
-			return err
-		}
-		if err := f(ctx, found.Heads); err != nil {
-			return err
-		}
-		if left > 0 {
-			if left -= len(found.Heads); left <= 0 {
-				return nil
+// chunks scores traces that stand alone.
+func (p *pass) chunks(ctx context.Context) error {
+	return p.store.Heads(ctx, p.options.Query, page, func(heads []trace.Head) error {
+		for part := range slices.Chunk(heads, p.options.Parallel*share) {
+			ids := make([]string, len(part))
+			for i := range part {
+				ids[i] = part[i].ID
+			}
+			if err := p.score(ctx, ids); err != nil {
+				return err
 			}
 		}
-		if q.After = found.Next; q.After == "" {
-			return nil
-		}
-	}
-}
-
-// chunks scores traces that stand alone.
-func (p *pass) chunks(ctx context.Context, heads []trace.Head) error {
-	for size := p.options.Parallel * share; len(heads) > 0; {
-		n := min(size, len(heads))
-		ids := make([]string, n)
-		for i := range ids {
-			ids[i] = heads[i].ID
-		}
-		if err := p.score(ctx, ids); err != nil {
-			return err
-		}
-		heads = heads[n:]
-	}
-	return nil
+		return nil
+	})
 }
 
 // groups scores traces group by group, in the order of each group's first.
 func (p *pass) groups(ctx context.Context) error {
 	var order []string
 	members := map[string][]string{}
-	err := p.pages(ctx, func(_ context.Context, heads []trace.Head) error {
+	err := p.store.Heads(ctx, p.options.Query, page, func(heads []trace.Head) error {
 		for _, h := range heads {
 			t := trace.Trace{Head: h}
-			group := t.Trajectory().Group
-			if group == "" {
-				group = "trace\x00" + h.ID // a trace of no group stands alone
-			}
+			group := cmp.Or(t.Trajectory().Group, "trace\x00"+h.ID) // a trace of no group stands alone
 			if members[group] == nil {
 				order = append(order, group)
 			}

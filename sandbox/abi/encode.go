@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
 // TooLarge is the error of an Encoder for input that does not fit its limit.
@@ -51,34 +52,34 @@ func (e *Encoder) Trajectory(t *rl.Trajectory) ([]byte, error) {
 // call. The error is a *TooLarge.
 func (e *Encoder) Group(members []*rl.Trajectory) ([]byte, error) {
 	e.reset()
-	table := HeaderSize
-	e.room(HeaderSize + len(members)*MemberSize)
-	e.header(FlagGroup)
-	e.put(HeaderPromptMessages, -1)
-	e.put(HeaderLastAssistant, -1)
+	table := layout.HeaderSize
+	e.room(layout.HeaderSize + len(members)*layout.MemberSize)
+	e.header(layout.FlagGroup)
+	e.put(layout.HeaderPromptMessages, -1)
+	e.put(layout.HeaderLastAssistant, -1)
 	for _, t := range [...][2]int{
-		{HeaderMessages, MessageSize}, {HeaderToolCalls, ToolCallSize}, {HeaderMetadata, MetadataSize}, {HeaderSteps, StepSize}, {HeaderFields, FieldSize},
+		{layout.HeaderMessages, layout.MessageSize}, {layout.HeaderToolCalls, layout.ToolCallSize}, {layout.HeaderMetadata, layout.MetadataSize}, {layout.HeaderSteps, layout.StepSize}, {layout.HeaderFields, layout.FieldSize},
 	} {
-		e.table(t[0], 0, HeaderSize, t[1])
+		e.table(t[0], 0, layout.HeaderSize, t[1])
 	}
-	e.table(HeaderMembers, len(members), table, MemberSize)
+	e.table(layout.HeaderMembers, len(members), table, layout.MemberSize)
 	e.heap()
 	if len(members) > 0 {
-		e.str(HeaderGroup, members[0].Group)
-		e.str(HeaderTask, members[0].Task)
+		e.str(layout.HeaderGroup, members[0].Group)
+		e.str(layout.HeaderTask, members[0].Task)
 	}
-	e.put(HeaderHeapSize, len(e.buf)-e.at(HeaderHeapOffset))
+	e.put(layout.HeaderHeapSize, len(e.buf)-e.at(layout.HeaderHeapOffset))
 	e.align()
 	for i, t := range members {
 		start := len(e.buf)
 		e.base = start
 		e.trajectory(t)
 		e.base = 0
-		row := table + i*MemberSize
-		e.put(row+MemberOffset, start)
-		e.put(row+MemberLength, len(e.buf)-start)
+		row := table + i*layout.MemberSize
+		e.put(row+layout.MemberOffset, start)
+		e.put(row+layout.MemberLength, len(e.buf)-start)
 	}
-	e.put(HeaderTotalSize, len(e.buf))
+	e.put(layout.HeaderTotalSize, len(e.buf))
 	return e.done()
 }
 
@@ -101,42 +102,42 @@ func (e *Encoder) trajectory(t *rl.Trajectory) {
 			fields += len(t.Messages[i].Seen())
 		}
 	}
-	messages := HeaderSize
-	toolCalls := messages + len(t.Messages)*MessageSize
-	metadata := toolCalls + calls*ToolCallSize
+	messages := layout.HeaderSize
+	toolCalls := messages + len(t.Messages)*layout.MessageSize
+	metadata := toolCalls + calls*layout.ToolCallSize
 	e.columns(t)
-	steps := metadata + len(e.keys)*MetadataSize
-	table := steps + len(t.Steps)*StepSize
-	if e.room(table + fields*FieldSize); e.over {
+	steps := metadata + len(e.keys)*layout.MetadataSize
+	table := steps + len(t.Steps)*layout.StepSize
+	if e.room(table + fields*layout.FieldSize); e.over {
 		return
 	}
 	e.header(0)
-	e.put(HeaderStopReason, stopReason(t.StopReason))
-	e.table(HeaderMessages, len(t.Messages), messages, MessageSize)
-	e.table(HeaderToolCalls, calls, toolCalls, ToolCallSize)
-	e.table(HeaderMetadata, len(e.keys), metadata, MetadataSize)
-	e.table(HeaderSteps, len(t.Steps), steps, StepSize)
-	e.table(HeaderFields, fields, table, FieldSize)
-	e.table(HeaderMembers, 0, HeaderSize, MemberSize)
+	e.put(layout.HeaderStopReason, stopReason(t.StopReason))
+	e.table(layout.HeaderMessages, len(t.Messages), messages, layout.MessageSize)
+	e.table(layout.HeaderToolCalls, calls, toolCalls, layout.ToolCallSize)
+	e.table(layout.HeaderMetadata, len(e.keys), metadata, layout.MetadataSize)
+	e.table(layout.HeaderSteps, len(t.Steps), steps, layout.StepSize)
+	e.table(layout.HeaderFields, fields, table, layout.FieldSize)
+	e.table(layout.HeaderMembers, 0, layout.HeaderSize, layout.MemberSize)
 	e.boundary(t)
 	e.heap()
-	e.str(HeaderID, t.ID)
-	e.str(HeaderGroup, t.Group)
-	e.str(HeaderTask, t.Task)
-	e.value(HeaderGroundTruth, t.GroundTruth)
+	e.str(layout.HeaderID, t.ID)
+	e.str(layout.HeaderGroup, t.Group)
+	e.str(layout.HeaderTask, t.Task)
+	e.value(layout.HeaderGroundTruth, t.GroundTruth)
 	e.messages(t, messages, toolCalls, table)
 	e.metadata(t, metadata)
 	e.steps(t, steps, messages)
-	e.put(HeaderHeapSize, len(e.buf)-e.base-e.at(HeaderHeapOffset))
+	e.put(layout.HeaderHeapSize, len(e.buf)-e.base-e.at(layout.HeaderHeapOffset))
 	e.align()
-	e.put(HeaderTotalSize, len(e.buf)-e.base)
+	e.put(layout.HeaderTotalSize, len(e.buf)-e.base)
 }
 
 func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 	assistants, last, call, field := 0, -1, 0, 0
 	next, given := 0, t.Given()
 	for i := range t.Messages {
-		m, row := &t.Messages[i], table+i*MessageSize
+		m, row := &t.Messages[i], table+i*layout.MessageSize
 		index := -1
 		if m.Role == rl.RoleAssistant {
 			last = i
@@ -146,45 +147,45 @@ func (e *Encoder) messages(t *rl.Trajectory, table, toolCalls, fields int) {
 				next++
 			}
 		}
-		e.put(row+MessageRole, role(m.Role))
-		e.put(row+MessageAssistantIndex, index)
-		e.str(row+MessageRoleText, m.Role)
-		e.str(row+MessageContent, m.Content.Text())
-		e.str(row+MessageName, m.Name)
-		e.str(row+MessageToolCallID, m.ToolCallID)
-		e.put(row+MessageFirstToolCall, call)
-		e.put(row+MessageToolCallCount, len(m.ToolCalls))
-		e.put(row+MessageStep, -1)
+		e.put(row+layout.MessageRole, role(m.Role))
+		e.put(row+layout.MessageAssistantIndex, index)
+		e.str(row+layout.MessageRoleText, m.Role)
+		e.str(row+layout.MessageContent, m.Content.Text())
+		e.str(row+layout.MessageName, m.Name)
+		e.str(row+layout.MessageToolCallID, m.ToolCallID)
+		e.put(row+layout.MessageFirstToolCall, call)
+		e.put(row+layout.MessageToolCallCount, len(m.ToolCalls))
+		e.put(row+layout.MessageStep, -1)
 		parts := m.Content.Parts()
-		e.bytes(row+MessageParts, parts)
+		e.bytes(row+layout.MessageParts, parts)
 		switch {
 		case m.Content.IsNull():
-			e.put(row+MessageFlags, FlagContentNull)
+			e.put(row+layout.MessageFlags, layout.FlagContentNull)
 		case parts != nil:
-			e.put(row+MessageFlags, FlagContentParts)
+			e.put(row+layout.MessageFlags, layout.FlagContentParts)
 		}
 		for j := range m.ToolCalls {
-			c, row := &m.ToolCalls[j], toolCalls+call*ToolCallSize
-			e.str(row+ToolCallID, c.ID)
-			e.str(row+ToolCallName, c.Function.Name)
-			e.str(row+ToolCallArguments, c.Function.Arguments)
-			e.str(row+ToolCallType, c.Type)
+			c, row := &m.ToolCalls[j], toolCalls+call*layout.ToolCallSize
+			e.str(row+layout.ToolCallID, c.ID)
+			e.str(row+layout.ToolCallName, c.Function.Name)
+			e.str(row+layout.ToolCallArguments, c.Function.Arguments)
+			e.str(row+layout.ToolCallType, c.Type)
 			call++
 		}
-		e.put(row+MessageFirstField, field)
+		e.put(row+layout.MessageFirstField, field)
 		if m.More == nil {
 			continue
 		}
 		for _, f := range m.Seen() {
-			at := fields + field*FieldSize
-			e.str(at+FieldKey, f.Name)
-			e.value(at+FieldValue, f.Value)
+			at := fields + field*layout.FieldSize
+			e.str(at+layout.FieldKey, f.Name)
+			e.value(at+layout.FieldValue, f.Value)
 			field++
 		}
-		e.put(row+MessageFieldCount, field-e.at(row+MessageFirstField))
+		e.put(row+layout.MessageFieldCount, field-e.at(row+layout.MessageFirstField))
 	}
-	e.put(HeaderAssistantCount, assistants)
-	e.put(HeaderLastAssistant, last)
+	e.put(layout.HeaderAssistantCount, assistants)
+	e.put(layout.HeaderLastAssistant, last)
 }
 
 // boundary writes where the prompt ends, if anybody said, and what was a text.
@@ -193,8 +194,8 @@ func (e *Encoder) boundary(t *rl.Trajectory) {
 	if !said {
 		n = -1
 	}
-	e.put(HeaderPromptMessages, n)
-	e.put(HeaderAsText, int(t.AsText))
+	e.put(layout.HeaderPromptMessages, n)
+	e.put(layout.HeaderAsText, int(t.AsText))
 }
 
 // columns lists the keys of the metadata and the columns under names that Merit
@@ -214,32 +215,32 @@ func (e *Encoder) columns(t *rl.Trajectory) {
 
 func (e *Encoder) metadata(t *rl.Trajectory, table int) {
 	for i, k := range e.keys {
-		row := table + i*MetadataSize
-		e.str(row+MetadataKey, k)
+		row := table + i*layout.MetadataSize
+		e.str(row+layout.MetadataKey, k)
 		if value, ok := t.Metadata[k]; ok {
-			e.value(row+MetadataValue, value)
+			e.value(row+layout.MetadataValue, value)
 		} else {
-			e.value(row+MetadataValue, t.Own[k])
+			e.value(row+layout.MetadataValue, t.Own[k])
 		}
 	}
 }
 
 func (e *Encoder) steps(t *rl.Trajectory, table, messages int) {
 	for i := range t.Steps {
-		s, row := &t.Steps[i], table+i*StepSize
+		s, row := &t.Steps[i], table+i*layout.StepSize
 		message := -1
 		if s.MessageCount >= 0 && s.MessageCount < len(t.Messages) {
 			message = s.MessageCount
-			e.put(messages+message*MessageSize+MessageStep, i)
+			e.put(messages+message*layout.MessageSize+layout.MessageStep, i)
 		}
-		e.put(row+StepMessage, message)
-		e.put(row+StepFlags, flag(s.ActionValid, FlagActionValid)|flag(s.Terminated, FlagTerminated)|flag(s.Truncated, FlagTruncated))
-		e.float(row+StepEnvReward, s.EnvReward)
-		e.str(row+StepAction, s.Action.Text)
-		e.put(row+StepActionKind, actionKind(s.Action.Kind))
-		e.put(row+StepChoice, s.Action.Choice)
-		e.str(row+StepAnchor, s.Anchor)
-		e.put(row+StepToolCallCount, len(s.Action.ToolCalls))
+		e.put(row+layout.StepMessage, message)
+		e.put(row+layout.StepFlags, flag(s.ActionValid, layout.FlagActionValid)|flag(s.Terminated, layout.FlagTerminated)|flag(s.Truncated, layout.FlagTruncated))
+		e.float(row+layout.StepEnvReward, s.EnvReward)
+		e.str(row+layout.StepAction, s.Action.Text)
+		e.put(row+layout.StepActionKind, actionKind(s.Action.Kind))
+		e.put(row+layout.StepChoice, s.Action.Choice)
+		e.str(row+layout.StepAnchor, s.Anchor)
+		e.put(row+layout.StepToolCallCount, len(s.Action.ToolCalls))
 	}
 }
 
@@ -254,10 +255,10 @@ func (e *Encoder) room(n int) {
 }
 
 func (e *Encoder) header(flags int) {
-	e.put(0, Magic)
-	e.put(HeaderVersion, Version)
-	e.put(HeaderHeaderSize, HeaderSize)
-	e.put(HeaderFlags, flags)
+	e.put(0, layout.Magic)
+	e.put(layout.HeaderVersion, layout.Version)
+	e.put(layout.HeaderHeaderSize, layout.HeaderSize)
+	e.put(layout.HeaderFlags, flags)
 }
 
 func (e *Encoder) table(at, count, offset, stride int) {
@@ -273,9 +274,9 @@ func (e *Encoder) heap() {
 		return
 	}
 	e.empty = len(e.buf) - e.base
-	e.put(HeaderHeapOffset, e.empty)
+	e.put(layout.HeaderHeapOffset, e.empty)
 	e.buf = append(e.buf, 0)
-	for _, at := range [...]int{HeaderID, HeaderGroup, HeaderTask, HeaderGroundTruth + ValueJSON, HeaderGroundTruth + ValueText} {
+	for _, at := range [...]int{layout.HeaderID, layout.HeaderGroup, layout.HeaderTask, layout.HeaderGroundTruth + layout.ValueJSON, layout.HeaderGroundTruth + layout.ValueText} {
 		e.put(at, e.empty)
 	}
 }

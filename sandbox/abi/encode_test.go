@@ -7,10 +7,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/sandbox/abi"
 	"github.com/merit-rl/merit/sdk/reward"
-	"github.com/stretchr/testify/require"
 )
 
 const limit = 8 << 20

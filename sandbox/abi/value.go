@@ -7,40 +7,41 @@ import (
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
+	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
 // value writes any JSON at an offset of the current buffer.
 func (e *Encoder) value(at int, raw json.RawMessage) {
 	trimmed := bytes.TrimSpace(raw)
-	e.bytes(at+ValueJSON, raw)
+	e.bytes(at+layout.ValueJSON, raw)
 	if len(trimmed) == 0 {
-		e.put(at+ValueText, e.empty)
+		e.put(at+layout.ValueText, e.empty)
 		return
 	}
-	kind := KindJSON
+	kind := layout.KindJSON
 	switch c := trimmed[0]; {
 	case c == '"':
-		if e.text(at+ValueText, trimmed) {
-			e.put(at+ValueKind, KindString)
+		if e.text(at+layout.ValueText, trimmed) {
+			e.put(at+layout.ValueKind, layout.KindString)
 			return
 		}
 	case c == 't':
-		kind = KindBool
-		e.put(at+ValueBool, 1)
-		e.float(at+ValueNumber, 1)
+		kind = layout.KindBool
+		e.put(at+layout.ValueBool, 1)
+		e.float(at+layout.ValueNumber, 1)
 	case c == 'f':
-		kind = KindBool
+		kind = layout.KindBool
 	case c == 'n':
-		kind = KindNull
+		kind = layout.KindNull
 	case c == '-' || c >= '0' && c <= '9':
 		if f, err := strconv.ParseFloat(string(trimmed), 64); err == nil {
-			kind = KindNumber
-			e.float(at+ValueNumber, f)
+			kind = layout.KindNumber
+			e.float(at+layout.ValueNumber, f)
 		}
 	}
-	e.put(at+ValueKind, kind)
-	e.put(at+ValueText, e.at(at+ValueJSON))
-	e.put(at+ValueText+4, e.at(at+ValueJSON+4))
+	e.put(at+layout.ValueKind, kind)
+	e.put(at+layout.ValueText, e.at(at+layout.ValueJSON))
+	e.put(at+layout.ValueText+4, e.at(at+layout.ValueJSON+4))
 }
 
 // text writes the decoded text of a JSON string.
@@ -60,41 +61,41 @@ func (e *Encoder) text(at int, quoted []byte) bool {
 func role(s string) int {
 	switch s {
 	case rl.RoleSystem:
-		return RoleSystem
+		return layout.RoleSystem
 	case rl.RoleUser:
-		return RoleUser
+		return layout.RoleUser
 	case rl.RoleAssistant:
-		return RoleAssistant
+		return layout.RoleAssistant
 	case rl.RoleTool:
-		return RoleTool
+		return layout.RoleTool
 	}
-	return RoleOther
+	return layout.RoleOther
 }
 
 func stopReason(s rl.StopReason) int {
 	switch s {
 	case rl.StopTerminated:
-		return StopTerminated
+		return layout.StopTerminated
 	case rl.StopTruncated:
-		return StopTruncated
+		return layout.StopTruncated
 	case rl.StopPolicyEnded:
-		return StopPolicyEnded
+		return layout.StopPolicyEnded
 	case rl.StopPattern:
-		return StopPattern
+		return layout.StopPattern
 	case rl.StopError:
-		return StopError
+		return layout.StopError
 	}
-	return StopNone
+	return layout.StopNone
 }
 
 func actionKind(k rl.ActionKind) int {
 	switch k {
 	case rl.ActionChoice:
-		return ActionChoice
+		return layout.ActionChoice
 	case rl.ActionText:
-		return ActionText
+		return layout.ActionText
 	case rl.ActionTool:
-		return ActionTool
+		return layout.ActionTool
 	}
-	return ActionNone
+	return layout.ActionNone
 }

@@ -17,7 +17,6 @@ import (
 
 // policyServer answers the host of a policy.
 type policyServer struct {
-	pb.UnimplementedPolicyServer
 	*greeter
 	build func(PolicySetup, json.RawMessage) (*actor, error)
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -92,7 +93,9 @@ func (s *server) take(offer string) bool {
 }
 
 // Run implements the RPC.
-func (s *server) Run(stream pb.Environment_RunServer) error { return s.run(stream.Context(), stream) }
+func (s *server) Run(stream grpc.BidiStreamingServer[pb.Batch, pb.BatchReply]) error {
+	return s.run(stream.Context(), stream)
+}
 
 // run answers batches until no more come. Messages and columns are used again
 // and again: a batch that arrives proves that the reply before it has been read.

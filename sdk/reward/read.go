@@ -6,7 +6,7 @@ import (
 	"math"
 	"unsafe"
 
-	"github.com/merit-rl/merit/sdk/reward/internal/layout"
+	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
 // errBuffer says that a buffer breaks the layout; a host never sends such one.

@@ -74,8 +74,12 @@ func (t *Tracer) Flush(ctx context.Context) error {
 		return nil
 	}
 	done := make(chan struct{})
-	if !t.box.Wait(ctx, item{flush: done}) {
-		return ctx.Err() // nil if the tracer is closed
+	switch err := t.box.Wait(ctx, item{flush: done}); err {
+	case nil:
+	case outbox.ErrClosed:
+		return nil
+	default:
+		return err
 	}
 	select {
 	case <-done:
@@ -102,7 +106,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 }
 
 // deliver gives the sink what came first with what waits behind it.
-func (o *sending) deliver(i item, more func() (item, bool)) {
+func (o *sending) deliver(_ context.Context, i item, more func() (item, bool)) {
 	var spans []trace.Span
 	var about []trace.About
 	for ok := true; ok; {

@@ -75,5 +75,5 @@ func detail(text []byte) string {
 	if strictjson.Unmarshal(text, &p) == nil && p.Detail != "" {
 		return p.Detail
 	}
-	return fitting(string(text), 256)
+	return trace.Cut(string(text), 256)
 }

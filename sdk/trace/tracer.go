@@ -164,7 +164,7 @@ func (s *Span) End(err error) {
 		s.Span.End = s.Start
 	}
 	if err != nil {
-		s.Status, s.Error = trace.StatusError, fitting(err.Error(), trace.MaxText)
+		s.Status, s.Error = trace.StatusError, err.Error()
 	}
 	s.fit()
 	s.tracer.send(s.Span)

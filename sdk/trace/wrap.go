@@ -75,7 +75,7 @@ func Agent[Q, A any](t *Tracer, name string, f func(context.Context, Q) (A, erro
 		ended := false
 		defer func() {
 			s.finish(ended, err, func() {
-				s.Attributes = map[string]json.RawMessage{"input": jsonOf(told(q))}
+				s.Attributes = map[string]json.RawMessage{"input": trace.JSON(told(q))}
 				if err == nil {
 					s.Text = told(a)
 				}

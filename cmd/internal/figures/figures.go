@@ -1,19 +1,19 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"text/template"
-
-	"golang.org/x/perf/benchfmt"
 )
 
 // figures are the measured values: package.Benchmark/case, without the prefix
@@ -25,43 +25,44 @@ type figures struct {
 	unknown []string
 }
 
-// read takes the output of go test -bench. A benchmark that ran several times
-// has several values.
+// read takes the output of go test -bench: lines of key: value, and lines of a
+// name, a count, and pairs of a value and its unit. A benchmark that ran several
+// times has several values.
 func read(r io.Reader, name string) (*figures, error) {
 	f := &figures{values: map[string]map[string][]float64{}}
 	var wrong []error
-	for reader := benchfmt.NewReader(r, name); reader.Scan(); {
-		switch record := reader.Result().(type) {
-		case *benchfmt.SyntaxError:
-			wrong = append(wrong, record)
-		case *benchfmt.Result:
-			f.add(record)
+	config := map[string]string{}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		line := lines.Text()
+		if words := strings.Fields(line); strings.HasPrefix(line, "Benchmark") && len(words) > 3 {
+			wrong = append(wrong, f.add(config, words))
+		} else if key, value, ok := strings.Cut(line, ": "); ok {
+			config[key] = strings.TrimSpace(value)
 		}
 	}
+	f.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s", config["cpu"], runtime.NumCPU(), config["goos"], config["goarch"], runtime.Version())
 	if len(f.values) == 0 {
 		wrong = append(wrong, fmt.Errorf("%s holds no benchmark", name))
 	}
-	return f, errors.Join(wrong...)
+	return f, errors.Join(append(wrong, lines.Err())...)
 }
 
-func (f *figures) add(r *benchfmt.Result) {
-	name := path.Base(r.GetConfig("pkg")) + "." + string(r.Name.Full())
-	if at := strings.LastIndexByte(name, '-'); at > 0 {
-		if _, err := strconv.Atoi(name[at+1:]); err == nil {
-			name = name[:at]
-		}
-	}
+var processors = regexp.MustCompile(`-\d+$`)
+
+func (f *figures) add(config map[string]string, words []string) error {
+	name := path.Base(config["pkg"]) + "." + processors.ReplaceAllString(strings.TrimPrefix(words[0], "Benchmark"), "")
 	if f.values[name] == nil {
 		f.values[name] = map[string][]float64{}
 	}
-	for _, v := range r.Values {
-		value, unit := v.Value, v.Unit
-		if v.OrigUnit != "" {
-			value, unit = v.OrigValue, v.OrigUnit
+	for pair := range slices.Chunk(words[2:], 2) {
+		value, err := strconv.ParseFloat(pair[0], 64)
+		if err != nil || len(pair) < 2 {
+			return fmt.Errorf("%s: not pairs of a value and its unit: %q", name, words[2:])
 		}
-		f.values[name][unit] = append(f.values[name][unit], value)
+		f.values[name][pair[1]] = append(f.values[name][pair[1]], value)
 	}
-	f.machine = fmt.Sprintf("%s, %d cores, %s/%s, %s", r.GetConfig("cpu"), runtime.NumCPU(), r.GetConfig("goos"), r.GetConfig("goarch"), runtime.Version())
+	return nil
 }
 
 // get returns the median, or NaN.

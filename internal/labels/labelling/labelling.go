@@ -172,7 +172,7 @@ func (l *Label) span(now time.Time) trace.Span {
 	switch {
 	case l.Right != "":
 		s.Name, s.Reward.Outcome = NamePair, compared
-		s.Attributes = map[string]json.RawMessage{attribute: mustJSON(kept{l.Right, l.Choice})}
+		s.Attributes = map[string]json.RawMessage{attribute: trace.JSON(kept{l.Right, l.Choice})}
 	case l.Choice == Skip:
 		s.Name, s.Reward.Outcome = NameThumb, skipped
 	default:
@@ -235,12 +235,4 @@ func (d *Desk) query() trace.Query {
 func digest(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:8])
-}
-
-func mustJSON(v any) json.RawMessage {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return text
 }

@@ -75,18 +75,14 @@ func (i Item) shown(rater string) Item {
 // nothing.
 func (d *Desk) tasks(ctx context.Context) ([][]trace.Head, error) {
 	by := map[string][]trace.Head{}
-	q := d.query()
-	for q.Limit = 1000; ; {
-		page, err := d.Store.List(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range page.Heads {
+	err := d.Store.Heads(ctx, d.query(), 1000, func(heads []trace.Head) error {
+		for _, h := range heads {
 			by[h.Task] = append(by[h.Task], h)
 		}
-		if q.After = page.Next; page.Next == "" {
-			break
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	var tasks [][]trace.Head
 	for _, heads := range by {

@@ -4,13 +4,11 @@ import (
 	"embed"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/labels/labelling"
 	"github.com/merit-rl/merit/internal/traces/store"
@@ -25,13 +23,9 @@ var assets embed.FS
 // Room returns the page on which a store's traces are labelled. Who may write
 // is the frame's to say.
 func Room(s *store.Store) ui.Room {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic(err) // the name of a folder that is compiled in
-	}
 	p := pages{s}
 	return ui.Room{
-		Name: "labels", Files: files, Nav: []ui.Link{{Title: "Labels", Path: "/labels", Key: "l"}},
+		Name: "labels", Files: ui.Folder(assets, "assets"), Nav: []ui.Link{{Title: "Labels", Path: "/labels", Key: "l"}},
 		Pages: []ui.Page{{Pattern: "GET /labels", File: "labels.html", Script: "labels.js", Load: p.page}},
 		Data: []ui.Data{
 			{Pattern: "GET /data/labels/queue", Load: p.queue},
@@ -59,7 +53,7 @@ func (p pages) desk(query, mode string) (*labelling.Desk, error) {
 		m = labelling.Pairs
 	}
 	if !slices.Contains([]labelling.Mode{labelling.Pairs, labelling.Thumbs}, m) {
-		return nil, wrong("mode", fmt.Sprintf("is %.40q", mode), "use pairs or thumbs")
+		return nil, ui.Wrong("mode", fmt.Sprintf("is %.40q", mode), "use pairs or thumbs")
 	}
 	return &labelling.Desk{Store: p.store, Query: q, Mode: m}, nil
 }
@@ -190,12 +184,8 @@ func (p pages) read(r *http.Request) (said, *labelling.Desk, error) {
 		err = strictjson.UnmarshalKnown(body, &s)
 	}
 	if err != nil {
-		return s, nil, wrong("label", "cannot be read: "+err.Error(), "load the page again")
+		return s, nil, ui.Wrong("label", "cannot be read: "+err.Error(), "load the page again")
 	}
 	d, err := p.desk(s.Query, s.Mode)
 	return s, d, err
-}
-
-func wrong(where, what, hint string) error {
-	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 }

@@ -2,13 +2,11 @@ package runscmd
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +14,12 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+<<<<<<< HEAD
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+=======
+	"github.com/merit-rl/merit/internal/promote"
+>>>>>>> main
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/store"
@@ -30,11 +32,16 @@ import (
 const fewest, most = 0.5, 0.95
 
 type evaluateOptions struct {
+<<<<<<< HEAD
 	host   *console.Host
 	source source
 	player player
 	fleet  fleetcmd.Options
 	play   measure.Options
+=======
+	playing
+	what   measure.Options
+>>>>>>> main
 	out    string
 	traces string // query
 	store  string // its address
@@ -42,7 +49,7 @@ type evaluateOptions struct {
 
 // NewEvaluateCmd is the verb evaluate, which was called baseline before.
 func NewEvaluateCmd(h *console.Host) *cobra.Command {
-	o := &evaluateOptions{host: h, player: player{host: h}}
+	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
 	cmd := &cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
@@ -66,23 +73,18 @@ that are recorded (merit traces score).`,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
-	o.source.flags(cmd)
-	o.player.flags(cmd)
-	o.fleet.Flags(cmd, "play")
-	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
-	f.StringVar(&o.play.Split, "split", train.SplitTest, "which tasks: train, validation or test")
-	f.IntVar(&o.play.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
+	o.flags(cmd, &o.what.Greedy, &o.what.Split)
+	f.IntVar(&o.what.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
 	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
 	f.StringVar(&o.traces, "traces", "", "measure the traces that this query chooses; all is every trace")
 	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
 	console.Output(cmd, "out")
-	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }
 
 func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
-	if !slices.Contains(train.Splits(), o.play.Split) {
-		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
+	if err := checkSplit(cmd, o.what.Split); err != nil {
+		return err
 	}
 	if o.out == "-" {
 		return console.Usage(cmd, "use --json, which prints the measurement", "--out names a file")
@@ -95,56 +97,28 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 	if o.traces != "" {
 		return o.recorded(cmd)
 	}
-	if o.play.Episodes < 0 {
-		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.play.Episodes)
+	if o.what.Episodes < 0 {
+		return console.Usage(cmd, "use 1 or more", "--episodes %d is less than 0", o.what.Episodes)
 	}
-	if err := o.fleet.Check(cmd); err != nil {
-		return err
-	}
-	dir, err := o.player.choose(cmd)
-	if err == nil {
-		err = o.player.suits(o.fleet)
-	}
+	cfg, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
-	cfg, err := o.source.load(cmd.Flags(), dir)
-	if err != nil {
-		return err
-	}
-	if o.play.Episodes == 0 {
-		o.play.Episodes = cfg.Train.TestEpisodes
-	}
-	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Episodes)
-	defer progress.close()
-	s, err := merit.Open(cmd.Context(), cfg, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.play.Checkpoint = o.player.checkpoint()
-	promoted, err := o.player.open(cmd.Context(), s)
-	if err != nil {
-		return err
-	}
-	if promoted != nil {
-		defer promoted.Close()
-		o.play.Policy, o.play.Player = promoted, promoted.Who()
-	}
-	workers, err := o.fleet.Player(cmd.Context(), o.host, s)
-	if err != nil {
-		return err
-	}
-	o.play.OpenPlayer = workers.OpenPlayer()
-	e, err := measure.Run(cmd.Context(), s, o.play)
-	progress.close()
-	if err := errors.Join(err, workers.Close(o.host)); err != nil {
-		return err
-	}
-	if o.out != "" {
-		if err := measure.Write(o.out, cfg, e); err != nil {
-			return err
+	o.what.Episodes = cmp.Or(o.what.Episodes, cfg.Train.TestEpisodes)
+	var e *run.Evaluation
+	err = o.play(cmd.Context(), cfg, o.what.Episodes, func(s *merit.Session, promoted *promote.Player, open train.OpenPlayer) (err error) {
+		o.what.Checkpoint, o.what.OpenPlayer = o.player.checkpoint(), open
+		if promoted != nil {
+			o.what.Policy, o.what.Player = promoted, promoted.Who()
 		}
+		e, err = measure.Run(cmd.Context(), s, o.what)
+		return err
+	})
+	if err == nil && o.out != "" {
+		err = measure.Write(o.out, cfg, e)
+	}
+	if err != nil {
+		return err
 	}
 	return o.report(cfg, e)
 }

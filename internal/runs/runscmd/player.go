@@ -2,16 +2,21 @@ package runscmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/promote"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -79,4 +84,70 @@ func (p *player) open(ctx context.Context, s *merit.Session) (*promote.Player, e
 	}
 	p.host.Logger().Info("policy", "name", p.word, "plays", fmt.Sprint(p.promoted.Playing()))
 	return promote.Open(ctx, s, p.promoted)
+}
+
+// playing is what evaluate and rollout have in common: who plays which tasks, in
+// this process or by workers.
+type playing struct {
+	host   *console.Host
+	source source
+	player player
+	fleet  fleetcmd.Options
+}
+
+func (p *playing) flags(cmd *cobra.Command, greedy *bool, split *string) {
+	p.source.flags(cmd)
+	p.player.flags(cmd)
+	p.fleet.Flags(cmd, "play")
+	cmd.Flags().BoolVar(greedy, "greedy", false, "take the likeliest action instead of sampling")
+	cmd.Flags().StringVar(split, "split", *split, "which tasks: train, validation or test")
+	console.Values(cmd, "split", train.Splits()...)
+}
+
+// checkSplit refuses a word that is not a split.
+func checkSplit(cmd *cobra.Command, split string) error {
+	if !slices.Contains(train.Splits(), split) {
+		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", split)
+	}
+	return nil
+}
+
+// load finds who plays, and the configuration.
+func (p *playing) load(cmd *cobra.Command) (*merit.Config, error) {
+	if err := p.fleet.Check(cmd); err != nil {
+		return nil, err
+	}
+	dir, err := p.player.choose(cmd)
+	if err == nil {
+		err = p.player.suits(p.fleet)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.source.load(cmd.Flags(), dir)
+}
+
+// play opens what cfg names and calls f with it. Promoted plays if it is not nil.
+func (p *playing) play(ctx context.Context, cfg *merit.Config, episodes int, f func(s *merit.Session, promoted *promote.Player, open train.OpenPlayer) error) error {
+	progress := newProgress(p.host, merit.RolloutProgress, "episodes", episodes)
+	defer progress.close()
+	s, err := merit.Open(ctx, cfg, append(rewardcmd.Options(p.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	promoted, err := p.player.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	if promoted != nil {
+		defer promoted.Close()
+	}
+	workers, err := p.fleet.Player(ctx, p.host, s)
+	if err != nil {
+		return err
+	}
+	err = f(s, promoted, workers.OpenPlayer())
+	progress.close()
+	return errors.Join(err, workers.Close(p.host))
 }

@@ -1,13 +1,13 @@
 package runscmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,24 +16,20 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/judge"
-	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/internal/promote"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type rolloutOptions struct {
-	host   *console.Host
-	source source
-	player player
-	fleet  fleetcmd.Options
-	play   merit.RolloutOptions
-	out    string
+	playing
+	what merit.RolloutOptions
+	out  string
 }
 
 // NewRolloutCmd is the verb rollout.
 func NewRolloutCmd(h *console.Host) *cobra.Command {
-	o := &rolloutOptions{host: h, player: player{host: h}}
+	o := &rolloutOptions{playing: playing{host: h, player: player{host: h}}, what: merit.RolloutOptions{Split: train.SplitTrain}}
 	cmd := &cobra.Command{
 		Use:   "rollout",
 		Short: "Play episodes and write them with scores and advantages",
@@ -48,72 +44,41 @@ the trajectories are the same, byte for byte.`,
 		RunE:    o.run,
 	}
 	f := cmd.Flags()
-	o.source.flags(cmd)
-	o.player.flags(cmd)
-	o.fleet.Flags(cmd, "play")
-	f.BoolVar(&o.play.Greedy, "greedy", false, "take the likeliest action instead of sampling")
-	f.StringVar(&o.play.Split, "split", train.SplitTrain, "which tasks: train, validation or test")
-	f.IntVar(&o.play.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
+	o.flags(cmd, &o.what.Greedy, &o.what.Split)
+	f.IntVar(&o.what.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
 	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout")
 	console.Output(cmd, "out")
-	console.Values(cmd, "split", train.Splits()...)
 	return cmd
 }
 
 func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
-	if !slices.Contains(train.Splits(), o.play.Split) {
-		return console.Usage(cmd, "use one of "+strings.Join(train.Splits(), ", "), "--split %q is not a split", o.play.Split)
-	}
-	if o.play.Groups < 0 {
-		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.play.Groups)
-	}
-	if err := o.fleet.Check(cmd); err != nil {
+	if err := checkSplit(cmd, o.what.Split); err != nil {
 		return err
 	}
-	dir, err := o.player.choose(cmd)
-	if err == nil {
-		err = o.player.suits(o.fleet)
+	if o.what.Groups < 0 {
+		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.what.Groups)
 	}
+	cfg, err := o.load(cmd)
 	if err != nil {
 		return err
 	}
-	cfg, err := o.source.load(cmd.Flags(), dir)
-	if err != nil {
+	o.what.Groups = cmp.Or(o.what.Groups, cfg.Rollout.Groups)
+	var out *jsonl.Writer
+	var played *merit.Rollout
+	err = o.play(cmd.Context(), cfg, o.what.Groups*cfg.Rollout.Members, func(s *merit.Session, promoted *promote.Player, open train.OpenPlayer) (err error) {
+		o.what.Checkpoint, o.what.OpenPlayer = o.player.checkpoint(), open
+		if promoted != nil {
+			o.what.Policy = promoted
+		}
+		if out, err = jsonl.Create(o.out, o.host.Stdout); err == nil {
+			played, err = s.Rollout(cmd.Context(), o.what, func(t *rl.Trajectory) error { return out.Encode(t) })
+		}
 		return err
+	})
+	if out != nil {
+		defer out.Drop()
 	}
-	ctx := cmd.Context()
-	if o.play.Groups == 0 {
-		o.play.Groups = cfg.Rollout.Groups
-	}
-	progress := newProgress(o.host, merit.RolloutProgress, "episodes", o.play.Groups*cfg.Rollout.Members)
-	defer progress.close()
-	s, err := merit.Open(ctx, cfg, append(rewardcmd.Options(o.host, cfg.Sandbox.Limits), merit.WithProgress(progress))...)
 	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.play.Checkpoint = o.player.checkpoint()
-	promoted, err := o.player.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	if promoted != nil {
-		defer promoted.Close()
-		o.play.Policy = promoted
-	}
-	out, err := jsonl.Create(o.out, o.host.Stdout)
-	if err != nil {
-		return err
-	}
-	defer out.Drop()
-	workers, err := o.fleet.Player(ctx, o.host, s)
-	if err != nil {
-		return err
-	}
-	o.play.OpenPlayer = workers.OpenPlayer()
-	played, err := s.Rollout(ctx, o.play, func(t *rl.Trajectory) error { return out.Encode(t) })
-	progress.close()
-	if err := errors.Join(err, workers.Close(o.host)); err != nil {
 		return err
 	}
 	return errors.Join(out.Close(), o.report(played), played.Unscored())

@@ -57,7 +57,7 @@ func (o *room) chosen(r *http.Request) (ids, dirs []string, err error) {
 		}
 	}
 	if len(ids) > maxOverlay {
-		return nil, nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "run", What: strconv.Itoa(len(ids)) + " runs are too many to tell apart", Hint: "choose at most " + strconv.Itoa(maxOverlay)}
+		return nil, nil, ui.Wrong("run", strconv.Itoa(len(ids))+" runs are too many to tell apart", "choose at most "+strconv.Itoa(maxOverlay))
 	}
 	for _, id := range ids {
 		dir, err := o.path(id)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/ui"
 )
 
 const (
@@ -43,7 +44,7 @@ func (o *room) curves(r *http.Request) (any, error) {
 	if err := r.ParseForm(); err != nil {
 		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: r.URL.Path, What: "the address is not well-formed", Err: err, Hint: "correct it"}
 	}
-	points, err := natural(r, "points", fewPoints)
+	points, err := ui.Natural(r, "points", fewPoints)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (o *room) curves(r *http.Request) (any, error) {
 		x = "iteration"
 	}
 	if !axes[x] {
-		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "x", What: strconv.Quote(x) + " is no axis", Hint: "use iteration, env_steps, episodes or seconds"}
+		return nil, ui.Wrong("x", strconv.Quote(x)+" is no axis", "use iteration, env_steps, episodes or seconds")
 	}
 	s, err := spanOf(r)
 	if err != nil {
@@ -60,7 +61,7 @@ func (o *room) curves(r *http.Request) (any, error) {
 	}
 	runs, metrics := r.Form["run"], r.Form["metric"]
 	if len(runs)*len(metrics) > maxCurves {
-		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "metric", What: "these are more than " + strconv.Itoa(maxCurves) + " curves", Hint: "ask for fewer"}
+		return nil, ui.Wrong("metric", "these are more than "+strconv.Itoa(maxCurves)+" curves", "ask for fewer")
 	}
 	out := struct {
 		X      string   `json:"x"`
@@ -94,7 +95,7 @@ func spanOf(r *http.Request) (s span, err error) {
 	for name, to := range map[string]*float64{"from": &s.from, "to": &s.to} {
 		if text := r.FormValue(name); text != "" {
 			if *to, err = strconv.ParseFloat(text, 64); err != nil || math.IsNaN(*to) {
-				return s, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: name, What: strconv.Quote(text) + " is no number", Hint: "correct the address"}
+				return s, ui.Wrong(name, strconv.Quote(text)+" is no number", "correct the address")
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (o *room) groupsPage(r *http.Request) (ui.View, error) {
 	if err != nil {
 		return ui.View{}, err
 	}
-	iteration, err := natural(r, "iteration", -1)
+	iteration, err := ui.Natural(r, "iteration", -1)
 	if err != nil {
 		return ui.View{}, err
 	}

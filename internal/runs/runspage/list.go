@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/ui"
 )
@@ -68,7 +67,7 @@ func (o *room) list(r *http.Request) (any, error) {
 	all = slices.DeleteFunc(all, func(p place) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(strings.ToLower(p.ID), w) })
 	})
-	from, err := natural(r, "from", 0)
+	from, err := ui.Natural(r, "from", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +99,7 @@ func (o *room) list(r *http.Request) (any, error) {
 		out.Runs = rows[from:end]
 		return out, nil
 	default:
-		return nil, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: "sort", What: strconv.Quote(by) + " is no order", Hint: "use newest, name, success or return"}
+		return nil, ui.Wrong("sort", strconv.Quote(by)+" is no order", "use newest, name, success or return")
 	}
 	for _, p := range all[from:end] {
 		out.Runs = append(out.Runs, o.brief(p))
@@ -182,17 +181,4 @@ func there(x float64) *float64 {
 		return nil
 	}
 	return &x
-}
-
-// natural reads a whole number of at least 0.
-func natural(r *http.Request, name string, missing int) (int, error) {
-	text := r.FormValue(name)
-	if text == "" {
-		return missing, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: name, What: strconv.Quote(text) + " is no whole number of at least 0", Hint: "correct the address"}
-	}
-	return n, nil
 }

@@ -38,7 +38,7 @@ func (o *room) rubricsPage(r *http.Request) (ui.View, error) {
 	if err != nil {
 		return ui.View{}, err
 	}
-	at, err := natural(r, "start", 0)
+	at, err := ui.Natural(r, "start", 0)
 	if err != nil {
 		return ui.View{}, err
 	}

@@ -31,9 +31,8 @@ type room struct {
 // Room is the pages about the runs below a folder, which may come later.
 func Room(dir string) ui.Room {
 	o := &room{dir: dir}
-	files, _ := fs.Sub(embedded, "pages") // it is embedded
 	return ui.Room{
-		Name: "runs", Files: styled{files}, Functions: functions,
+		Name: "runs", Files: styled{ui.Folder(embedded, "pages")}, Functions: functions,
 		Nav: []ui.Link{
 			{Title: "Runs", Path: "/runs", Key: "r"}, {Title: "Compare", Path: "/compare", Key: "c"},
 			{Title: "Groups", Path: "/groups", Key: "p"}, {Title: "Steps", Path: "/step", Key: "s"},

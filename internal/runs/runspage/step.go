@@ -56,8 +56,8 @@ func (o *room) stepPage(r *http.Request) (ui.View, error) {
 	if err != nil {
 		return ui.View{}, err
 	}
-	iteration, err1 := natural(r, "iteration", -1)
-	step, err2 := natural(r, "step", -1)
+	iteration, err1 := ui.Natural(r, "iteration", -1)
+	step, err2 := ui.Natural(r, "step", -1)
 	if err := errors.Join(err1, err2); err != nil {
 		return ui.View{}, err
 	}

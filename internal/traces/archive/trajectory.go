@@ -32,10 +32,10 @@ func Trace(t *rl.Trajectory, at time.Time) (*trace.Trace, error) {
 		out.Metadata[trace.MetaGroundTruth] = t.GroundTruth
 	}
 	if t.Group != "" && t.Group != t.Task {
-		out.Metadata[trace.MetaGroup] = quoted(t.Group)
+		out.Metadata[trace.MetaGroup] = trace.JSON(t.Group)
 	}
 	if out.ID != t.ID {
-		out.Metadata["trajectory"] = quoted(t.ID)
+		out.Metadata["trajectory"] = trace.JSON(t.ID)
 	}
 	told := map[string]bool{} // spans of which the conversation was made, where no call was
 	if text, ok := t.Metadata[trace.MetaSpans]; ok {
@@ -119,12 +119,4 @@ func id(name string) string {
 	}
 	sum := sha256.Sum256([]byte(name))
 	return clean[:min(len(clean), 64)] + "-" + hex.EncodeToString(sum[:8])
-}
-
-func quoted(s string) json.RawMessage {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string has a JSON form
-	}
-	return text
 }

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -18,7 +19,7 @@ import (
 func (src *source) genAI(out *trace.Span) bool {
 	at := src.at
 	operation := at.text("gen_ai.operation.name")
-	kind := strings.ToLower(first(at.text("traceloop.span.kind"), at.text("llm.request.type")))
+	kind := strings.ToLower(cmp.Or(at.text("traceloop.span.kind"), at.text("llm.request.type")))
 	switch {
 	case operation == "execute_tool", operation == "" && (kind == "tool" || at.has("gen_ai.tool.name")):
 		src.genAITool(out)
@@ -37,7 +38,7 @@ func (src *source) genAI(out *trace.Span) bool {
 func (src *source) genAITool(out *trace.Span) {
 	at := src.at
 	out.Kind = trace.KindTool
-	out.Name = first(at.text("gen_ai.tool.name"), at.text("traceloop.entity.name"), out.Name)
+	out.Name = cmp.Or(at.text("gen_ai.tool.name"), at.text("traceloop.entity.name"), out.Name)
 	out.Tool = &trace.Tool{
 		CallID:    at.text("gen_ai.tool.call.id"),
 		Arguments: at.text("gen_ai.tool.call.arguments", "traceloop.entity.input", "input.value"),
@@ -47,10 +48,10 @@ func (src *source) genAITool(out *trace.Span) {
 		e := attributesOf(event.GetAttributes())
 		switch event.GetName() {
 		case "gen_ai.tool.message":
-			out.Tool.Arguments = first(out.Tool.Arguments, e.text("content"))
-			out.Tool.CallID = first(out.Tool.CallID, e.text("id"))
+			out.Tool.Arguments = cmp.Or(out.Tool.Arguments, e.text("content"))
+			out.Tool.CallID = cmp.Or(out.Tool.CallID, e.text("id"))
 		case "gen_ai.choice":
-			out.Tool.Result = first(out.Tool.Result, e.text("message", "content"))
+			out.Tool.Result = cmp.Or(out.Tool.Result, e.text("message", "content"))
 		}
 	}
 }
@@ -59,7 +60,7 @@ func (src *source) genAITool(out *trace.Span) {
 func (src *source) genAIWork(out *trace.Span) {
 	given, said := src.conversations()
 	src.think(said)
-	out.Name = first(src.bare.Agent, src.at.text("traceloop.entity.name"), out.Name)
+	out.Name = cmp.Or(src.bare.Agent, src.at.text("traceloop.entity.name"), out.Name)
 	out.Agent = src.bare.Agent
 	for _, c := range []*conversation{said, given} {
 		for _, m := range c.messages {
@@ -83,7 +84,7 @@ func (src *source) genAICall(out *trace.Span) {
 	src.think(said)
 	p := &trace.Prompt{Model: at.text("gen_ai.request.model", "gen_ai.response.model"), Messages: given.messages}
 	p.Answer, p.Others = split(said.messages)
-	p.Finish = finish(first(firstOf(at.take("gen_ai.response.finish_reasons")), said.finish))
+	p.Finish = finish(cmp.Or(firstOf(at.take("gen_ai.response.finish_reasons")), said.finish))
 	p.Usage = src.usage("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
 	p.Settings = src.settings()
 	p.Tools = src.tools()
@@ -91,7 +92,7 @@ func (src *source) genAICall(out *trace.Span) {
 		p.Messages = []rl.Message{}
 	}
 	out.Kind, out.Prompt = trace.KindPrompt, p
-	out.Name = first(p.Model, out.Name)
+	out.Name = cmp.Or(p.Model, out.Name)
 }
 
 // conversations are what a model or an agent was given and what it said.
@@ -171,25 +172,25 @@ func eventMessage(at *attributes, role string) (m message, ok bool) {
 		}
 	}
 	if m.Message != nil {
-		m.Message.Finish = first(m.Message.Finish, m.Finish)
+		m.Message.Finish = cmp.Or(m.Message.Finish, m.Finish)
 		m = *m.Message
 	}
 	if calls := document(at.take("tool_calls")); calls != nil && m.ToolCalls == nil {
 		_ = strictjson.Unmarshal(calls, &m.ToolCalls) // anything but a list has no calls
 	}
-	m.ToolCallID = first(m.ToolCallID, at.text("id"))
+	m.ToolCallID = cmp.Or(m.ToolCallID, at.text("id"))
 	if role != rl.RoleTool {
 		m.ToolCallID = ""
 	}
-	m.Finish = first(m.Finish, at.text("finish_reason"))
-	m.Role = first(m.Role, at.text("role"), role)
+	m.Finish = cmp.Or(m.Finish, at.text("finish_reason"))
+	m.Role = cmp.Or(m.Role, at.text("role"), role)
 	return m, true
 }
 
 // numbered reads OpenLLMetry's numbered attributes.
 func (c *conversation) numbered(items []*attributes, role string) {
 	for _, item := range items {
-		m := message{Role: first(item.text("role"), role, rl.RoleUser), Finish: item.text("finish_reason"), ToolCallID: item.text("tool_call_id")}
+		m := message{Role: cmp.Or(item.text("role"), role, rl.RoleUser), Finish: item.text("finish_reason"), ToolCallID: item.text("tool_call_id")}
 		m.Content = quoted(item.text("content"))
 		if v := document(item.take("content")); len(v) > 0 && v[0] == '[' {
 			m.Content = v
@@ -204,7 +205,7 @@ func (c *conversation) numbered(items []*attributes, role string) {
 func (c *conversation) join(o *conversation) {
 	c.messages = append(c.messages, o.messages...)
 	c.reasoning = append(c.reasoning, o.reasoning...)
-	c.finish = first(c.finish, o.finish)
+	c.finish = cmp.Or(c.finish, o.finish)
 }
 
 // split parts the answer from the other choices.

@@ -287,3 +287,13 @@ func TestWrongKeysAreLimited(t *testing.T) {
 	require.Positive(t, counts[http.StatusTooManyRequests])
 	require.Equal(t, http.StatusOK, ask("the right key of it"))
 }
+
+// Promise: a text that JavaScript cut in the middle of a character is read, with a
+// mark in the place of the half.
+func TestHalfCharacters(t *testing.T) {
+	var request service.ExportTraceServiceRequest
+	require.NoError(t, collect.UnmarshalOTLP([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331","name":"cut \uD83d"}]}]}]}`), &request))
+	s := request.ResourceSpans[0].ScopeSpans[0].Spans[0]
+	require.Equal(t, "cut \uFFFD", s.Name)
+	require.Equal(t, []byte{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}, s.SpanId)
+}

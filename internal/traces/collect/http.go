@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -118,7 +119,7 @@ func (c *Collector) elsewhere(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, err)
 		return
 	}
-	answer(w, http.StatusOK, first(media(r), typeProto), nil)
+	answer(w, http.StatusOK, cmp.Or(media(r), typeProto), nil)
 }
 
 // fail answers with what is wrong: OTLP's paths with google.rpc.Status, as OTLP

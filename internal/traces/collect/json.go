@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"unicode/utf8"
 
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -75,22 +75,15 @@ func bad(where, what string, err error) error {
 // UnmarshalOTLP reads OTLP's JSON: protobuf's, but that ids are hexadecimal and
 // what is unknown is passed over.
 func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	var tree any
 	err := strictjson.Check(body)
-	if err == nil {
-		err = d.Decode(&tree)
+	if err == nil && surrogate.Match(body) {
+		body, err = whole(body)
 	}
 	if err == nil {
-		err = identify(tree)
-	}
-	var text []byte
-	if err == nil {
-		text, err = json.Marshal(tree)
+		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, request)
 	}
 	if err == nil {
-		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(text, request)
+		err = hexadecimal(request)
 	}
 	if err != nil {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "body", What: "is not OTLP's JSON", Err: err, Hint: "send an ExportTraceServiceRequest, or set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf"}
@@ -98,33 +91,35 @@ func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) erro
 	return nil
 }
 
-// ids are the keys of ids, as OTLP writes them and as protobuf may.
-var ids = []string{"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
+// surrogate is what may be half a character: JavaScript has such where it cut a
+// text, and protobuf refuses it.
+var surrogate = regexp.MustCompile(`(?i)\\ud`)
 
-// identify writes hexadecimal ids as protobuf's JSON has bytes. No key of the
-// tree is a stranger's: attributes are lists of pairs.
-func identify(tree any) error {
-	switch x := tree.(type) {
-	case []any:
-		for _, item := range x {
-			if err := identify(item); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for key, value := range x {
-			text, ok := value.(string)
-			if !ok || !slices.Contains(ids, key) {
-				if err := identify(value); err != nil {
-					return err
+// whole is text in which U+FFFD stands for half characters.
+func whole(text []byte) ([]byte, error) {
+	var tree any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(tree)
+}
+
+// hexadecimal reads ids anew. Protobuf's JSON has base64 where OTLP's has
+// hexadecimal digits; they are digits of base64 too, four of which are three bytes.
+func hexadecimal(request *service.ExportTraceServiceRequest) error {
+	for _, rs := range request.GetResourceSpans() {
+		for _, ss := range rs.GetScopeSpans() {
+			for _, s := range ss.GetSpans() {
+				for _, id := range []*[]byte{&s.TraceId, &s.SpanId, &s.ParentSpanId} {
+					text := base64.StdEncoding.EncodeToString(*id)
+					var err error
+					if *id, err = hex.DecodeString(text); err != nil {
+						return fmt.Errorf("the id %.40q is not hexadecimal, of 8 or 16 bytes", text)
+					}
 				}
-				continue
 			}
-			id, err := hex.DecodeString(text)
-			if err != nil {
-				return fmt.Errorf("%s %.40q is not hexadecimal", key, text)
-			}
-			x[key] = base64.StdEncoding.EncodeToString(id)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package collect
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -74,17 +75,17 @@ func (c *conversation) read(text json.RawMessage, role string) bool {
 	}
 	for _, m := range list {
 		if m.Message != nil {
-			m.Message.Finish = first(m.Message.Finish, m.Finish)
+			m.Message.Finish = cmp.Or(m.Message.Finish, m.Finish)
 			m = *m.Message
 		}
-		m.Role = first(m.Role, role)
+		m.Role = cmp.Or(m.Role, role)
 		c.add(m)
 	}
 	return true
 }
 
 func (c *conversation) add(m message) {
-	c.finish = first(c.finish, m.Finish)
+	c.finish = cmp.Or(c.finish, m.Finish)
 	c.think(m.Reasoning)
 	if m.Role == "" {
 		m.Role = rl.RoleUser
@@ -195,13 +196,4 @@ func roleOf(role string) string {
 		return rl.RoleUser
 	}
 	return role
-}
-
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
 }

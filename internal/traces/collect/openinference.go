@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/merit-rl/merit/core/rl"
@@ -20,7 +21,7 @@ func (src *source) openInference(out *trace.Span) {
 	case "AGENT":
 		src.content(out)
 		out.Kind = trace.KindContent
-		out.Name = first(out.Agent, out.Name)
+		out.Name = cmp.Or(out.Agent, out.Name)
 	default:
 		src.content(out)
 	}
@@ -42,7 +43,7 @@ func (src *source) openInferenceCall(out *trace.Span) {
 	at.take("input.mime_type", "output.mime_type", "llm.token_count.total")
 	p := &trace.Prompt{Model: at.text("llm.model_name", "llm.request.model_name"), Messages: given.messages}
 	p.Answer, p.Others = split(said.messages)
-	p.Finish = finish(first(at.text("llm.finish_reason"), said.finish))
+	p.Finish = finish(cmp.Or(at.text("llm.finish_reason"), said.finish))
 	p.Usage = src.usage("llm.token_count.prompt", "gen_ai.usage.input_tokens", "llm.token_count.completion", "gen_ai.usage.output_tokens")
 	p.Tools = src.tools()
 	var settings map[string]any
@@ -56,7 +57,7 @@ func (src *source) openInferenceCall(out *trace.Span) {
 	if p.Messages == nil {
 		p.Messages = []rl.Message{}
 	}
-	out.Kind, out.Prompt, out.Name = trace.KindPrompt, p, first(p.Model, out.Name)
+	out.Kind, out.Prompt, out.Name = trace.KindPrompt, p, cmp.Or(p.Model, out.Name)
 }
 
 func (c *conversation) openInference(items []*attributes) {
@@ -101,7 +102,7 @@ func (c *conversation) contents(items []*attributes) json.RawMessage {
 
 func (src *source) openInferenceTool(out *trace.Span) {
 	at := src.at
-	out.Kind, out.Name = trace.KindTool, first(at.text("tool.name"), out.Name)
+	out.Kind, out.Name = trace.KindTool, cmp.Or(at.text("tool.name"), out.Name)
 	out.Tool = &trace.Tool{CallID: at.text("tool_call.id", "tool.id"), Arguments: arguments(at.text("input.value")), Result: at.text("output.value")}
 	at.take("input.mime_type", "output.mime_type", "tool.description", "tool.parameters")
 }

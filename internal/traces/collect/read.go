@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 		src.bare.Parent = ""
 	}
 	src.ended()
-	src.bare.Agent = first(src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name"), text(resource.all[AttributeAgent]))
+	src.bare.Agent = cmp.Or(src.at.text(AttributeAgent, "gen_ai.agent.name", "agent.name"), text(resource.all[AttributeAgent]))
 	if name, ok := strings.CutSuffix(s.GetName(), ".run"); ok && src.bare.Agent == "" && text(src.at.all["openinference.span.kind"]) == "AGENT" {
 		src.bare.Agent = name // smolagents' is named there only
 	}
@@ -122,13 +123,13 @@ func (src *source) ended() {
 		at := attributesOf(event.GetAttributes())
 		src.bare.Error = strings.TrimPrefix(fmt.Sprintf("%s: %s", at.text("exception.type"), at.text("exception.message")), ": ")
 	}
-	src.bare.Error = first(src.bare.Error, src.at.text("error.type"))
+	src.bare.Error = cmp.Or(src.bare.Error, src.at.text("error.type"))
 }
 
 // about is what the span says of its trace, or nil: the first span of all says
 // how the trace ended.
 func (src *source) about() *trace.About {
-	a := trace.About{Trace: src.bare.Trace, Task: cut(first(src.at.text(AttributeTask), text(src.resource.all[AttributeTask])))}
+	a := trace.About{Trace: src.bare.Trace, Task: cut(cmp.Or(src.at.text(AttributeTask), text(src.resource.all[AttributeTask])))}
 	if src.bare.Parent == "" {
 		a.Status, a.Agent = src.bare.Status, src.bare.Agent
 		if name := text(src.resource.all["service.name"]); name != "" && !strings.HasPrefix(name, "unknown_service") {
@@ -205,10 +206,7 @@ func (src *source) think(c *conversation) {
 // cut is as much of a name as a span may have. Instrumentations give tasks and
 // spans whole sentences, which are no reason to lose them.
 func cut(name string) string {
-	if len(name) <= trace.MaxName {
-		return name
-	}
-	return strings.ToValidUTF8(name[:trace.MaxName], "")
+	return trace.Cut(name, trace.MaxName)
 }
 
 // moment is a time of OTLP; the zero time for none, or for one that no calendar

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -95,7 +96,7 @@ func (src *source) evaluations() {
 		if whole, is := plain(at.take("gen_ai.evaluation.score.value"), 0).(int64); is {
 			score, ok = float64(whole), true
 		}
-		s := src.beside(trace.KindReward, "evaluation-"+strconv.Itoa(n), first(at.text("gen_ai.evaluation.name"), "evaluation"))
+		s := src.beside(trace.KindReward, "evaluation-"+strconv.Itoa(n), cmp.Or(at.text("gen_ai.evaluation.name"), "evaluation"))
 		n++
 		if when := moment(event.GetTimeUnixNano()); !when.IsZero() {
 			s.Start, s.End = when, when

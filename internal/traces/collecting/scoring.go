@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/internal/traces"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -29,20 +30,15 @@ type scoring struct {
 	store   *store.Store
 	rewards *merit.Rewards
 	log     *slog.Logger
+	box     *outbox.Box[string] // of traces; what is lost is not looked at
+	free    func() error        // closes rewards, once
 
-	scored, unscored, unheard atomic.Uint64
+	scored, unscored, failed atomic.Uint64
 
 	mu      sync.Mutex
-	queue   []string
-	waiting map[string]bool // in queue
+	waiting map[string]bool // in the box
 	ended   map[string]bool
 	order   []string // of ended, the oldest first
-	closed  bool
-	wake    chan struct{}
-
-	done chan struct{}
-	life context.Context
-	stop context.CancelFunc
 }
 
 // loadRewards opens what scores. A reward that compares the traces of a group
@@ -67,15 +63,18 @@ func loadRewards(ctx context.Context, c *Config, o Options) (*merit.Rewards, err
 }
 
 func startScoring(s *store.Store, r *merit.Rewards, log *slog.Logger) *scoring {
-	x := &scoring{
-		store: s, rewards: r, log: log, waiting: map[string]bool{}, ended: map[string]bool{}, wake: make(chan struct{}, 1), done: make(chan struct{}),
-	}
-	x.life, x.stop = context.WithCancel(context.Background())
-	go x.run()
+	x := &scoring{store: s, rewards: r, free: sync.OnceValue(r.Close), log: log, waiting: map[string]bool{}, ended: map[string]bool{}}
+	x.box = outbox.New(outbox.Options{Queue: mostWaiting}, x.score)
 	return x
 }
 
-// note puts traces that have ended into the queue, and those that had and go on.
+// unheard is how many traces ended and were not looked at.
+func (x *scoring) unheard() uint64 {
+	lost, _ := x.box.Lost()
+	return lost + x.failed.Load()
+}
+
+// note queues traces that have ended, and those that had and go on.
 func (x *scoring) note(spans []trace.Span, about []trace.About) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -89,10 +88,6 @@ func (x *scoring) note(spans []trace.Span, about []trace.About) {
 		if x.ended[spans[i].Trace] && spans[i].Kind != trace.KindReward {
 			x.enqueue(spans[i].Trace)
 		}
-	}
-	select {
-	case x.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -109,92 +104,47 @@ func (x *scoring) remember(id string) {
 }
 
 func (x *scoring) enqueue(id string) {
-	switch {
-	case x.waiting[id]:
-	case x.closed || len(x.queue) >= mostWaiting:
-		x.unheard.Add(1)
-	default:
+	if !x.waiting[id] && x.box.Put(id) {
 		x.waiting[id] = true
-		x.queue = append(x.queue, id)
 	}
 }
 
-// take waits for traces, and returns none at the end.
-func (x *scoring) take() []string {
-	for {
-		x.mu.Lock()
-		if n := min(len(x.queue), atOnce); n > 0 {
-			ids := x.queue[:n:n]
-			x.queue = x.queue[n:]
-			for _, id := range ids {
-				delete(x.waiting, id)
-			}
-			x.mu.Unlock()
-			return ids
+// score scores a trace with those that wait behind it.
+func (x *scoring) score(ctx context.Context, id string, more func() (string, bool)) {
+	ids := []string{id}
+	for len(ids) < atOnce {
+		next, ok := more()
+		if !ok {
+			break
 		}
-		closed := x.closed
-		x.mu.Unlock()
-		if closed {
-			return nil
-		}
-		select {
-		case <-x.wake:
-		case <-x.life.Done():
-			return nil
-		}
+		ids = append(ids, next)
 	}
-}
-
-func (x *scoring) run() {
-	defer close(x.done)
-	for x.life.Err() == nil {
-		ids := x.take()
-		if ids == nil {
-			return
+	x.mu.Lock()
+	for _, id := range ids {
+		delete(x.waiting, id)
+	}
+	x.mu.Unlock()
+	done, err := traces.Score(ctx, x.store, x.rewards.Parts, traces.ScoreOptions{Query: trace.Query{IDs: ids}, Now: time.Now()})
+	if err != nil {
+		x.failed.Add(uint64(len(ids)))
+		if ctx.Err() == nil {
+			x.log.Error("traces could not be scored", "traces", len(ids), "error", err)
 		}
-		done, err := traces.Score(x.life, x.store, x.rewards.Parts, traces.ScoreOptions{Query: trace.Query{IDs: ids}, Now: time.Now()})
-		if err != nil {
-			x.unheard.Add(uint64(len(ids)))
-			if x.life.Err() == nil {
-				x.log.Error("traces could not be scored", "traces", len(ids), "error", err)
-			}
-			continue
-		}
-		for _, count := range done.Outcomes {
-			if count.Outcome == reward.Scored {
-				x.scored.Add(uint64(count.N))
-			} else {
-				x.unscored.Add(uint64(count.N))
-			}
+		return
+	}
+	for _, count := range done.Outcomes {
+		if count.Outcome == reward.Scored {
+			x.scored.Add(uint64(count.N))
+		} else {
+			x.unscored.Add(uint64(count.N))
 		}
 	}
 }
 
 // close scores what waits, but not for longer than that.
 func (x *scoring) close(atMost time.Duration) error {
-	x.mu.Lock()
-	if x.closed {
-		x.mu.Unlock()
-		return nil
-	}
-	x.closed = true
-	x.mu.Unlock()
-	select {
-	case x.wake <- struct{}{}:
-	default:
-	}
-	late := time.NewTimer(atMost)
-	defer late.Stop()
-	select {
-	case <-x.done:
-	case <-late.C:
-		x.stop()
-		<-x.done
-	}
-	x.stop()
-	x.mu.Lock()
-	x.unheard.Add(uint64(len(x.queue)))
-	x.queue = nil
-	x.mu.Unlock()
-	return x.rewards.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), atMost)
+	defer cancel()
+	x.box.Close(ctx)
+	return x.free()
 }

@@ -93,7 +93,7 @@ type Summary struct {
 func (s *Sink) Summary() Summary {
 	all := Summary{Redacted: s.redactor.Found()}
 	if s.scoring != nil {
-		all.Scored, all.Unscored, all.Unheard = s.scoring.scored.Load(), s.scoring.unscored.Load(), s.scoring.unheard.Load()
+		all.Scored, all.Unscored, all.Unheard = s.scoring.scored.Load(), s.scoring.unscored.Load(), s.scoring.unheard()
 	}
 	return all
 }

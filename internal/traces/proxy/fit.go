@@ -2,12 +2,10 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -18,43 +16,25 @@ import (
 // text that is too long or a message without a role. What was changed is said
 // in the attribute problem.
 func fit(s *trace.Span) {
-	changed := false
-	text := func(t *string, most int) {
-		if now := cut(*t, most); now != *t {
-			*t, changed = now, true
-		}
-	}
-	message := func(m *rl.Message) {
-		if m.Role == "" {
-			m.Role, changed = "unknown", true
-		}
-		if now := cut(m.Content.Text(), trace.MaxText); now != m.Content.Text() {
-			m.Content, changed = rl.Text(now), true
-		}
-	}
-	text(&s.Name, trace.MaxName)
-	if s.Name == "" {
-		s.Name = "unknown"
-	}
-	text(&s.Text, trace.MaxText)
-	text(&s.Error, trace.MaxText)
-	if t := s.Tool; t != nil {
-		text(&t.Arguments, trace.MaxText)
-		text(&t.Result, trace.MaxText)
-	}
+	changed := trace.Fit(s)
+	s.Name = cmp.Or(s.Name, "unknown")
 	if p := s.Prompt; p != nil {
-		text(&p.Model, trace.MaxName)
 		if n := len(p.Messages) - trace.MaxMessages; n > 0 {
 			p.Messages, changed = p.Messages[n:], true
 		}
+		role := func(m *rl.Message) {
+			if m.Role == "" {
+				m.Role, changed = "unknown", true
+			}
+		}
 		for i := range p.Messages {
-			message(&p.Messages[i])
+			role(&p.Messages[i])
 		}
 		for i := range p.Others {
-			message(&p.Others[i])
+			role(&p.Others[i])
 		}
 		if p.Answer != nil {
-			message(p.Answer)
+			role(p.Answer)
 		}
 	}
 	if changed {
@@ -68,20 +48,7 @@ func attribute(s *trace.Span, name, value string) {
 	if strictjson.Unmarshal(s.Attributes[name], &before) == nil && before != "" {
 		value = before + "; " + value
 	}
-	s.Attributes[name], _ = json.Marshal(value) // a text
-}
-
-func cut(text string, most int) string {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD")
-	}
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
+	s.Attributes[name] = trace.JSON(value)
 }
 
 // without is a text without a secret.

@@ -87,7 +87,7 @@ const (
 )
 
 // send records a call and those that wait behind it.
-func (r *recorder) send(c *call, more func() (*call, bool)) {
+func (r *recorder) send(_ context.Context, c *call, more func() (*call, bool)) {
 	b := batch{}
 	b.add(r, c)
 	for b.calls < batchCalls && b.bytes < batchBytes {

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -120,9 +121,9 @@ func (c *call) prompts(id string, q *request, a *answer) []trace.Span {
 	settings, _ := json.Marshal(q.settings) // of JSON
 	spans := make([]trace.Span, max(len(q.prompts), 1))
 	for i := range spans {
-		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, first(q.model, a.model, c.api))
+		s := c.spanOf(id, c.span+numbered(i), trace.KindPrompt, cmp.Or(q.model, a.model, c.api))
 		s.Parent = c.whose.parent
-		s.Prompt = &trace.Prompt{Model: first(a.model, q.model), Messages: []rl.Message{}, Tools: q.tools}
+		s.Prompt = &trace.Prompt{Model: cmp.Or(a.model, q.model), Messages: []rl.Message{}, Tools: q.tools}
 		if len(q.settings) > 0 {
 			s.Prompt.Settings = settings
 		}
@@ -181,12 +182,12 @@ func (c *call) settle(s *trace.Span, a *answer, complete bool, problem error) {
 	switch {
 	case c.status >= http.StatusBadRequest && c.failure == "":
 		text, _ := c.without(c.plain()) // before it is cut: half a key is none that would be found
-		s.Error = first(a.failure, cut(string(text), 1024), http.StatusText(c.status))
+		s.Error = cmp.Or(a.failure, trace.Cut(string(text), 1024), http.StatusText(c.status))
 	case a.failure != "":
 		s.Error = a.failure
 	case complete || c.partly && c.failure == "":
 	default:
-		s.Error = first(c.failure, "the answer ended before it was complete")
+		s.Error = cmp.Or(c.failure, "the answer ended before it was complete")
 	}
 	if s.Error != "" {
 		s.Status = trace.StatusError

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,16 +44,16 @@ func (p *Proxy) whose(r *http.Request, secrets []string) (whose, string) {
 	}
 	header := func(name string) string { return blank(r.Header.Get(name)) }
 	w := whose{
-		trace:  first(header(HeaderTrace), blank(said["t"])),
-		agent:  first(header(HeaderAgent), blank(said["a"]), p.options.Agent),
-		task:   first(header(HeaderTask), blank(said["task"]), p.options.Task),
+		trace:  cmp.Or(header(HeaderTrace), blank(said["t"])),
+		agent:  cmp.Or(header(HeaderAgent), blank(said["a"]), p.options.Agent),
+		task:   cmp.Or(header(HeaderTask), blank(said["task"]), p.options.Task),
 		parent: header(HeaderParent),
 	}
 	if m := traceparent.FindStringSubmatch(r.Header.Get("Traceparent")); m != nil && (w.trace == "" || w.trace == m[1]) {
-		w.trace, w.parent = m[1], first(w.parent, m[2])
+		w.trace, w.parent = m[1], cmp.Or(w.parent, m[2])
 	}
 	w.trace, w.parent = identifier(w.trace), identifier(w.parent)
-	w.agent, w.task = cut(w.agent, trace.MaxName), cut(w.task, trace.MaxName)
+	w.agent, w.task = trace.Cut(w.agent, trace.MaxName), trace.Cut(w.task, trace.MaxName)
 	if text := header(HeaderMetadata); text != "" {
 		if err := strictjson.Unmarshal([]byte(text), &w.metadata); err != nil || len(w.metadata) > trace.MaxAttributes {
 			w.metadata, w.wrong = nil, HeaderMetadata+" is no JSON object of at most 256 entries"
@@ -83,15 +84,6 @@ func pairs(u *url.URL) (said map[string]string, path string) {
 	return said, rest
 }
 
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 var notInID = regexp.MustCompile(`[^A-Za-z0-9._:-]+`)
 
 // identifier is text as an id of spans and traces. What an id cannot hold is
@@ -102,7 +94,7 @@ func identifier(text string) string {
 		return text
 	}
 	sum := sha256.Sum256([]byte(text))
-	return cut(notInID.ReplaceAllString(text, "-"), trace.MaxID-17) + "-" + hex.EncodeToString(sum[:8])
+	return trace.Cut(notInID.ReplaceAllString(text, "-"), trace.MaxID-17) + "-" + hex.EncodeToString(sum[:8])
 }
 
 // newID is a random id of so many bytes, in hexadecimal digits.

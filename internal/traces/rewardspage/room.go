@@ -3,12 +3,10 @@ package rewardspage
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"math"
 	"net/http"
 	"strconv"
 
-	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/tracespage"
 	"github.com/merit-rl/merit/internal/ui"
@@ -20,13 +18,9 @@ var assets embed.FS
 // Room returns the page over a store's rewards. Changes are those of traces,
 // whose room watches the store.
 func Room(s *store.Store) ui.Room {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic(err) // the name of a folder that is compiled in
-	}
 	p := pages{store: s, seen: &seen{}}
 	return ui.Room{
-		Name: "rewards", Files: files, Nav: []ui.Link{{Title: "Rewards", Path: "/rewards", Key: "w"}},
+		Name: "rewards", Files: ui.Folder(assets, "assets"), Nav: []ui.Link{{Title: "Rewards", Path: "/rewards", Key: "w"}},
 		Pages: []ui.Page{{Pattern: "GET /rewards", File: "rewards.html", Script: "rewards.js", Load: p.page}},
 		Data: []ui.Data{
 			{Pattern: "GET /data/rewards", Load: p.spread},
@@ -86,20 +80,11 @@ func wanted(r *http.Request) (Want, error) {
 		}
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
-			return w, wrong(bound.name, fmt.Sprintf("%.40q is no number", text))
+			return w, ui.Wrong(bound.name, fmt.Sprintf("%.40q is no number", text), "leave it out")
 		}
 		*bound.to = &x
 	}
-	if text := r.FormValue("from"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return w, wrong("from", "is no whole number of 0 or more")
-		}
-		w.From = n
-	}
-	return w, nil
-}
-
-func wrong(where, what string) error {
-	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: "leave it out"}
+	var err error
+	w.From, err = ui.Natural(r, "from", 0)
+	return w, err
 }

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/traces/trace"
+	"github.com/merit-rl/merit/internal/traces/trace/outbox"
 )
 
 // most is how many spans share a transaction, if they come faster than
@@ -69,16 +69,13 @@ func together(wrong []error) error {
 
 // writer is the one goroutine of a process that writes.
 type writer struct {
-	write  func([]*put) error // in one transaction
-	queue  chan *put
-	ended  chan struct{}
-	mu     sync.RWMutex // held for reading while something is sent to queue
-	closed bool
+	write func([]*put) error // in one transaction
+	box   *outbox.Box[*put]
 }
 
 func newWriter(write func([]*put) error) *writer {
-	w := &writer{write: write, queue: make(chan *put, 256), ended: make(chan struct{})}
-	go w.run()
+	w := &writer{write: write}
+	w.box = outbox.New(outbox.Options{Queue: 256}, w.run)
 	return w
 }
 
@@ -100,38 +97,24 @@ func (w *writer) put(ctx context.Context, p *put) error {
 }
 
 func (w *writer) send(ctx context.Context, p *put) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
+	err := w.box.Wait(ctx, p)
+	if errors.Is(err, outbox.ErrClosed) {
 		return &fault.Error{Boundary: fault.Storage, Kind: fault.Interrupted, Where: "traces", What: "the store is closed", Hint: "write before the store is closed"}
 	}
-	select {
-	case w.queue <- p:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return err
 }
 
 // run writes what has come while the transaction before was written.
-func (w *writer) run() {
-	defer close(w.ended)
-	for p := range w.queue {
-		group, size := take(nil, p), len(p.rows)
-	more:
-		for size < most {
-			select {
-			case next, ok := <-w.queue:
-				if !ok {
-					break more
-				}
-				group, size = take(group, next), size+len(next.rows)
-			default:
-				break more
-			}
+func (w *writer) run(_ context.Context, p *put, more func() (*put, bool)) {
+	group, size := take(nil, p), len(p.rows)
+	for size < most {
+		next, ok := more()
+		if !ok {
+			break
 		}
-		w.commit(group)
+		group, size = take(group, next), size+len(next.rows)
 	}
+	w.commit(group)
 }
 
 func take(group []*put, p *put) []*put {
@@ -160,12 +143,4 @@ func (w *writer) commit(group []*put) {
 }
 
 // close writes what was sent before.
-func (w *writer) close() {
-	w.mu.Lock()
-	if !w.closed {
-		w.closed = true
-		close(w.queue)
-	}
-	w.mu.Unlock()
-	<-w.ended
-}
+func (w *writer) close() { w.box.Close(context.Background()) }

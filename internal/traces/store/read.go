@@ -93,11 +93,7 @@ const usual = 100
 // first; traces that started at one time by their ids.
 func (s *Store) List(ctx context.Context, q trace.Query) (Page, error) {
 	heads, next, err := s.page(ctx, &q, cmp.Or(q.Limit, usual))
-	page := Page{Heads: make([]trace.Head, 0, len(heads)), Next: next}
-	for _, h := range heads {
-		page.Heads = append(page.Heads, h.Head)
-	}
-	return page, err
+	return Page{Heads: bare(heads), Next: next}, err
 }
 
 // page reads at most limit heads after q.After, and where the next ones begin.
@@ -118,11 +114,24 @@ func (s *Store) page(ctx context.Context, q *trace.Query, limit int) (heads []*h
 	return heads, next, s.dialect.explain(err)
 }
 
-// heads calls f for pages of all heads that q chooses.
-func (s *Store) heads(ctx context.Context, q trace.Query, f func([]*head) error) error {
+// Heads calls f for all heads that q chooses, in the order of List, a page of at
+// most so many at a time.
+func (s *Store) Heads(ctx context.Context, q trace.Query, most int, f func([]trace.Head) error) error {
+	return s.heads(ctx, q, most, func(heads []*head) error { return f(bare(heads)) })
+}
+
+func bare(heads []*head) []trace.Head {
+	out := make([]trace.Head, len(heads))
+	for i, h := range heads {
+		out[i] = h.Head
+	}
+	return out
+}
+
+func (s *Store) heads(ctx context.Context, q trace.Query, most int, f func([]*head) error) error {
 	left := q.Limit
 	for {
-		size := usual
+		size := most
 		if q.Limit > 0 {
 			size = min(size, left)
 		}
@@ -144,7 +153,7 @@ func (s *Store) heads(ctx context.Context, q trace.Query, f func([]*head) error)
 // f returns an error, which it returns. It holds one trace at a time. A trace that
 // is removed meanwhile is left out; no transaction is open while f runs.
 func (s *Store) Each(ctx context.Context, q trace.Query, f func(*trace.Trace) error) error {
-	return s.heads(ctx, q, func(heads []*head) error {
+	return s.heads(ctx, q, usual, func(heads []*head) error {
 		for _, h := range heads {
 			t, err := s.Trace(ctx, h.ID)
 			if errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
@@ -165,7 +174,7 @@ func (s *Store) Each(ctx context.Context, q trace.Query, f func(*trace.Trace) er
 // order of List and the rewards of one by trace.Order, until f returns an error,
 // which it returns. The rest of the traces is not read.
 func (s *Store) Rewards(ctx context.Context, q trace.Query, f func(of *trace.Head, reward *trace.Span) error) error {
-	return s.heads(ctx, q, func(heads []*head) error {
+	return s.heads(ctx, q, usual, func(heads []*head) error {
 		var keys [][]any
 		for _, h := range heads {
 			keys = append(keys, []any{h.n})

@@ -71,7 +71,7 @@ func (t *Trace) results(out *rl.Trajectory) {
 
 // info is what a step says of the span that it was.
 func (s *Span) info() map[string]json.RawMessage {
-	return map[string]json.RawMessage{"span": quoted(s.ID), "agent": quoted(s.Agent), "name": quoted(s.Name), "start": mustJSON(s.Start), "end": mustJSON(s.End)}
+	return map[string]json.RawMessage{"span": JSON(s.ID), "agent": JSON(s.Agent), "name": JSON(s.Name), "start": JSON(s.Start), "end": JSON(s.End)}
 }
 
 // spent is what the calls of models cost together.

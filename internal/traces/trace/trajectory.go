@@ -104,13 +104,13 @@ func (t *Trace) metadata(agents []string, others []Span) map[string]json.RawMess
 		}
 	}
 	if len(agents) > 0 {
-		m[MetaAgents] = mustJSON(agents)
+		m[MetaAgents] = JSON(agents)
 	}
 	if len(others) > 0 {
-		m[MetaSpans] = mustJSON(others)
+		m[MetaSpans] = JSON(others)
 	}
 	if sum := t.spent(); sum != nil {
-		m[MetaUsage] = mustJSON(sum)
+		m[MetaUsage] = JSON(sum)
 	}
 	return m
 }
@@ -126,20 +126,19 @@ func Added(before, messages []rl.Message) []rl.Message {
 
 // begins reports whether messages begin with those that came before.
 func begins(messages, before []rl.Message) bool {
-	return len(messages) >= len(before) && slices.EqualFunc(messages[:len(before)], before, same)
+	return len(messages) >= len(before) && slices.EqualFunc(messages[:len(before)], before, Same)
 }
 
-// same compares what a model is given: agents put names and nulls where there
+// Same compares what a model is given: agents put names and nulls where there
 // were none.
-func same(a, b rl.Message) bool {
+func Same(a, b rl.Message) bool {
 	return a.Role == b.Role && a.Content.Text() == b.Content.Text() && a.ToolCallID == b.ToolCallID &&
 		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(x, y rl.ToolCall) bool { return x.Function == y.Function })
 }
 
-func quoted(s string) json.RawMessage { return mustJSON(s) }
-
-// mustJSON is for values that were checked when they came.
-func mustJSON(v any) json.RawMessage {
+// JSON is for values that have a form in it: texts, and what was checked when it
+// came.
+func JSON(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("trace: %v", err))

@@ -1,11 +1,10 @@
 package tracescmd
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/traces/store"
 )
 
 // newDeleteCmd is the verb traces delete.
@@ -20,20 +19,8 @@ lacks one of the ids, none is removed. Exports and backups are not touched.`,
 			if len(args) == 0 {
 				return console.Usage(cmd, "name the traces; merit traces list shows ids", "%s needs at least one ID", cmd.CommandPath())
 			}
-			s, err := p.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			gone, err := s.Delete(cmd.Context(), args)
-			if err != nil {
-				return err
-			}
-			if p.host.Global.JSON {
-				return p.host.PrintJSON(gone)
-			}
-			_, err = fmt.Fprintf(p.host.Stdout, "removed %d traces, %d spans, %d bytes\n", gone.Traces, gone.Spans, gone.Bytes)
-			return err
+			ask := func(s *store.Store) (store.Pruned, error) { return s.Delete(cmd.Context(), args) }
+			return asked(p, cmd.Context(), ask, p.removed("removed"))
 		},
 	}
 }

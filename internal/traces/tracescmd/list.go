@@ -9,7 +9,6 @@ import (
 
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/traces/store"
-	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
 // newListCmd is the verb traces list.
@@ -26,22 +25,8 @@ func newListCmd(p *place) *cobra.Command {
 				return err
 			}
 			q.After = after
-			s, err := p.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			found, err := s.List(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
-			if p.host.Global.JSON {
-				if found.Heads == nil {
-					found.Heads = []trace.Head{}
-				}
-				return p.host.PrintJSON(found)
-			}
-			return p.list(found)
+			ask := func(s *store.Store) (store.Page, error) { return s.List(cmd.Context(), q) }
+			return asked(p, cmd.Context(), ask, p.list)
 		},
 	}
 	cmd.Flags().StringVar(&after, "after", "", "go on behind a page: what --json gave as next")

@@ -1,7 +1,6 @@
 package tracescmd
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -36,24 +35,12 @@ no more than --bytes are left. --dry-run only counts.`,
 			if keep.Bytes, ok = parseBytes(bytes); !ok {
 				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is no size", bytes)
 			}
-			s, err := p.open(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			gone, err := s.Prune(cmd.Context(), keep)
-			if err != nil {
-				return err
-			}
-			if p.host.Global.JSON {
-				return p.host.PrintJSON(gone)
-			}
 			done := "removed"
 			if dry {
 				done = "would remove"
 			}
-			_, err = fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
-			return err
+			ask := func(s *store.Store) (store.Pruned, error) { return s.Prune(cmd.Context(), keep) }
+			return asked(p, cmd.Context(), ask, p.removed(done))
 		},
 	}
 	f := cmd.Flags()

@@ -29,27 +29,21 @@ func newQueryCmd(p *place) *cobra.Command {
 			if !slices.Contains(columns, by) {
 				return console.Usage(cmd, "use day, agent, task or status", "--by %q is no column", by)
 			}
-			s, err := p.open(cmd.Context())
-			if err != nil {
-				return err
+			ask := func(s *store.Store) ([]store.Count, error) {
+				counts, err := s.Groups(cmd.Context(), q, store.Column(by))
+				return append([]store.Count{}, counts...), err
 			}
-			defer s.Close()
-			counts, err := s.Groups(cmd.Context(), q, store.Column(by))
-			if err != nil {
-				return err
-			}
-			if p.host.Global.JSON {
-				return p.host.PrintJSON(append([]store.Count{}, counts...))
-			}
-			t := terminal.Table{Head: []string{by, "traces", "spans", "scored", "mean reward"}}
-			for _, c := range counts {
-				mean := &c.Mean
-				if c.Scored == 0 {
-					mean = nil
+			return asked(p, cmd.Context(), ask, func(counts []store.Count) error {
+				t := terminal.Table{Head: []string{by, "traces", "spans", "scored", "mean reward"}}
+				for _, c := range counts {
+					mean := &c.Mean
+					if c.Scored == 0 {
+						mean = nil
+					}
+					t.Add(value(c.Value), strconv.Itoa(c.Traces), strconv.Itoa(c.Spans), strconv.Itoa(c.Scored), number(mean))
 				}
-				t.Add(value(c.Value), strconv.Itoa(c.Traces), strconv.Itoa(c.Spans), strconv.Itoa(c.Scored), number(mean))
-			}
-			return t.Write(p.host.Stdout)
+				return t.Write(p.host.Stdout)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "the column: day, agent, task or status")

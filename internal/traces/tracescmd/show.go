@@ -13,6 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
+	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -28,22 +29,13 @@ votes and answers of agents, rewards. With --json it prints the whole trace.`,
 		Example: "  merit traces show 4f2a --full",
 		Args:    console.Exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := p.open(cmd.Context())
-			if err != nil {
+			ask := func(s *store.Store) (*trace.Trace, error) { return s.Trace(cmd.Context(), args[0]) }
+			return asked(p, cmd.Context(), ask, func(t *trace.Trace) error {
+				line := &timeline{style: p.host.OutStyle(), full: full}
+				line.trace(t)
+				_, err := io.WriteString(p.host.Stdout, line.out.String())
 				return err
-			}
-			defer s.Close()
-			t, err := s.Trace(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if p.host.Global.JSON {
-				return p.host.PrintJSON(t)
-			}
-			line := &timeline{style: p.host.OutStyle(), full: full}
-			line.trace(t)
-			_, err = io.WriteString(p.host.Stdout, line.out.String())
-			return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "print texts whole")

@@ -5,6 +5,7 @@ package tracescmd
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,32 @@ type place struct {
 // open opens the store that is there; only what puts something into it makes one.
 func (p *place) open(ctx context.Context) (*store.Store, error) {
 	return store.Existing(ctx, p.where())
+}
+
+// asked prints what ask gets from the store: as JSON if that is wanted, else by
+// show.
+func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, error), show func(T) error) error {
+	s, err := p.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	found, err := ask(s)
+	switch {
+	case err != nil:
+		return err
+	case p.host.Global.JSON:
+		return p.host.PrintJSON(found)
+	}
+	return show(found)
+}
+
+// removed says what was removed.
+func (p *place) removed(done string) func(store.Pruned) error {
+	return func(gone store.Pruned) error {
+		_, err := fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
+		return err
+	}
 }
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }

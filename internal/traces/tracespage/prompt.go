@@ -113,17 +113,10 @@ func (v *viewer) message(m *rl.Message, index int, part ...any) Message {
 // known is how many messages are as in a conversation that was had before.
 func known(messages, before []rl.Message) int {
 	n := 0
-	for n < len(messages) && n < len(before) && same(&messages[n], &before[n]) {
+	for n < len(messages) && n < len(before) && trace.Same(messages[n], before[n]) {
 		n++
 	}
 	return n
-}
-
-// same compares what a model is given: agents put names and nulls where there
-// were none.
-func same(a, b *rl.Message) bool {
-	return a.Role == b.Role && a.Content.Text() == b.Content.Text() && a.ToolCallID == b.ToolCallID &&
-		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(x, y rl.ToolCall) bool { return x.Function == y.Function })
 }
 
 // otherParts are the parts of a content that are not text, as a JSON list.

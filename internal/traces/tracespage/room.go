@@ -3,9 +3,7 @@ package tracespage
 import (
 	"embed"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -19,13 +17,9 @@ var assets embed.FS
 
 // Room returns the pages over a store's traces.
 func Room(s *store.Store) ui.Room {
-	files, err := fs.Sub(assets, "assets")
-	if err != nil {
-		panic(err) // the name of a folder that is compiled in
-	}
 	p := pages{s}
 	return ui.Room{
-		Name: "traces", Files: files, Nav: []ui.Link{{Title: "Traces", Path: "/traces", Key: "t"}},
+		Name: "traces", Files: ui.Folder(assets, "assets"), Nav: []ui.Link{{Title: "Traces", Path: "/traces", Key: "t"}},
 		Pages: []ui.Page{
 			{Pattern: "GET /traces", File: "list.html", Script: "list.js", Load: p.listPage},
 			{Pattern: "GET /traces/{id}", File: "trace.html", Script: "trace.js", Load: p.tracePage},
@@ -48,7 +42,7 @@ func Asked(r *http.Request) (trace.Query, error) {
 	const most = 16 << 10
 	text := r.FormValue("q")
 	if len(text) > most {
-		return trace.Query{}, wrong("q", fmt.Sprintf("the query has %d bytes, more than %d", len(text), most), "write a shorter one")
+		return trace.Query{}, ui.Wrong("q", fmt.Sprintf("the query has %d bytes, more than %d", len(text), most), "write a shorter one")
 	}
 	// Words later in a query win.
 	return trace.ParseQuery("order=newest "+text, time.Now())
@@ -117,18 +111,10 @@ func (p pages) text(r *http.Request) (any, error) {
 // trace reads the trace that a path names, and from, which is 0 if it is not
 // there.
 func (p pages) trace(r *http.Request) (*trace.Trace, int, error) {
-	from := 0
-	if text := r.FormValue("from"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return nil, 0, wrong("from", "is no whole number of 0 or more", "leave it out")
-		}
-		from = n
+	from, err := ui.Natural(r, "from", 0)
+	if err != nil {
+		return nil, 0, err
 	}
 	t, err := p.store.Trace(r.Context(), r.PathValue("id"))
 	return t, from, err
-}
-
-func wrong(where, what, hint string) error {
-	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 }

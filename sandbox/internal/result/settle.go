@@ -5,21 +5,21 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/sandbox/abi"
+	"github.com/merit-rl/merit/sdk/reward/layout"
 )
 
 // Settle checks a status of the flat ABI against what was said.
 func (c *Collector) Settle(status int32, group bool) *Verdict {
-	if status < abi.StatusScored || status > abi.StatusError {
+	if status < layout.StatusScored || status > layout.StatusError {
 		return Violation("the status is %d; it must be 0 (scored), 1 (invalid) or 2 (error)", status)
 	}
 	for i := range c.members {
 		m := &c.members[i]
 		switch {
-		case m.failed || m.scored && status == abi.StatusScored:
-		case status == abi.StatusError:
+		case m.failed || m.scored && status == layout.StatusScored:
+		case status == layout.StatusError:
 			m.failed = true
-		case status == abi.StatusScored && !m.scored && !(group && m.reason != ""):
+		case status == layout.StatusScored && !m.scored && !(group && m.reason != ""):
 			if group {
 				return Violation("the status is 0 (scored), but member %d has neither a score nor a reason", i)
 			}
@@ -32,7 +32,7 @@ func (c *Collector) Settle(status int32, group bool) *Verdict {
 
 // invalid takes the scores back that a status of 1 makes void.
 func (c *Collector) invalid(status int32) {
-	if status != abi.StatusInvalid {
+	if status != layout.StatusInvalid {
 		return
 	}
 	for i := range c.members {

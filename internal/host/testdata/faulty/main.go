@@ -119,7 +119,9 @@ func (s *server) Render(context.Context, *pb.RenderRequest) (*pb.RenderReply, er
 	return &pb.RenderReply{Text: fmt.Sprintf("%d\n%s", os.Getpid(), strings.Join(os.Environ(), "\n"))}, nil
 }
 
-func (s *server) Run(stream pb.Environment_RunServer) error { return s.answer(stream) }
+func (s *server) Run(stream grpc.BidiStreamingServer[pb.Batch, pb.BatchReply]) error {
+	return s.answer(stream)
+}
 
 func (s *server) answer(stream stream) error {
 	for {

@@ -53,7 +53,6 @@ func sleep() { time.Sleep(time.Hour) }
 
 // server says "pid" and its number to whom it behaves.
 type server struct {
-	pb.UnimplementedPolicyServer
 	mode string
 }
 

@@ -5,6 +5,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -15,7 +16,7 @@ import (
 type Options struct {
 	Queue    int           // things that wait; more are lost
 	Patience time.Duration // with a sink that fails
-	Log      *slog.Logger
+	Log      *slog.Logger  // nil is silent
 	// Lost is what the log says of losses; Closed and Full are reasons for them.
 	Lost, Closed, Full string
 }
@@ -34,14 +35,18 @@ type Box[T any] struct {
 }
 
 // New returns a box whose goroutine calls send with what comes first; more gives
-// what waits behind it, if anything does.
-func New[T any](o Options, send func(first T, more func() (T, bool))) *Box[T] {
+// what waits behind it, if anything does. The context ends when Close does not wait
+// any longer.
+func New[T any](o Options, send func(ctx context.Context, first T, more func() (T, bool))) *Box[T] {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	b := &Box[T]{options: o, queue: make(chan T, o.Queue), ended: make(chan struct{})}
 	b.life, b.abandon = context.WithCancel(context.Background())
 	go func() {
 		defer close(b.ended)
 		for first := range b.queue {
-			send(first, b.more)
+			send(b.life, first, b.more)
 		}
 	}()
 	return b
@@ -72,18 +77,21 @@ func (b *Box[T]) Put(x T) bool {
 	}
 }
 
+// ErrClosed says that a box was closed before.
+var ErrClosed = errors.New("the queue is closed")
+
 // Wait queues x when there is room, unless the box is closed or ctx ends before.
-func (b *Box[T]) Wait(ctx context.Context, x T) (queued bool) {
+func (b *Box[T]) Wait(ctx context.Context, x T) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.closed {
-		return false
+		return ErrClosed
 	}
 	select {
 	case b.queue <- x:
-		return true
+		return nil
 	case <-ctx.Done():
-		return false
+		return ctx.Err()
 	}
 }
 

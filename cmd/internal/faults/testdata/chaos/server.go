@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/encoding"
 	_ "google.golang.org/grpc/encoding/proto" // the codec behind ours
 	"google.golang.org/grpc/mem"
@@ -45,7 +46,7 @@ func (s *server) Where(context.Context, *pb.WhereRequest) (*pb.WhereReply, error
 	return &pb.WhereReply{Busy: true, Slot: 1, Milliseconds: uint64(time.Since(s.stuck).Milliseconds())}, nil
 }
 
-func (s *server) Run(stream pb.Environment_RunServer) error {
+func (s *server) Run(stream grpc.BidiStreamingServer[pb.Batch, pb.BatchReply]) error {
 	behind, err := s.behind.Run(stream.Context())
 	if err != nil {
 		return err

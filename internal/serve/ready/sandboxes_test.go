@@ -1,7 +1,8 @@
-package serving
+package ready
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,7 +12,6 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/base/testneeds"
-	"github.com/merit-rl/merit/internal/serve/library"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
@@ -25,20 +25,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func newLoader(t *testing.T, isolation sandbox.Isolation, limits tenant.Limits) *loader {
+func newLoader(t *testing.T, isolation sandbox.Isolation, limits tenant.Limits) *Sandboxes {
 	cfg := sandbox.DefaultConfig()
 	cfg.Isolation, cfg.Workers = isolation, 1
-	l := &loader{
-		config: cfg, most: DefaultConfig().Most, sandboxes: 2, limits: func(string) tenant.Limits { return limits }, rooms: map[roomKey]*room{},
-		turn: func(context.Context, string) (func(), error) { return func() {}, nil },
-	}
-	t.Cleanup(func() { l.close(context.Background()) })
-	return l
+	tenants := filepath.Join(t.TempDir(), "tenants.yaml")
+	text := fmt.Sprintf("tenants: [{name: ann, limits: {fuel: %d, memory_mib: %d}}, {name: bob}]\n", limits.Fuel, limits.MemoryMiB)
+	require.NoError(t, os.WriteFile(tenants, []byte(text), 0o600))
+	registry, err := tenant.Load(tenants)
+	require.NoError(t, err)
+	s := NewSandboxes(cfg, Most{Fuel: 10_000_000_000, MemoryMiB: 512, WallClock: 3 * time.Minute}, 2, registry, tenant.NewScheduler(0))
+	t.Cleanup(func() { s.Close(context.Background()) })
+	return s
 }
 
 var module = filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm")
 
-func answer(t *testing.T, r library.Reward) {
+func answer(t *testing.T, r Reward) {
 	e := r.Evaluate(t.Context(), &rl.Trajectory{ID: "t", Messages: []rl.Message{{Role: rl.RoleAssistant, Content: rl.Text("A: 4")}}, GroundTruth: []byte(`"4"`)})
 	require.Equal(t, reward.Scored, e.Outcome, e.Reason)
 	require.EqualValues(t, 1, e.Result.Score)
@@ -49,27 +51,27 @@ func answer(t *testing.T, r library.Reward) {
 func TestSandboxOfEach(t *testing.T) {
 	for _, isolation := range []sandbox.Isolation{sandbox.Snapshot, sandbox.Process} {
 		l := newLoader(t, isolation, tenant.Limits{})
-		var open []library.Reward
+		var open []Reward
 		for _, name := range []string{"ann", "bob", "ann"} {
-			r, err := l.Load(t.Context(), name, module, library.Options{})
+			r, err := l.Load(t.Context(), name, module, Options{})
 			require.NoError(t, err)
 			answer(t, r)
 			open = append(open, r)
 		}
-		require.Len(t, l.rooms, 2)
-		require.Len(t, map[*sandbox.Runtime]bool{room0(l, "ann").runtime: true, room0(l, "bob").runtime: true}, 2)
-		require.Equal(t, 2, room0(l, "ann").users)
+		require.Len(t, l.pool.open, 2)
+		require.Len(t, map[*sandbox.Runtime]bool{boxOf(l, "ann").Value.Runtime: true, boxOf(l, "bob").Value.Runtime: true}, 2)
+		require.Equal(t, 2, boxOf(l, "ann").users)
 		for _, r := range open {
 			r.Close(t.Context())
 		}
-		require.Zero(t, room0(l, "ann").users)
+		require.Zero(t, boxOf(l, "ann").users)
 	}
 }
 
-func room0(l *loader, name string) *room {
-	for k, r := range l.rooms {
-		if k.tenant == name {
-			return r
+func boxOf(s *Sandboxes, name string) *Opened[box] {
+	for k, b := range s.pool.open {
+		if k.Tenant == name {
+			return b
 		}
 	}
 	return nil
@@ -79,8 +81,8 @@ func room0(l *loader, name string) *room {
 // room, one in use does not.
 func TestBoundOfSandboxes(t *testing.T) {
 	l := newLoader(t, sandbox.Snapshot, tenant.Limits{})
-	load := func(fuel uint64) (library.Reward, error) {
-		return l.Load(t.Context(), "ann", module, library.Options{Fuel: fuel})
+	load := func(fuel uint64) (Reward, error) {
+		return l.Load(t.Context(), "ann", module, Options{Fuel: fuel})
 	}
 	one, err := load(1_000_000)
 	require.NoError(t, err)
@@ -95,7 +97,7 @@ func TestBoundOfSandboxes(t *testing.T) {
 	require.NoError(t, err)
 	answer(t, two)
 	answer(t, three)
-	require.Len(t, l.rooms, 2)
+	require.Len(t, l.pool.open, 2)
 	two.Close(t.Context())
 	three.Close(t.Context())
 }
@@ -105,21 +107,20 @@ func TestBoundOfSandboxes(t *testing.T) {
 // more time.
 func TestBounds(t *testing.T) {
 	l := newLoader(t, sandbox.Snapshot, tenant.Limits{Fuel: 1_000_000, MemoryMiB: 16})
-	_, err := l.key("ann", library.Options{Fuel: 2_000_000, MemoryMiB: 17, WallClock: time.Hour})
+	_, err := l.shape("ann", Options{Fuel: 2_000_000, MemoryMiB: 17, WallClock: time.Hour})
 	require.EqualError(t, err, "limits.fuel: 2000000 is not allowed\nlimits.memory_mib: 17 is not allowed\nlimits.wall_clock: 1h0m0s is not allowed")
-	k, err := l.key("ann", library.Options{})
+	k, err := l.shape("ann", Options{})
 	require.NoError(t, err)
-	require.Equal(t, roomKey{"ann", 1_000_000, 16, l.config.WallClock}, k, "the defaults, as far as it may")
-	l.limits = func(string) tenant.Limits { return tenant.Limits{} }
-	k, err = l.key("ann", library.Options{Fuel: 2_000_000_000})
+	require.Equal(t, shape{1_000_000, 16, l.config.WallClock}, k, "the defaults, as far as it may")
+	k, err = l.shape("bob", Options{Fuel: 2_000_000_000})
 	require.NoError(t, err)
-	require.Equal(t, roomKey{"ann", 2_000_000_000, 64, l.config.WallClock}, k)
-	k, err = l.key("ann", library.Options{Fuel: 10_000_000_000})
+	require.Equal(t, shape{2_000_000_000, 64, l.config.WallClock}, k)
+	k, err = l.shape("bob", Options{Fuel: 10_000_000_000})
 	require.NoError(t, err)
 	require.Equal(t, 150*time.Second, k.wallClock, "as much longer as it has more fuel than the default")
-	_, err = l.key("ann", library.Options{Fuel: 10_000_000_001})
+	_, err = l.shape("bob", Options{Fuel: 10_000_000_001})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
-	_, err = l.key("ann", library.Options{Fuel: 1})
+	_, err = l.shape("ann", Options{Fuel: 1})
 	require.Error(t, err)
 }
 
@@ -130,11 +131,11 @@ func TestRefusedModule(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "reward.wasm")
 	empty := []byte("\x00asm\x01\x00\x00\x00")
 	require.NoError(t, os.WriteFile(path, empty, 0o600))
-	_, err := l.Load(t.Context(), "ann", path, library.Options{})
+	_, err := l.Load(t.Context(), "ann", path, Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Refused))
 	require.NotEmpty(t, fault.As(err).Hint)
-	_, err = l.Load(t.Context(), "ann", path+"x", library.Options{})
+	_, err = l.Load(t.Context(), "ann", path+"x", Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Missing))
-	require.Len(t, l.rooms, 1)
-	require.Zero(t, room0(l, "ann").users)
+	require.Len(t, l.pool.open, 1)
+	require.Zero(t, boxOf(l, "ann").users)
 }

@@ -1,4 +1,4 @@
-package desk
+package ready
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func opens(t *thing) func(context.Context) (*thing, error) {
 	return func(context.Context) (*thing, error) { return t, nil }
 }
 
-func take(t testing.TB, d *Desk[*thing], tenant string, n int, x *thing) *Opened[*thing] {
+func take(t testing.TB, d *Pool[*thing], tenant string, n int, x *thing) *Opened[*thing] {
 	o, err := d.Take(ctx, Key{tenant, fmt.Sprint(n), ""}, opens(x))
 	require.NoError(t, err)
 	return o
@@ -34,7 +34,7 @@ func take(t testing.TB, d *Desk[*thing], tenant string, n int, x *thing) *Opened
 // Promise: of a tenant's own, what was not used for longest is closed; what is in
 // use is not, and then there is no more for this tenant.
 func TestBoundOfEach(t *testing.T) {
-	d := New[*thing](Config{Each: 2})
+	d := NewPool[*thing](Bounds{Each: 2})
 	defer d.Close(ctx)
 	var a, b, c, e thing
 	d.Release(take(t, d, "ann", 1, &a))
@@ -55,7 +55,7 @@ func TestBoundOfEach(t *testing.T) {
 
 // Promise: what tenants have open leaves the operator, who has no name, its own.
 func TestBoundOfTheOperator(t *testing.T) {
-	d := New[*thing](Config{Each: 2})
+	d := NewPool[*thing](Bounds{Each: 2})
 	defer d.Close(ctx)
 	held := []*Opened[*thing]{take(t, d, "ann", 1, new(thing)), take(t, d, "bob", 2, new(thing)), take(t, d, "", 3, new(thing))}
 	for _, o := range held {
@@ -66,7 +66,7 @@ func TestBoundOfTheOperator(t *testing.T) {
 // Promise: where all tenants have as many open as may be, the one with most
 // loses one, and a tenant that has none gets its first in any case.
 func TestBoundOfAll(t *testing.T) {
-	d := New[*thing](Config{Each: 3, All: 4})
+	d := NewPool[*thing](Bounds{Each: 3, All: 4})
 	defer d.Close(ctx)
 	things := make([]thing, 9)
 	var held []*Opened[*thing]
@@ -91,7 +91,7 @@ func TestBoundOfAll(t *testing.T) {
 // Promise: what could not be opened is not tried again for a while, then it is;
 // to Forget it makes it tried at once.
 func TestFailuresAreKept(t *testing.T) {
-	d := New[*thing](Config{})
+	d := NewPool[*thing](Bounds{Again: 5 * time.Second})
 	defer d.Close(ctx)
 	var now atomic.Int64
 	d.mu.Lock()
@@ -119,7 +119,7 @@ func TestFailuresAreKept(t *testing.T) {
 
 // Promise: what nobody uses for a while is closed, what is used stays.
 func TestIdle(t *testing.T) {
-	d := New[*thing](Config{Idle: 20 * time.Millisecond})
+	d := NewPool[*thing](Bounds{Idle: 20 * time.Millisecond})
 	defer d.Close(ctx)
 	var idle, used thing
 	d.Release(take(t, d, "ann", 1, &idle))
@@ -131,7 +131,7 @@ func TestIdle(t *testing.T) {
 
 // Promise: loads of one tenant wait for each other, and not for another's.
 func TestLoadsOfEach(t *testing.T) {
-	d := New[*thing](Config{Loads: 1})
+	d := NewPool[*thing](Bounds{Loads: 1})
 	defer d.Close(ctx)
 	hold, second := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
@@ -161,7 +161,7 @@ func TestLoadsOfEach(t *testing.T) {
 // Promise: however it is used, nothing is closed while it is used, or twice, and
 // all is closed in the end.
 func TestAnyUse(t *testing.T) {
-	d := New[*thing](Config{Each: 2, All: 5, Idle: time.Millisecond})
+	d := NewPool[*thing](Bounds{Each: 2, All: 5, Idle: time.Millisecond})
 	var made sync.Map
 	var all sync.WaitGroup
 	for worker := range 8 {
@@ -178,13 +178,13 @@ func TestAnyUse(t *testing.T) {
 					require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Exhausted))
 					continue
 				}
-				o.Reward.users.Add(1)
-				require.Zero(t, o.Reward.closed.Load())
+				o.Value.users.Add(1)
+				require.Zero(t, o.Value.closed.Load())
 				if r.IntN(3) == 0 {
 					d.Drop(func(other Key) bool { return other == k })
 				}
-				require.Zero(t, o.Reward.closed.Load())
-				o.Reward.users.Add(-1)
+				require.Zero(t, o.Value.closed.Load())
+				o.Value.users.Add(-1)
 				d.Release(o)
 			}
 		})

@@ -1,0 +1,67 @@
+package trace
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/merit-rl/merit/core/rl"
+)
+
+// Cut is as much of a text as most bytes hold, in UTF-8.
+func Cut(text string, most int) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// Fit cuts the texts of s to what may be kept, and reports whether any was cut.
+// Messages that it changes are copies.
+func Fit(s *Span) (changed bool) {
+	text := func(t *string, most int) {
+		if now := Cut(*t, most); now != *t {
+			*t, changed = now, true
+		}
+	}
+	message := func(m *rl.Message) *rl.Message {
+		now := Cut(m.Content.Text(), MaxText)
+		if now == m.Content.Text() {
+			return m
+		}
+		short := *m
+		short.Content, changed = rl.Text(now), true
+		return &short
+	}
+	messages := func(list []rl.Message) []rl.Message {
+		for i := range list {
+			if m := message(&list[i]); m != &list[i] {
+				list = slices.Clone(list)
+				list[i] = *m
+			}
+		}
+		return list
+	}
+	text(&s.Name, MaxName)
+	text(&s.Agent, MaxName)
+	text(&s.Text, MaxText)
+	text(&s.Error, MaxText)
+	if t := s.Tool; t != nil {
+		text(&t.Arguments, MaxText)
+		text(&t.Result, MaxText)
+	}
+	if p := s.Prompt; p != nil {
+		text(&p.Model, MaxName)
+		p.Messages, p.Others = messages(p.Messages), messages(p.Others)
+		if p.Answer != nil {
+			p.Answer = message(p.Answer)
+		}
+	}
+	return changed
+}

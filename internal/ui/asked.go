@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+	"strconv"
+
+	"github.com/merit-rl/merit/core/fault"
+)
+
+// Folder is a folder of files that are compiled in.
+func Folder(files embed.FS, name string) fs.FS {
+	inside, err := fs.Sub(files, name)
+	if err != nil {
+		panic(err) // the name is compiled in, too
+	}
+	return inside
+}
+
+// Wrong is an error of what a request asks for.
+func Wrong(where, what, hint string) error {
+	return &fault.Error{Boundary: fault.Server, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
+}
+
+// Natural reads a whole number of at least 0; missing if the request has none.
+func Natural(r *http.Request, name string, missing int) (int, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return missing, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, Wrong(name, strconv.Quote(text)+" is no whole number of at least 0", "correct the address, or leave it out")
+	}
+	return n, nil
+}
