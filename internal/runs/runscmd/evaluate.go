@@ -14,12 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-<<<<<<< HEAD
-	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
-	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
-=======
 	"github.com/merit-rl/merit/internal/promote"
->>>>>>> main
 	"github.com/merit-rl/merit/internal/runs/measure"
 	"github.com/merit-rl/merit/internal/traces/learning"
 	"github.com/merit-rl/merit/internal/traces/store"
@@ -32,16 +27,8 @@ import (
 const fewest, most = 0.5, 0.95
 
 type evaluateOptions struct {
-<<<<<<< HEAD
-	host   *console.Host
-	source source
-	player player
-	fleet  fleetcmd.Options
-	play   measure.Options
-=======
 	playing
 	what   measure.Options
->>>>>>> main
 	out    string
 	traces string // query
 	store  string // its address
