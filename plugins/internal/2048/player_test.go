@@ -1,12 +1,10 @@
-// Package player plays 2048 without having learned it: yardsticks for those who
-// have.
-package player
+package tiles
 
 import "github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
 
-// Corner keeps the large tiles in one corner: down if it can, else left, else
+// corner keeps the large tiles in one corner: down if it can, else left, else
 // right, else up.
-func Corner(t *grid.Tables, g grid.Grid) grid.Direction {
+func corner(t *grid.Tables, g grid.Grid) grid.Direction {
 	for _, d := range []grid.Direction{grid.Down, grid.Left, grid.Right} {
 		if moved, _ := t.Move(g, d); moved != g {
 			return d
@@ -15,9 +13,9 @@ func Corner(t *grid.Tables, g grid.Grid) grid.Direction {
 	return grid.Up
 }
 
-// Expectimax looks at each move, each tile that may come, and the best move
+// expectimax looks at each move, each tile that may come, and the best move
 // after it: the expected points, and what the board is worth then.
-func Expectimax(t *grid.Tables, g grid.Grid) grid.Direction {
+func expectimax(t *grid.Tables, g grid.Grid) grid.Direction {
 	best, most := grid.Up, -1.0
 	for d := grid.Up; d <= grid.Right; d++ {
 		moved, points := t.Move(g, d)
