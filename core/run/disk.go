@@ -10,6 +10,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 )
 
 // writeFile replaces path with data in one step: readers, and a process killed
@@ -51,7 +52,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 func storageError(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err}
 	switch {
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+	case durable.Full(err):
 		e.Kind, e.What = fault.Exhausted, what+": the disk or a quota is full"
 		e.Hint = "free some space, then go on with --resume: nothing was half-written"
 	case errors.Is(err, fs.ErrNotExist):

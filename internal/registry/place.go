@@ -10,9 +10,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/base/unpack"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -137,44 +137,10 @@ func taken(at string) error {
 
 // write makes the module, the file or the folder at path.
 func write(at string, config Config, files map[string][]byte) error {
-	if !config.folder() {
-		beside, err := os.OpenRoot(filepath.Dir(at))
-		if err != nil {
-			return err
-		}
-		defer beside.Close()
-		return writeNew(beside, filepath.Base(at), files[config.Entry])
+	if config.folder() {
+		return durable.Folder(at, files, 0o644)
 	}
-	if err := os.Mkdir(at, 0o755); err != nil {
-		return err
-	}
-	root, err := os.OpenRoot(at)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for name, data := range files {
-		if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-			return err
-		}
-		if err := writeNew(root, name, data); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// writeNew writes a file to the disk: it is moved to its place after that.
-func writeNew(in *os.Root, name string, data []byte) error {
-	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return durable.New(at, files[config.Entry], 0o644)
 }
 
 // verify reads the reward as an evaluation does: its digest must be that of its
@@ -202,16 +168,10 @@ func (c *client) verify(at string, config Config, files map[string][]byte) (stri
 	return b.Digest, nil
 }
 
-// full are the ways in which a disk says that it is.
-var full = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
-
 func unwritten(at string, err error) error {
-	if p := new(fs.PathError); errors.As(err, &p) {
-		err = p.Err
-	}
 	kind, hint := fault.Refused, "check that the folder exists and may be written to"
-	if slices.ContainsFunc(full, func(f error) bool { return errors.Is(err, f) }) {
+	if durable.Full(err) {
 		kind, hint = fault.Exhausted, "free space or write elsewhere; nothing was left half-written"
 	}
-	return &fault.Error{Boundary: fault.Storage, Kind: kind, Where: at, What: "cannot write", Err: err, Hint: hint}
+	return &fault.Error{Boundary: fault.Storage, Kind: kind, Where: at, What: "cannot write", Err: durable.Cause(err), Hint: hint}
 }

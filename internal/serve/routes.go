@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -83,7 +84,22 @@ func (s *Server) router() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, refuse(http.StatusNotFound, r.URL.Path, "there is nothing at this path", "GET /openapi.json lists the paths"))
 	})
-	return mux
+	return s.logged(mux)
+}
+
+// logged writes each request to the log at debug, when it was answered. Neither keys
+// nor bodies are in it.
+func (s *Server) logged(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.Logger.Enabled(r.Context(), slog.LevelDebug) {
+			began, a := time.Now(), &answered{ResponseWriter: w}
+			defer func() {
+				s.Logger.Debug("request", "method", r.Method, "path", r.URL.Path, "status", a.status, "bytes", a.bytes, "seconds", time.Since(began).Seconds(), "from", r.RemoteAddr)
+			}()
+			w = a
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // handle is what every request passes through.
@@ -185,6 +201,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 type answered struct {
 	http.ResponseWriter
 	status int // 0: nothing yet
+	bytes  int
 }
 
 func (a *answered) WriteHeader(status int) {
@@ -198,7 +215,9 @@ func (a *answered) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.status = http.StatusOK
 	}
-	return a.ResponseWriter.Write(p)
+	n, err := a.ResponseWriter.Write(p)
+	a.bytes += n
+	return n, err
 }
 
 // code is the status for metrics: 499 if the client left before there was one.

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/cli/exit"
+	"github.com/merit-rl/merit/internal/base/durable"
 )
 
 var errInterrupted = &fault.Error{
@@ -32,7 +32,7 @@ func describe(ctx context.Context, err error) error {
 		return errInterrupted // whatever it was busy with
 	case f != nil:
 		return err
-	case exit.Full(err):
+	case durable.Full(err):
 		return CannotWrite(err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return CannotRead(err)
@@ -52,7 +52,7 @@ func CannotRead(err error) error {
 // CannotWrite is a result that cannot be stored.
 func CannotWrite(err error) error {
 	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
-	if exit.Full(err) {
+	if durable.Full(err) {
 		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
 	}
 	return f

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 )
 
 // Code is one exit code. The numbers are part of Merit's public interface and
@@ -86,16 +87,10 @@ func Of(err error) Code {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return Interrupted
-	case Full(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case durable.Full(err), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return Storage
 	case errors.Is(err, fs.ErrNotExist):
 		return Data
 	}
 	return Internal
-}
-
-// Full reports whether err says that a disk, a quota or a file size limit is
-// used up.
-func Full(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -16,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/data/columns"
 )
 
@@ -184,7 +184,7 @@ func CannotWrite(err error) error {
 		return err
 	}
 	f := &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, What: "cannot write", Err: err, Hint: "check that the folder exists and may be written to"}
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
+	if durable.Full(err) {
 		f.Kind, f.Hint = fault.Exhausted, "free space or write elsewhere; no finished file was damaged"
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
@@ -53,22 +53,22 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 			return console.Usage(cmd, "omit it", "--%s is for the key of a server", flag)
 		}
 	}
-	seed, public, err := keys.New()
+	seed, public, err := natsd.NewKey()
 	if err != nil {
 		return err
 	}
 	line := strings.TrimSpace(public + " " + role + " " + o.Team)
-	if _, err := keys.ParseUsers("the line", line); err != nil {
+	if _, err := natsd.ParseUsers("the line", line); err != nil {
 		if f := fault.As(err); f != nil {
 			return console.Usage(cmd, f.Hint, "%s", f.What)
 		}
 		return err
 	}
-	if err := keys.WriteSeed(file, seed); err != nil {
+	if err := natsd.WriteSeed(file, seed); err != nil {
 		return err
 	}
 	if o.Users != "" {
-		if err := keys.AddUser(o.Users, line); err != nil {
+		if err := natsd.AddUser(o.Users, line); err != nil {
 			_ = os.Remove(file) // nobody knows it
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 )
 
 // Promise: on a disk without room an upload fails and says so, and what is there
@@ -27,7 +28,7 @@ func TestDeleteOnAFullDisk(t *testing.T) {
 		if _, err := os.Stat(s.reservePath()); !errors.Is(err, fs.ErrNotExist) {
 			return &fs.PathError{Op: "write", Path: file, Err: syscall.ENOSPC}
 		}
-		return replaceFile(file, data)
+		return durable.Replace(file, data)
 	}
 	err := failed("the upload cannot be stored", store("c"))
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Exhausted))

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/serve/library/internal/desk"
+	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
 // Lease is an open reward in use.
@@ -40,7 +40,7 @@ func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options
 	if err != nil {
 		return nil, err
 	}
-	taken, err := l.desk.Take(ctx, k, func(ctx context.Context) (Reward, error) {
+	taken, err := l.pool.Take(ctx, k, func(ctx context.Context) (Reward, error) {
 		if err := s.verify(v); err != nil {
 			if !s.knows(v) {
 				return nil, s.gone(ref)
@@ -57,7 +57,7 @@ func (l *Library) Acquire(ctx context.Context, tenant string, ref Ref, o Options
 	if err != nil {
 		return nil, err
 	}
-	return &Lease{taken.Reward, v, sync.OnceFunc(func() { l.desk.Release(taken) })}, nil
+	return &Lease{taken.Value, v, sync.OnceFunc(func() { l.pool.Release(taken) })}, nil
 }
 
 // What a client says of how a reward is opened is kept for as long as it is
@@ -70,7 +70,7 @@ const (
 
 // keyOf says which requests share an open reward, and writes their parameters
 // in one way.
-func keyOf(tenant, digest string, o *Options) (desk.Key, error) {
+func keyOf(tenant, digest string, o *Options) (ready.Key, error) {
 	with, err := compact(o.With)
 	if len(o.Function) > mostFunction {
 		err = errors.Join(err, &fault.Error{
@@ -85,10 +85,10 @@ func keyOf(tenant, digest string, o *Options) (desk.Key, error) {
 		})
 	}
 	if err != nil {
-		return desk.Key{}, err
+		return ready.Key{}, err
 	}
 	o.With = with
-	return desk.Key{Tenant: tenant, Digest: digest, Options: fmt.Sprintf("%q %s %q %d %d %d", o.Function, with, o.Batch, o.Fuel, o.MemoryMiB, o.WallClock)}, nil
+	return ready.Key{Tenant: tenant, Digest: digest, Options: fmt.Sprintf("%q %s %q %d %d %d", o.Function, with, o.Batch, o.Fuel, o.MemoryMiB, o.WallClock)}, nil
 }
 
 // compact is parameters without spaces; they are a JSON object or nothing.

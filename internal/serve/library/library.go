@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/serve/library/internal/desk"
+	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
 // Config configures a Library.
@@ -34,6 +35,19 @@ type Config struct {
 	Loads int
 }
 
+// again is how long a reward that could not be opened is not tried again.
+const again = 5 * time.Second
+
+// What opens rewards: see package ready.
+type (
+	// Options say how a stored reward is opened.
+	Options = ready.Options
+	// Loader opens rewards.
+	Loader = ready.Loader
+	// Reward is an open reward.
+	Reward = ready.Reward
+)
+
 // Limits are what a tenant may store; 0 is no limit.
 type Limits struct {
 	Versions int   // names × digests
@@ -46,8 +60,8 @@ type Library struct {
 	dir    string
 	config Config
 	loader Loader
-	desk   *desk.Desk[Reward]
-	held   *os.File // the lock
+	pool   *ready.Pool[Reward]
+	unlock func() error
 
 	mu      sync.Mutex
 	shelves map[string]*shelf
@@ -73,7 +87,7 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		return nil, atStart(dir, err)
 	}
 	var err error
-	if l.held, err = lock(filepath.Join(dir, "lock")); err != nil {
+	if l.unlock, err = run.Lock(filepath.Join(dir, "lock"), "another server keeps its rewards in this folder", "stop it, or give this one a folder of its own"); err != nil {
 		return nil, atStart(dir, err)
 	}
 	list, err := os.ReadDir(tenants)
@@ -90,10 +104,12 @@ func Open(dir string, loader Loader, c Config) (*Library, error) {
 		l.shelves[d.Name()] = s
 	}
 	if err := errors.Join(problems...); err != nil {
-		l.held.Close()
+		_ = l.unlock()
 		return nil, err
 	}
-	l.desk = desk.New[Reward](desk.Config{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads})
+	l.pool = ready.NewPool[Reward](ready.Bounds{Each: c.Open, All: c.OpenAll, Idle: c.Idle, Loads: c.Loads, Again: again, Full: fault.Error{
+		What: "as many rewards as may be open at one time are in use", Hint: "ask for fewer rewards, functions or parameters at one time",
+	}})
 	return l, nil
 }
 
@@ -111,8 +127,8 @@ func atStart(where string, err error) error {
 // Close closes what is open and lets other processes have the folder. No lease
 // may be held.
 func (l *Library) Close(ctx context.Context) {
-	l.desk.Close(ctx)
-	l.held.Close()
+	l.pool.Close(ctx)
+	_ = l.unlock()
 }
 
 // shelf is a tenant's, made on first use.

@@ -9,7 +9,8 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/serve/library/internal/desk"
+	"github.com/merit-rl/merit/internal/base/durable"
+	"github.com/merit-rl/merit/internal/serve/ready"
 )
 
 // Move moves the alias of ref (latest, if it names none) to a digest that is
@@ -74,7 +75,7 @@ func (l *Library) Delete(_ context.Context, tenant string, ref Ref) error {
 	if err != nil {
 		return err
 	}
-	l.desk.Drop(func(k desk.Key) bool {
+	l.pool.Drop(func(k ready.Key) bool {
 		return (k.Tenant == tenant || tenant == operator) && slices.Contains(gone, k.Digest)
 	})
 	return nil
@@ -103,7 +104,7 @@ func (s *shelf) delete(ref Ref) (gone []string, err error) {
 		list[i].Aliases = slices.DeleteFunc(list[i].Aliases, func(a string) bool { return a == ref.Alias })
 		return list
 	}
-	if err = s.change(without); full(err) && os.Remove(s.reservePath()) == nil {
+	if err = s.change(without); durable.Full(err) && os.Remove(s.reservePath()) == nil {
 		err = s.change(without)
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/base/unpack"
 )
 
@@ -95,7 +96,7 @@ func (u *upload) run(ctx context.Context) (Version, bool, error) {
 		incoming := filepath.Join(u.shelf.dir, "incoming", u.digest[len("sha256:"):])
 		defer os.RemoveAll(incoming)
 		dir = filepath.Join(incoming, "reward")
-		if err = errors.Join(os.RemoveAll(incoming), writeFolder(dir, u.bundle.Files), syncFolder(incoming)); err != nil {
+		if err = errors.Join(os.RemoveAll(incoming), durable.Folder(dir, u.bundle.Files, 0o600), durable.Sync(incoming)); err != nil {
 			return Version{}, false, failed("the upload cannot be stored", err)
 		}
 	}
@@ -169,7 +170,7 @@ func (u *upload) room() error {
 
 // check opens the reward as evaluations will, and leaves it open for them.
 func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err error) {
-	d := u.library.desk
+	d := u.library.pool
 	k, err := keyOf(u.tenant, u.digest, &u.options)
 	if err != nil {
 		return info, err
@@ -183,7 +184,7 @@ func (u *upload) check(ctx context.Context, dir string) (info reward.Info, err e
 		return info, without(err, dir)
 	}
 	defer d.Release(open)
-	return open.Reward.Info(), nil
+	return open.Value.Info(), nil
 }
 
 // commit makes the upload one that is there after any kill.
@@ -235,7 +236,7 @@ func (s *shelf) place(incoming, digest string) error {
 	err := os.Rename(incoming, blob)
 	for _, dir := range []string{filepath.Dir(blob), s.dir, filepath.Dir(s.dir)} {
 		if err == nil {
-			err = syncFolder(dir)
+			err = durable.Sync(dir)
 		}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/durable"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
@@ -35,7 +36,7 @@ type shelf struct {
 }
 
 func newShelf(dir string) *shelf {
-	return &shelf{dir: dir, uploads: make(chan struct{}, 1), write: replaceFile}
+	return &shelf{dir: dir, uploads: make(chan struct{}, 1), write: durable.Replace}
 }
 
 // index is the file.
@@ -88,7 +89,7 @@ func (s *shelf) examine() {
 
 // verify holds the blob of v to its digest.
 func (s *shelf) verify(v Version) error {
-	files, err := readFolder(s.blob(v.Digest), v.Bytes)
+	files, err := durable.Read(s.blob(v.Digest), v.Bytes)
 	if err != nil || (Bundle{v.Kind, v.Entry, files}).Digest() != v.Digest {
 		return damaged(v.Name + "@" + v.Digest)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/library"
+	"github.com/merit-rl/merit/internal/serve/ready"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 	"github.com/merit-rl/merit/sandbox"
@@ -60,15 +61,15 @@ func (s *Server) openLibrary(ctx context.Context, o Options) (err error) {
 	if err := s.probe(ctx, cfg); err != nil {
 		return err
 	}
-	s.loader = &loader{config: cfg, most: s.config.Most, sandboxes: s.config.Open.Sandboxes, limits: s.limits, turn: s.turn, rooms: map[roomKey]*room{}}
-	s.later(func() { s.loader.close(context.Background()) })
+	sandboxes := ready.NewSandboxes(cfg, s.config.Most, s.config.Open.Sandboxes, s.registry, s.scheduler)
+	s.later(func() { sandboxes.Close(context.Background()) })
 	if o.Temporary {
 		if err := os.RemoveAll(s.config.Dir); err != nil {
 			return notKept(s.config.Dir, err)
 		}
 		s.later(func() { os.RemoveAll(s.config.Dir) }) // a folder that stays is no harm
 	}
-	s.library, err = library.Open(s.config.Dir, s.loader, library.Config{
+	s.library, err = library.Open(s.config.Dir, sandboxes, library.Config{
 		Limits: s.stored, Open: s.config.Open.Each, OpenAll: s.config.Open.All, Idle: s.config.Open.Idle,
 	})
 	if err != nil {
@@ -97,26 +98,13 @@ func (s *Server) probe(ctx context.Context, cfg sandbox.Config) error {
 	return r.Close(ctx)
 }
 
-// turn waits for a tenant's turn to compute. The operator, who has no name, and
-// who was removed meanwhile need none.
-func (s *Server) turn(ctx context.Context, name string) (done func(), err error) {
-	if t, ok := s.registry.Get(name); ok {
-		return s.scheduler.Turn(ctx, t)
-	}
-	return func() {}, nil
-}
-
-// limits are a tenant's now.
-func (s *Server) limits(name string) tenant.Limits {
-	if t, ok := s.registry.Get(name); ok {
-		return t.Limits
-	}
-	return tenant.Limits{} // it was removed: nobody can ask for it
-}
-
+// stored is what a tenant may store now: nothing of one that was removed.
 func (s *Server) stored(name string) library.Limits {
-	l := s.limits(name)
-	return library.Limits{Versions: l.Rewards, Bytes: int64(l.StoredMiB) << 20, Files: l.StoredFiles}
+	t, ok := s.registry.Get(name)
+	if !ok {
+		return library.Limits{} // nobody can ask for it
+	}
+	return library.Limits{Versions: t.Limits.Rewards, Bytes: int64(t.Limits.StoredMiB) << 20, Files: t.Limits.StoredFiles}
 }
 
 // share reads the operator's rewards.
@@ -164,6 +152,6 @@ func (s *Server) assemble(ctx context.Context) error {
 		OnlyHere: s.config.Tenants == "" && !strings.HasPrefix(s.config.Listen, "unix:"), Version: version, Logger: s.log, Tracer: tracer,
 	}
 	s.serve = serve.New(options)
-	s.http = httpd.New(s.listener, httpd.Config{Handler: logged(s.log, s.serve.Handler()), TLS: s.certs.Config(), Connections: s.config.Connections, Log: s.log, Clear: true})
+	s.http = httpd.New(s.listener, httpd.Config{Handler: s.serve.Handler(), TLS: s.certs.Config(), Connections: s.config.Connections, Log: s.log, Clear: true})
 	return nil
 }

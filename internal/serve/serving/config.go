@@ -15,6 +15,7 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/library"
+	"github.com/merit-rl/merit/internal/serve/ready"
 	"github.com/merit-rl/merit/internal/serve/shape"
 	"github.com/merit-rl/merit/sandbox"
 )
@@ -50,7 +51,7 @@ type Config struct {
 	Limits serve.Limits `yaml:"limits" json:"limits"`
 	// Most is what a request may ask for at most, where its tenant's limits do not
 	// say less.
-	Most Most `yaml:"most" json:"most"`
+	Most ready.Most `yaml:"most" json:"most"`
 	// Open bounds the rewards that are ready to run.
 	Open Ready `yaml:"open" json:"open"`
 	// Drain is how long the server answers what it has accepted after SIGTERM.
@@ -89,17 +90,6 @@ type Reward struct {
 	With map[string]any `yaml:"with,omitempty" json:"with,omitempty"`
 }
 
-// Most bounds what a request may ask for.
-type Most struct {
-	// Fuel of one evaluation.
-	Fuel uint64 `yaml:"fuel" json:"fuel"`
-	// MemoryMiB of one evaluation.
-	MemoryMiB int `yaml:"memory_mib" json:"memory_mib"`
-	// WallClock of one evaluation. A request that asks for more fuel than
-	// sandbox.fuel gets more time in proportion, up to this.
-	WallClock time.Duration `yaml:"wall_clock" json:"wall_clock"`
-}
-
 // Ready bounds rewards that are ready to run: each takes the memory of an
 // instance for every worker.
 type Ready struct {
@@ -120,7 +110,7 @@ func DefaultConfig() *Config {
 	s.Isolation = ""
 	return &Config{
 		Listen: "127.0.0.1:8700", Connections: 4096, Dir: "merit-rewards", OnUnscored: "error", Drain: time.Minute, AccountingEvery: time.Minute,
-		Most:    Most{Fuel: 10_000_000_000, MemoryMiB: 512, WallClock: 3 * time.Minute},
+		Most:    ready.Most{Fuel: 10_000_000_000, MemoryMiB: 512, WallClock: 3 * time.Minute},
 		Open:    Ready{Each: 16, All: 128, Idle: 15 * time.Minute, Sandboxes: 4},
 		Sandbox: s,
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/internal/serve/ready"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -57,7 +58,7 @@ func Private(socket string) *Config {
 	c := DefaultConfig()
 	c.Listen, c.Dir = "unix:"+socket, privateDir(socket)
 	c.Sandbox.Isolation = sandbox.Snapshot
-	c.Most = Most{Fuel: 1 << 50, MemoryMiB: 4095, WallClock: 24 * time.Hour}
+	c.Most = ready.Most{Fuel: 1 << 50, MemoryMiB: 4095, WallClock: 24 * time.Hour}
 	return c
 }
 

@@ -26,7 +26,6 @@ type Server struct {
 	registry  *tenant.Registry
 	scheduler *tenant.Scheduler
 	ledger    *tenant.Ledger // nil without accounting
-	loader    *loader
 	library   *library.Library
 	serve     *serve.Server
 	http      *httpd.Server

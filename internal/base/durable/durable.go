@@ -1,0 +1,127 @@
+// Package durable writes files of which a kill, or a machine that dies, leaves all or
+// nothing: what it has written is on the disk, with the folders that name it, before
+// anything says so.
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+)
+
+// Folder makes a folder with files by clean, slash-separated names, none of which is
+// there. The mode is that of each file; who may read a file may enter its folder.
+func Folder(dir string, files map[string][]byte, mode fs.FileMode) error {
+	enter := mode | mode>>2&0o111
+	if err := os.MkdirAll(dir, enter); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	folders := map[string]bool{".": true}
+	for name, data := range files {
+		for at := path.Dir(name); !folders[at]; at = path.Dir(at) {
+			folders[at] = true
+		}
+		if err := errors.Join(root.MkdirAll(path.Dir(name), enter), file(root, name, data, mode)); err != nil {
+			return err
+		}
+	}
+	for at := range folders {
+		err = errors.Join(err, Sync(filepath.Join(dir, at)))
+	}
+	return err
+}
+
+// New writes a file that is not there, to the disk.
+func New(at string, data []byte, mode fs.FileMode) error {
+	root, err := os.OpenRoot(filepath.Dir(at))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return file(root, filepath.Base(at), data, mode)
+}
+
+func file(in *os.Root, name string, data []byte, mode fs.FileMode) error {
+	f, err := in.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Read reads the files of a folder by slash-separated names, no more than limit bytes.
+// What is no regular file is left out.
+func Read(dir string, limit int64) (map[string][]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files := map[string][]byte{}
+	return files, fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, limit+1))
+		if limit -= int64(len(data)); limit < 0 {
+			return errors.New("it is larger than it was")
+		}
+		files[name] = data
+		return err
+	})
+}
+
+// Replace writes a file that only this user may read, in one step.
+func Replace(file string, data []byte) error {
+	dir := filepath.Dir(file)
+	if err := renameio.WriteFile(file, data, 0o600, renameio.WithTempDir(dir)); err != nil {
+		return err
+	}
+	return Sync(dir)
+}
+
+// Sync has the names in a folder on the disk.
+func Sync(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Full reports whether err says that a disk, a quota or a file size limit is used
+// up.
+func Full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// Cause is what the operating system said, without where.
+func Cause(err error) error {
+	if p := new(fs.PathError); errors.As(err, &p) {
+		return p.Err
+	}
+	if l := new(os.LinkError); errors.As(err, &l) {
+		return l.Err
+	}
+	return err
+}
