@@ -1,6 +1,3 @@
-// Command faultypolicy is a plug-in with a policy that misbehaves in the way
-// that its argument says once it is asked about "now", for the tests of the
-// host. It speaks the protocol by hand: the SDK would not let it.
 package main
 
 import (
@@ -12,55 +9,24 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
-	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
 	"github.com/merit-rl/merit/internal/wire"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
 
-func main() {
-	goplugin.Serve(&goplugin.ServeConfig{
-		HandshakeConfig: goplugin.HandshakeConfig{
-			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
-		},
-		Plugins:    goplugin.PluginSet{wire.Service: &service{server: &server{mode: os.Args[1]}}},
-		GRPCServer: goplugin.DefaultGRPCServer,
-		Logger:     hclog.NewNullLogger(),
-	})
-}
-
-type service struct {
-	goplugin.NetRPCUnsupportedPlugin
-	server *server
-}
-
-func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
-	if s.server.mode != "serves nothing" {
-		pb.RegisterPolicyServer(g, s.server)
-	}
-	return nil
-}
-
-func (s *service) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, nil
-}
-
-func sleep() { time.Sleep(time.Hour) }
-
-// server says "pid" and its number to whom it behaves.
-type server struct {
+// policy says "pid" and its number to whom it behaves, and misbehaves once it
+// is asked about "now".
+type policy struct {
 	mode string
 }
 
-func (s *server) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
+func (s *policy) Describe(context.Context, *pb.DescribeRequest) (*pb.Description, error) {
 	return &pb.Description{Protocol: wire.Protocol, Name: "faulty", Version: "0"}, nil
 }
 
-func (s *server) Configure(context.Context, *pb.PolicyRequest) (*pb.PolicyReply, error) {
+func (s *policy) Configure(context.Context, *pb.PolicyRequest) (*pb.PolicyReply, error) {
 	switch s.mode {
 	case "hangs in Configure":
 		sleep()
@@ -70,7 +36,7 @@ func (s *server) Configure(context.Context, *pb.PolicyRequest) (*pb.PolicyReply,
 	return &pb.PolicyReply{Spec: &pb.PolicySpec{Learns: s.mode != "learns not"}}, nil
 }
 
-func (s *server) Act(stream grpc.BidiStreamingServer[pb.ActRequest, pb.ActReply]) error {
+func (s *policy) Act(stream grpc.BidiStreamingServer[pb.ActRequest, pb.ActReply]) error {
 	for {
 		m, err := stream.Recv()
 		if err != nil {
@@ -91,7 +57,7 @@ func (s *server) Act(stream grpc.BidiStreamingServer[pb.ActRequest, pb.ActReply]
 	}
 }
 
-func (s *server) misbehave(stream grpc.BidiStreamingServer[pb.ActRequest, pb.ActReply], reply *pb.ActReply) error {
+func (s *policy) misbehave(stream grpc.BidiStreamingServer[pb.ActRequest, pb.ActReply], reply *pb.ActReply) error {
 	d := reply.Decision
 	switch s.mode {
 	case "exits":
@@ -155,14 +121,7 @@ func tokens(d *pb.Decision, logProb float64) {
 	d.LogProbs = binary.LittleEndian.AppendUint64(nil, math.Float64bits(logProb))
 }
 
-func flood(f *os.File) {
-	line := []byte(strings.Repeat("noise ", 200) + "\n")
-	for {
-		_, _ = f.Write(line)
-	}
-}
-
-func (s *server) Learn(stream grpc.ClientStreamingServer[pb.LearnRequest, pb.LearnReply]) error {
+func (s *policy) Learn(stream grpc.ClientStreamingServer[pb.LearnRequest, pb.LearnReply]) error {
 	switch s.mode {
 	case "hangs in Learn":
 		sleep()
@@ -186,18 +145,18 @@ func (s *server) Learn(stream grpc.ClientStreamingServer[pb.LearnRequest, pb.Lea
 	return stream.SendAndClose(reply)
 }
 
-func (s *server) Publish(context.Context, *pb.PublishRequest) (*pb.PublishReply, error) {
+func (s *policy) Publish(context.Context, *pb.PublishRequest) (*pb.PublishReply, error) {
 	return &pb.PublishReply{Version: 5}, nil
 }
 
-func (s *server) Save(context.Context, *pb.SaveRequest) (*pb.SaveReply, error) {
+func (s *policy) Save(context.Context, *pb.SaveRequest) (*pb.SaveReply, error) {
 	if s.mode == "hangs in Save" {
 		sleep()
 	}
 	return &pb.SaveReply{}, nil
 }
 
-func (s *server) Load(context.Context, *pb.LoadRequest) (*pb.LoadReply, error) {
+func (s *policy) Load(context.Context, *pb.LoadRequest) (*pb.LoadReply, error) {
 	if s.mode == "dies in Load" {
 		os.Exit(8)
 	}
