@@ -75,7 +75,7 @@ func Open(c Config, o Options) (*Judge, error) {
 	client, err := chat.New(c.Server)
 	if err != nil {
 		var problems []error
-		for _, problem := range each(err) {
+		for _, problem := range fault.Leaves(err) {
 			problems = append(problems, under(problem))
 		}
 		return nil, errors.Join(problems...)
@@ -121,14 +121,6 @@ func (j *Judge) Totals() judge.Totals {
 
 // Asked implements reward.Asker.
 func (j *Judge) Asked() (judge.Totals, bool) { return j.Totals(), true }
-
-// each lists the errors that err joins.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
-}
 
 // Close ends idle connections.
 func (j *Judge) Close() error {

@@ -61,21 +61,13 @@ func Open(c Config, getenv func(string) string) (*Model, error) {
 	client, err := chat.New(c.Server)
 	if err != nil {
 		var problems []error
-		for _, problem := range each(err) {
+		for _, problem := range fault.Leaves(err) {
 			problems = append(problems, under(problem))
 		}
 		return nil, errors.Join(problems...)
 	}
 	object, err := chat.NewSchema(json.RawMessage(`{"type":"object"}`))
 	return &Model{client, object}, err
-}
-
-// each lists the errors that err joins.
-func each(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
 }
 
 // Close ends idle connections.

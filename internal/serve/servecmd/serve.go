@@ -56,26 +56,8 @@ input ends. It says ready when it listens.`,
 	f.StringVar(&o.private, "private", "", "serve the program behind standard input on this socket")
 	console.Files(cmd, "config", "yaml", "yml")
 	console.Files(cmd, "tenants", "yaml", "yml")
-	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), newSchemaCmd(h))
+	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
-}
-
-// newSchemaCmd is the verb serve schema.
-func newSchemaCmd(h *console.Host) *cobra.Command {
-	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of a server's configuration, for editors",
-		Example: "  merit serve schema > serve.schema.json",
-		Args:    console.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			text, err := serving.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(h.Stdout, string(text))
-			return err
-		},
-	}
 }
 
 func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {

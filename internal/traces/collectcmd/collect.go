@@ -47,26 +47,8 @@ SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`
 	f.String("store", "", "the same as --set store=: a file or a Postgres URL; without it $MERIT_TRACES, else traces.db")
 	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
 	console.Files(cmd, "config", "yaml", "yml")
-	cmd.AddCommand(newSchemaCmd(h))
+	cmd.AddCommand(console.SchemaVerb(h, "collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
 	return cmd
-}
-
-// newSchemaCmd is the verb collect schema.
-func newSchemaCmd(h *console.Host) *cobra.Command {
-	return &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of a collector's configuration, for editors",
-		Example: "  merit collect schema > collect.schema.json",
-		Args:    console.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			text, err := collecting.Schema()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintln(h.Stdout, string(text))
-			return err
-		},
-	}
 }
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
