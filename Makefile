@@ -146,7 +146,12 @@ soak:
 FAULTS ?= 200
 .PHONY: soak-fleet
 soak-fleet:
-	$(GO) run ./cmd/internal/fleetfaults -soak $(FAULTS)
+	$(GO) test ./cmd/internal/fleetfaults -run TestAFewFaults -v -timeout 2h -faults $(FAULTS) -seed 1
+
+# Each fault by itself, into the table of docs/fleet-faults.md: about ten minutes.
+.PHONY: faults-fleet
+faults-fleet:
+	$(GO) test ./cmd/internal/fleetfaults -run TestFaults -v -timeout 2h -page docs/fleet-faults.md
 
 # What a tenant notices of another that attacks: a table, in about three minutes.
 .PHONY: soak-serve

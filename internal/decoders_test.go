@@ -17,8 +17,6 @@ import (
 // loose lists the files that decode JSON by a package that takes names in
 // another case and names given twice, each with the reason why it may.
 var loose = map[string]string{
-	"cmd/internal/fleetfaults/parts.go":                  "what the program itself wrote for its own processes",
-	"cmd/internal/fleetfaults/scene.go":                  "as parts.go",
 	"cmd/internal/runbytes/runbytes.go":                  "compares files that Merit wrote",
 	"internal/rewards/guest/sources.go":                  "the output of go list, a stream of values",
 	"core/action/decode.go":                              "reads tokens of what a model said, where JSON may break off; it refuses names given twice itself",

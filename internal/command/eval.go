@@ -19,8 +19,8 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/fleet/crew"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -39,7 +39,7 @@ type evalOptions struct {
 	Resume   bool     `flag:"resume" usage:"go on with a pass to --out that was stopped, or begin it"`
 	Parallel int      `flag:"parallel" usage:"evaluations at one time; 0 is one for each processor"`
 	Sandbox  sandbox.Config
-	fleet    crew.Options
+	fleet    fleetcmd.Options
 }
 
 func newEvalCmd(h *console.Host) *cobra.Command {
@@ -129,7 +129,7 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 		Stdin: o.host.Stdin, Stdout: o.host.Stdout,
 	}
 	if scorer != nil {
-		options.Evaluator, options.Chunk = scorer, fleets.ScoreChunk
+		options.Evaluator, options.Chunk = scorer, fleet.ScoreChunk
 	}
 	summary, err := judges.Evaluate(ctx, options)
 	elapsed := o.host.Now().Sub(began)
@@ -141,7 +141,6 @@ func (o *evalOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := errors.Join(o.report(summary, judges.Parts[0].Scorer.Info(), elapsed), left); err != nil {
 		return err
 	}
-	scorer.Worth(o.host)
 	return o.unscored(cmd, summary)
 }
 

@@ -329,7 +329,6 @@ var aboutCommands = map[string]string{
 	"sdk/trace":                  "agents send traces to a collector, which is a command",
 	"internal/ui":                "the server of merit ui",
 	"internal/traces/collecting": "the collector of merit collect",
-	"internal/fleet/fleets":      "keys, servers and workers of a fleet are made by commands alone",
 	"internal/traces/learning":   "learns from traces, which commands record and score",
 	"internal/runs/measure":      "reads and writes the files of merit evaluate",
 	"internal/promote":           "policies are promoted and measured by commands",
@@ -376,7 +375,7 @@ func TestNoHintAsksForACheckoutOnly(t *testing.T) {
 // the kit that verbs share.
 func ofCommands(file string) bool {
 	folder := filepath.Dir(file)
-	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/", "internal/fleet/crew/"}, func(kit string) bool {
+	return strings.HasSuffix(folder, "cmd") || slices.ContainsFunc([]string{"internal/cli/", "internal/command/", "internal/rewards/guest/"}, func(kit string) bool {
 		return strings.HasPrefix(folder+"/", kit)
 	})
 }

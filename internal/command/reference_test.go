@@ -50,9 +50,11 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	require.Equal(t, len(want), countPages(t, dir), "docs/reference has a page that nothing generates")
 }
 
-// writeAnew replaces the folder.
+// writeAnew replaces the pages.
 func writeAnew(t *testing.T, dir string, pages map[string][]byte) {
-	require.NoError(t, os.RemoveAll(dir))
+	for _, generated := range []string{"commands", "configuration"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, generated)))
+	}
 	for name, text := range pages {
 		file := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -62,6 +64,9 @@ func writeAnew(t *testing.T, dir string, pages map[string][]byte) {
 
 func countPages(t *testing.T, dir string) (n int) {
 	require.NoError(t, filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
+		if err == nil && e.Name() == "python" {
+			return filepath.SkipDir // by package sdk/python
+		}
 		if err == nil && !e.IsDir() {
 			n++
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Config says how a run uses a fleet, if it is given one. Nothing of it changes
@@ -61,26 +62,11 @@ func (c *Config) EachPath(replace func(string) string) {
 func (c Config) Validate() []error {
 	problems := fault.Validate(&c)
 	if c.Label != "" {
-		problems.Check(Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
+		problems.Check(queue.Word(c.Label), "label", c.Label, "use letters, digits and dashes, 32 at most")
 	}
 	problems.Check(slices.Contains([]int{0, 1, 3, 5}, c.Replicas), "replicas", c.Replicas, "use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them")
 	if (c.Cert == "") != (c.CertKey == "") {
 		problems.Invalid("cert_key", "is without cert, or cert without it", "give both or none")
 	}
 	return problems
-}
-
-// Word reports whether s can name something: 1 to 32 letters, digits and dashes.
-func Word(s string) bool { return word(s, 32) }
-
-func word(s string, most int) bool {
-	if s == "" || len(s) > most {
-		return false
-	}
-	for _, c := range s {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
 }

@@ -20,7 +20,7 @@ import (
 
 func faultyPolicy(t testing.TB, mode string) host.PolicyConfig {
 	cfg := host.DefaultPolicyConfig()
-	cfg.Path, cfg.Args = build(t, "./internal/host/testdata/faultypolicy"), []string{mode}
+	cfg.Path, cfg.Args = build(t, "./internal/host/testdata/faulty"), []string{"policy", mode}
 	cfg.StartTimeout, cfg.ConfigureTimeout, cfg.LearnTimeout = soon, soon, soon
 	return cfg
 }
@@ -44,7 +44,7 @@ func TestPolicyStartFaults(t *testing.T) {
 		says string
 	}{
 		{"hangs in Configure", fault.Timeout, "gave no answer within 2s while it was configured"},
-		{"no spec", fault.Protocol, "faultypolicy: spec: is missing"},
+		{"no spec", fault.Protocol, "faulty: spec: is missing"},
 		{"serves nothing", fault.Protocol, "serves neither an environment nor a policy"},
 	} {
 		cfg := faultyPolicy(t, c.mode)
@@ -140,7 +140,7 @@ func TestPolicyDiesAgainAndAgain(t *testing.T) {
 		require.True(t, fault.Retryable(ask(t, l, "now")[0].Err))
 	}
 	err := ask(t, l, "now")[0].Err
-	require.ErrorContains(t, err, "died 4 times in a row and answered nothing in between: faultypolicy: died while it acted")
+	require.ErrorContains(t, err, "died 4 times in a row and answered nothing in between: faulty: died while it acted")
 	require.False(t, fault.Retryable(err))
 	again := l.Act(t.Context(), []policy.Observation{observation("hello")}, make([]policy.Decision, 1))
 	require.Equal(t, err, again)
@@ -157,7 +157,7 @@ func TestLearnerDies(t *testing.T) {
 	gone := func(err error) {
 		t.Helper()
 		require.ErrorIs(t, err, fault.Of(fault.Learner, fault.Crashed))
-		require.ErrorContains(t, err, "the learner is gone, and what it has learnt since it was saved: faultypolicy: died while it acted: exit status 7")
+		require.ErrorContains(t, err, "the learner is gone, and what it has learnt since it was saved: faulty: died while it acted: exit status 7")
 		require.True(t, fault.Retryable(err))
 	}
 	gone(ask(t, l, "now")[0].Err)

@@ -17,13 +17,13 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // work is a worker process of a fleet, as merit worker is.
 func work(args []string) {
-	o := fleets.WorkOptions{Cache: filepath.Join(os.TempDir(), "contents")}
+	o := fleet.WorkOptions{}
 	f := flag.NewFlagSet("worker", flag.ExitOnError)
 	f.StringVar(&o.Join, "join", "", "")
 	f.StringVar(&o.Name, "name", "", "")
@@ -37,7 +37,7 @@ func work(args []string) {
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent ends
 		cancel()
 	}()
-	if err := fleets.Work(ctx, o); err != nil {
+	if err := fleet.Work(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -81,14 +81,14 @@ fleet: {groups: 1, verify: 0.3}
 
 // played trains, and returns what the run wrote that names no server's weights: the
 // episodes, and the numbers of every iteration.
-func played(t *testing.T, cfg *merit.Config, f fleet.Fleet) map[string]string {
+func played(t *testing.T, cfg *merit.Config, f queue.Fleet) map[string]string {
 	t.Helper()
 	s, err := merit.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	defer s.Close()
 	o := merit.TrainOptions{Dir: filepath.Join(t.TempDir(), "run")}
 	if f != nil {
-		c, err := fleets.NewCoordinator(t.Context(), f, s, fleets.CoordinatorOptions{})
+		c, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{})
 		require.NoError(t, err)
 		o.OpenPlayer = c.OpenPlayer
 		defer func() { require.NotEmpty(t, c.Totals().Workers, "workers played") }()
@@ -127,7 +127,7 @@ func TestOverAFleet(t *testing.T) {
 	url, tokenizer := fake(t, python)
 	cfg := remote(t, plugin, url, tokenizer)
 	plain := played(t, cfg, nil)
-	f, err := fleets.Open(t.Context(), fleets.Embedded, cfg, fleets.OpenOptions{Workers: 2})
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 2})
 	require.NoError(t, err)
 	require.Equal(t, plain, played(t, cfg, f))
 	require.Zero(t, f.Report().Differed)

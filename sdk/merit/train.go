@@ -33,7 +33,7 @@ type TrainOptions struct {
 	// rubricstudy.Before does; what it returns is written as rubric-check.json.
 	Check func(ctx context.Context) (any, error)
 	// OpenPlayer, if it is set, says who plays for the run in the place of this
-	// process, as internal/fleet/fleets has it. It changes no byte of the run.
+	// process, as internal/fleet has it. It changes no byte of the run.
 	OpenPlayer train.OpenPlayer
 }
 

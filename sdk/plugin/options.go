@@ -16,11 +16,38 @@ import (
 
 // Problem is what a Check, New or Vector function has against an option. The
 // key is the option's path, as in "walls" or "levels.train". Return all
-// problems at once with errors.Join; the user sees each with the file and line
+// problems at once, as Problems does; the user sees each with the file and line
 // that set the option.
 func Problem(key, what, hint string) error {
 	return &fault.Error{Boundary: fault.Config, Kind: fault.Invalid, Where: join("options", key), What: what, Hint: hint}
 }
+
+// Problems collects what a Check has against its options, so that the user sees
+// all of it at once. The zero value is ready.
+type Problems []error
+
+// Add notes a problem with the option at key.
+func (p *Problems) Add(key, hint, what string, args ...any) {
+	*p = append(*p, Problem(key, fmt.Sprintf(what, args...), hint))
+}
+
+// Split notes a split that is none of train, validation and test.
+func (p *Problems) Split(split string) {
+	if splits := []string{Train, Validation, Test}; !slices.Contains(splits, split) {
+		*p = append(*p, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
+	}
+}
+
+// Shares notes shares, the option shares, that leave a split without tasks; each
+// is a good share.
+func (p *Problems) Shares(s Shares, each float64) {
+	if !s.Valid() {
+		p.Add("shares", fmt.Sprintf("%v each is a good choice", each), "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
+	}
+}
+
+// Err returns all problems, or nil.
+func (p Problems) Err() error { return errors.Join(p...) }
 
 func join(path, key string) string {
 	if path == "" || key == "" {

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -26,11 +25,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
-	"github.com/merit-rl/merit/internal/fleet/natsd/cluster"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // sizes are how much is simulated.
@@ -72,13 +68,13 @@ func simulate(ctx context.Context, z sizes) (err error) {
 	if err != nil {
 		return err
 	}
-	o := jetstream.Options{Name: "coordinator", Build: "fleetsim", Seed: seeds[0], Replicas: z.replicas}
+	o := queue.Options{Name: "coordinator", Build: "fleetsim", Seed: seeds[0], Replicas: z.replicas}
 	end, err := z.serve(ctx, dir, users, &o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	f, err := jetstream.Dial(ctx, o)
+	f, err := queue.Dial(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -93,7 +89,7 @@ func simulate(ctx context.Context, z sizes) (err error) {
 		all.Go(func() {
 			mine := o
 			mine.Server, mine.Seed, mine.Name = nil, seeds[i+1], fmt.Sprintf("worker-%d", i)
-			if err := jetstream.Work(crowd, mine, z.worker(dir, i, &joined)); err != nil && broken.Add(1) == 1 {
+			if err := queue.Work(crowd, mine, z.worker(dir, i, &joined)); err != nil && broken.Add(1) == 1 {
 				fmt.Fprintln(os.Stderr, "fleetsim: a worker:", err)
 			}
 		})
@@ -121,7 +117,7 @@ func simulate(ctx context.Context, z sizes) (err error) {
 }
 
 // serve starts the servers, and says in o how they are reached.
-func (z sizes) serve(ctx context.Context, dir string, users []keys.User, o *jetstream.Options) (end func() error, err error) {
+func (z sizes) serve(ctx context.Context, dir string, users []natsd.User, o *queue.Options) (end func() error, err error) {
 	if z.servers <= 1 {
 		s, err := natsd.Start(ctx, natsd.Options{Dir: filepath.Join(dir, "server"), Listen: "127.0.0.1:0", Users: users})
 		if err != nil {
@@ -130,43 +126,40 @@ func (z sizes) serve(ctx context.Context, dir string, users []keys.User, o *jets
 		o.URL, o.Server = s.URL(), s
 		return s.Close, nil
 	}
-	nodes, err := cluster.Configure(dir, z.servers, users, nil)
+	nodes, err := natsd.ClusterConfigure(dir, z.servers, users, nil)
 	if err != nil {
 		return nil, err
 	}
-	o.URL = cluster.URL(nodes)
+	o.URL = natsd.ClusterURL(nodes)
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	all, ctx := errgroup.WithContext(ctx) // one that cannot start ends the others
 	for _, n := range nodes {
-		all.Go(func() error { return cluster.Serve(ctx, n.Config, slog.New(slog.DiscardHandler)) })
+		all.Go(func() error { return natsd.ClusterServe(ctx, n.Config, slog.New(slog.DiscardHandler)) })
 	}
 	return func() error { stop(); return all.Wait() }, nil
 }
 
-func makeKeys(n int) (users []keys.User, seeds [][]byte, err error) {
+func makeKeys(n int) (users []natsd.User, seeds [][]byte, err error) {
 	for i := range n {
-		seed, public, err := keys.New()
+		seed, public, err := natsd.NewKey()
 		if err != nil {
 			return nil, nil, err
 		}
-		role := keys.Worker
+		role := natsd.Worker
 		if i == 0 {
-			role = keys.Coordinator
+			role = natsd.Coordinator
 		}
-		users, seeds = append(users, keys.User{Key: public, Role: role}), append(seeds, seed)
+		users, seeds = append(users, natsd.User{Key: public, Role: role}), append(seeds, seed)
 	}
 	return users, seeds, nil
 }
 
 // worker is one of the fleet. Joined counts those that have computed something.
-func (z sizes) worker(dir string, i int, joined *atomic.Int64) jetstream.WorkOptions {
+func (z sizes) worker(dir string, i int, joined *atomic.Int64) queue.WorkOptions {
 	first := sync.OnceFunc(func() { joined.Add(1) })
-	return jetstream.WorkOptions{
+	return queue.WorkOptions{
 		Name: fmt.Sprintf("worker-%d", i), Slots: 1,
-		Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-			return fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(dir, "contents"), Fetch: fetch})
-		},
-		Handlers: map[fleet.Kind]fleet.Handler{fleet.Rollout: func(ctx context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
+		Handlers: map[queue.Kind]queue.Handler{queue.Rollout: func(ctx context.Context, s queue.Shard) ([]byte, error) {
 			first()
 			random := rand.New(rand.NewPCG(uint64(s.Index), 1))
 			select {
@@ -184,14 +177,14 @@ func (z sizes) worker(dir string, i int, joined *atomic.Int64) jetstream.WorkOpt
 }
 
 // submit hands out all shards and prints how fast they came back.
-func (z sizes) submit(ctx context.Context, f fleet.Fleet) error {
+func (z sizes) submit(ctx context.Context, f queue.Fleet) error {
 	drawn := make([]time.Time, z.shards)
 	var waits []time.Duration
 	began, before := time.Now(), spent()
-	for r, err := range f.Submit(ctx, "simulation", func(yield func(fleet.Shard) bool) {
+	for r, err := range f.Submit(ctx, "simulation", func(yield func(queue.Shard) bool) {
 		for i := range z.shards {
 			drawn[i] = time.Now()
-			if !yield(fleet.Shard{Kind: fleet.Rollout, Index: i, Body: make([]byte, z.body)}) {
+			if !yield(queue.Shard{Kind: queue.Rollout, Index: i, Body: make([]byte, z.body)}) {
 				return
 			}
 		}

@@ -19,10 +19,6 @@ var speaks = map[string]bool{"refusal": true, "function_call": true, "reasoning_
 // distinct are words of their own that are one letter away from a known field.
 var distinct = map[string]bool{"context": true}
 
-// Check is what Decode holds a conversation to, for those that were made of a
-// request in a form of its own.
-func Check(t *rl.Trajectory) error { return checked(t) }
-
 // checked returns an error for everything in a conversation that Merit does not
 // understand, and that would otherwise be read as nothing.
 func checked(t *rl.Trajectory) error {

@@ -6,14 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
 // newAccountsCmd is the verb fleet accounts.
 func newAccountsCmd(h *console.Host) *cobra.Command {
-	helm := false
-	cmd := &cobra.Command{
+	o := struct {
+		Helm bool `flag:"helm" usage:"as values of the chart nats/nats"`
+	}{}
+	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
 		Short: "What another NATS server must know of a file of users",
 		Long: `Accounts prints, for a NATS server that somebody else runs, the part of its
@@ -26,12 +27,12 @@ The server must run JetStream, and beyond one machine TLS.`,
 		Example: "  merit fleet accounts users\n  merit fleet accounts users --helm",
 		Args:    console.Exactly("USERS"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			users, err := keys.ReadUsers(args[0])
+			users, err := natsd.ReadUsers(args[0])
 			if err != nil {
 				return err
 			}
 			text, err := natsd.Accounts(users.Users, users.Teams)
-			if err == nil && helm {
+			if err == nil && o.Helm {
 				text, err = values(text)
 			}
 			if err != nil {
@@ -40,9 +41,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 			_, err = h.Stdout.Write(text)
 			return err
 		},
-	}
-	cmd.Flags().BoolVar(&helm, "helm", false, "as values of the chart nats/nats")
-	return cmd
+	}, &o)
 }
 
 // values puts accounts where the chart takes what it has no name for.

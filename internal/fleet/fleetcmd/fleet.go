@@ -14,9 +14,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	corefleet "github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Variable names the server of a fleet for verbs that are not told one.
@@ -25,33 +24,28 @@ const Variable = "MERIT_FLEET"
 // looking is what the verbs that look at a fleet share.
 type looking struct {
 	host    *console.Host
-	address string
-	access  corefleet.Config
-}
-
-func (l *looking) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.address, "fleet", "", "address of the server (default $"+Variable+")")
-	access(cmd, &l.access)
+	Address string `flag:"fleet" usage:"address of the server (default $MERIT_FLEET)"`
+	access
 }
 
 // look comes to the server.
-func (l *looking) look(ctx context.Context) (*jetstream.Admin, error) {
-	o := jetstream.Options{URL: cmp.Or(l.address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
+func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
+	o := queue.Options{URL: cmp.Or(l.Address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
 		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "nobody says which server", Hint: "give its address, or set " + Variable}
 	}
 	var err error
-	if o.Seed, o.TLS, err = fleets.Credentials(l.access, l.host.Env); err != nil {
+	if o.Seed, o.TLS, err = fleet.Credentials(l.config(), l.host.Env); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // who looks wants to know now
 	defer cancel()
-	return jetstream.Look(ctx, o)
+	return queue.Look(ctx, o)
 }
 
 // NewCmd is the verb fleet, with more verbs below it.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
+	return console.GroupOf(&cobra.Command{
 		Use:   "fleet",
 		Short: "Run and monitor a fleet of workers",
 		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
@@ -59,16 +53,16 @@ they log, and lets them go. Workers join with merit worker; merit train --fleet
 gives them work. It makes the keys by which all of them know each other, and runs a
 server that stays when runs come and go.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
-	}
-	cmd.AddCommand(newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h))
-	cmd.AddCommand(more...)
-	return cmd
+	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
 }
 
 func newStatusCmd(h *console.Host) *cobra.Command {
-	l := &looking{host: h}
-	asJSON, watch := false, false
-	cmd := &cobra.Command{
+	l := &struct {
+		looking
+		JSON  bool `flag:"json" usage:"as JSON"`
+		Watch bool `flag:"watch" usage:"show it again and again, until Ctrl-C"`
+	}{looking: looking{host: h}}
+	return renamed(console.Verb(&cobra.Command{
 		Use:   "status",
 		Short: "Who works, and what waits",
 		Long: `Status lists the workers: how much they do at one time, what they have done, how
@@ -78,7 +72,6 @@ handed out more than once, and how old the oldest shard is; and how many shards
 were given up within three days. With --watch it is shown again every two seconds,
 until Ctrl-C.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
-		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
 			if err != nil {
@@ -90,21 +83,17 @@ until Ctrl-C.`,
 				if err != nil {
 					return err
 				}
-				if asJSON {
+				if l.JSON {
 					return h.PrintJSON(s)
 				}
 				return print(h, s)
 			}
-			if watch {
+			if l.Watch {
 				return l.again(cmd.Context(), show)
 			}
 			return show()
 		},
-	}
-	l.flags(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
-	cmd.Flags().BoolVar(&watch, "watch", false, "show it again and again, until Ctrl-C")
-	return cmd
+	}, l))
 }
 
 // every is how often --watch looks.
@@ -135,7 +124,7 @@ func (l *looking) again(ctx context.Context, show func() error) error {
 }
 
 // print writes s as tables.
-func print(h *console.Host, s *corefleet.Status) error {
+func print(h *console.Host, s *queue.Status) error {
 	t := terminal.Table{Head: []string{"worker", "host", "slots", "busy", "done", "failed", "seconds", "labels", "build", ""}}
 	median := medianSeconds(s.Workers)
 	for _, w := range s.Workers {
@@ -170,7 +159,7 @@ func print(h *console.Host, s *corefleet.Status) error {
 func inline(s string) string { return strings.ReplaceAll(terminal.Printable(s), "\n", `\n`) }
 
 // medianSeconds is over workers that have done something.
-func medianSeconds(workers []corefleet.Worker) float64 {
+func medianSeconds(workers []queue.Worker) float64 {
 	var all []float64
 	for _, w := range workers {
 		if w.Done > 0 {
@@ -185,15 +174,18 @@ func medianSeconds(workers []corefleet.Worker) float64 {
 }
 
 func newDrainCmd(h *console.Host) *cobra.Command {
-	l := &looking{host: h}
-	all := false
-	cmd := &cobra.Command{
+	l := &struct {
+		looking
+		All bool `flag:"all" usage:"every worker that is there"`
+	}{looking: looking{host: h}}
+	return renamed(console.Verb(&cobra.Command{
 		Use:     "drain [WORKER …]",
 		Short:   "Let workers finish what they have, and go",
 		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
 		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key boss.key",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if all == (len(names) > 0) {
+			if l.All == (len(names) > 0) {
 				return console.Usage(cmd, "name workers, or give --all", "which workers?")
 			}
 			a, err := l.look(cmd.Context())
@@ -201,7 +193,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 				return err
 			}
 			defer a.Close()
-			if all {
+			if l.All {
 				s, err := a.Status(cmd.Context())
 				if err != nil {
 					return err
@@ -220,16 +212,15 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 			}
 			return errors.Join(problems...)
 		},
-	}
-	l.flags(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "every worker that is there")
-	return cmd
+	}, l))
 }
 
 func newLogsCmd(h *console.Host) *cobra.Command {
-	l := &looking{host: h}
-	follow := false
-	cmd := &cobra.Command{
+	l := &struct {
+		looking
+		Follow bool `flag:"follow" usage:"go on until Ctrl-C"`
+	}{looking: looking{host: h}}
+	return renamed(console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",
 		Short:   "What workers log",
 		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C. Workers log warnings and errors, and\nmore if they are started with --log-level info.",
@@ -242,18 +233,15 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 			}
 			defer a.Close()
 			quiet := true
-			err = a.Logs(cmd.Context(), strings.Join(names, ""), follow, func(line jetstream.Line) bool {
+			err = a.Logs(cmd.Context(), strings.Join(names, ""), l.Follow, func(line queue.Line) bool {
 				quiet = false
 				_, err := fmt.Fprintf(h.Stdout, "%s %s %s\n", line.At.UTC().Format(time.RFC3339), line.Worker, inline(line.Text))
 				return err == nil
 			})
-			if err == nil && quiet && !follow && !h.Global.Quiet {
+			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
 				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit worker --log-level info")
 			}
 			return err
 		},
-	}
-	l.flags(cmd)
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on until Ctrl-C")
-	return cmd
+	}, l))
 }

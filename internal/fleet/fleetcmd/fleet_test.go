@@ -8,20 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	corefleet "github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Promise: the tables say who is slow and who drains; what a hostile worker calls
 // its host neither commands the terminal nor passes for another worker's row.
 func TestStatusTables(t *testing.T) {
-	s := &corefleet.Status{
-		Workers: []corefleet.Worker{
+	s := &queue.Status{
+		Workers: []queue.Worker{
 			{Name: "a", Host: "one", Build: "b1", Slots: 2, Busy: 1, Done: 10, Seconds: 1},
 			{Name: "b", Host: "two\nroot  evil\x1b[2J", Build: "b1", Slots: 2, Done: 9, Failed: 1, Seconds: 1.5, Drains: true},
 			{Name: "c", Host: "three", Build: "b1", Slots: 1, Done: 3, Seconds: 3.5, Labels: []string{"gpu", "big"}},
 			{Name: "d", Host: "four", Build: "b1", Slots: 1},
 		},
-		Queues: []corefleet.Queue{{Build: "b1", Label: "any", Waiting: 7, Underway: 3, Redelivered: 1, Oldest: 90*time.Second + 4}},
+		Queues: []queue.Queue{{Build: "b1", Label: "any", Waiting: 7, Underway: 3, Redelivered: 1, Oldest: 90*time.Second + 4}},
 	}
 	var out bytes.Buffer
 	require.NoError(t, print(&console.Host{Stdout: &out}, s))

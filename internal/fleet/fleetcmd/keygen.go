@@ -10,22 +10,22 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
 type keygenOptions struct {
 	host  *console.Host
-	users string
-	team  string
-	names []string
-	days  int
+	Users string   `flag:"users" usage:"the file of users to which the line is added"`
+	Team  string   `flag:"team" usage:"the team, which shares nothing with others"`
+	Names []string `flag:"name" usage:"a name or an address of the server (repeatable)" split:"yes"`
+	Days  int      `flag:"days" usage:"how long the server's certificate is valid"`
 }
 
 // newKeygenCmd is the verb fleet keygen.
 func newKeygenCmd(h *console.Host) *cobra.Command {
-	o := &keygenOptions{host: h}
-	cmd := &cobra.Command{
+	o := &keygenOptions{host: h, Days: 365}
+	return console.Verb(&cobra.Command{
 		Use:   "keygen ROLE FILE",
 		Short: "Make a key for a coordinator, a worker, a watcher or a server",
 		Long: `Keygen makes a pair of keys. The secret one goes to FILE, which stays on the
@@ -40,13 +40,7 @@ that the server reads, and added to it with --users.
 		Example: "  merit fleet keygen coordinator boss.key --users users\n  merit fleet keygen worker worker.key --users users\n  merit fleet keygen server server.key --name 10.0.0.5,trainer.lan",
 		Args:    console.Exactly("ROLE", "FILE"),
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.users, "users", "", "the file of users to which the line is added")
-	f.StringVar(&o.team, "team", "", "the team, which shares nothing with others")
-	f.StringSliceVar(&o.names, "name", nil, "a name or an address of the server (repeatable)")
-	f.IntVar(&o.days, "days", 365, "how long the server's certificate is valid")
-	return cmd
+	}, o)
 }
 
 func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
@@ -59,28 +53,28 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 			return console.Usage(cmd, "omit it", "--%s is for the key of a server", flag)
 		}
 	}
-	seed, public, err := keys.New()
+	seed, public, err := natsd.NewKey()
 	if err != nil {
 		return err
 	}
-	line := strings.TrimSpace(public + " " + role + " " + o.team)
-	if _, err := keys.ParseUsers("the line", line); err != nil {
+	line := strings.TrimSpace(public + " " + role + " " + o.Team)
+	if _, err := natsd.ParseUsers("the line", line); err != nil {
 		if f := fault.As(err); f != nil {
 			return console.Usage(cmd, f.Hint, "%s", f.What)
 		}
 		return err
 	}
-	if err := keys.WriteSeed(file, seed); err != nil {
+	if err := natsd.WriteSeed(file, seed); err != nil {
 		return err
 	}
-	if o.users != "" {
-		if err := keys.AddUser(o.users, line); err != nil {
+	if o.Users != "" {
+		if err := natsd.AddUser(o.Users, line); err != nil {
 			_ = os.Remove(file) // nobody knows it
 			return err
 		}
 	}
 	if o.host.Global.JSON {
-		return o.host.PrintJSON(map[string]string{"public": public, "role": role, "team": o.team, "file": file})
+		return o.host.PrintJSON(map[string]string{"public": public, "role": role, "team": o.Team, "file": file})
 	}
 	_, err = fmt.Fprintln(o.host.Stdout, line)
 	return err
@@ -89,20 +83,20 @@ func (o *keygenOptions) run(cmd *cobra.Command, args []string) error {
 // certificate makes that of a server.
 func (o *keygenOptions) certificate(cmd *cobra.Command, file string) error {
 	switch {
-	case o.users != "" || o.team != "":
+	case o.Users != "" || o.Team != "":
 		return console.Usage(cmd, "omit them", "--users and --team are not for the key of a server")
-	case len(o.names) == 0:
+	case len(o.Names) == 0:
 		return console.Usage(cmd, "add --name with the address that workers are given, without its port", "a server's certificate needs the names by which it is reached")
-	case o.days < 1 || o.days > 3650:
-		return console.Usage(cmd, "use a number of days from 1 to 3650", "--days %d is not allowed", o.days)
+	case o.Days < 1 || o.Days > 3650:
+		return console.Usage(cmd, "use a number of days from 1 to 3650", "--days %d is not allowed", o.Days)
 	}
 	public := strings.TrimSuffix(file, ".key") + ".pem"
-	if err := certificates.Make(public, file, o.names, o.host.Now(), time.Duration(o.days)*24*time.Hour); err != nil {
+	if err := certificates.Make(public, file, o.Names, o.host.Now(), time.Duration(o.Days)*24*time.Hour); err != nil {
 		return err
 	}
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(map[string]string{"certificate": public, "file": file})
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "%s for %s; whoever comes to the server trusts it by this file\n", public, strings.Join(o.names, ", "))
+	_, err := fmt.Fprintf(o.host.Stdout, "%s for %s; whoever comes to the server trusts it by this file\n", public, strings.Join(o.Names, ", "))
 	return err
 }

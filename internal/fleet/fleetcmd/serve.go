@@ -1,31 +1,30 @@
 package fleetcmd
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/httpd/certificates"
 )
 
 type serveOptions struct {
 	host   *console.Host
-	listen string
-	dir    string
-	users  string
-	files  certificates.Files
+	Listen string `flag:"listen" usage:"HOST:PORT to listen on"`
+	Dir    string `flag:"dir" usage:"the folder of what waits"`
+	Users  string `flag:"users" usage:"the file of users: who may come, and as what"`
+	Cert   string `flag:"tls-cert" usage:"the server's certificate, a PEM file" files:"pem,crt"`
+	Key    string `flag:"tls-key" usage:"the private key of --tls-cert" files:"key,pem"`
 }
 
 // newServeCmd is the verb fleet serve.
 func newServeCmd(h *console.Host) *cobra.Command {
-	o := &serveOptions{host: h}
-	cmd := &cobra.Command{
+	o := &serveOptions{host: h, Listen: "127.0.0.1:4222", Dir: "fleet"}
+	return renamed(console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Run the server of a fleet, for runs that come and go",
 		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It
@@ -37,44 +36,34 @@ A change of the file of users counts a few seconds later: who is not in it any m
 is thrown out, who was added comes in, quotas are the new ones, and the others do not
 notice. A file that is wrong changes nothing; the log says all that is wrong with it.
 A renewed certificate counts from the next connection.`,
-		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --cert server.pem --cert-key server.key",
-		Args:    console.NoArgs,
+		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --tls-cert server.pem --tls-key server.key",
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:4222", "HOST:PORT to listen on")
-	f.StringVar(&o.dir, "dir", "fleet", "the folder of what waits")
-	f.StringVar(&o.users, "users", "", "the file of users: who may come, and as what")
-	f.StringVar(&o.files.Cert, "cert", "", "the server's certificate, a PEM file")
-	f.StringVar(&o.files.Key, "cert-key", "", "the private key of --cert")
-	console.Files(cmd, "cert", "pem", "crt")
-	console.Files(cmd, "cert-key", "key", "pem")
-	return cmd
+	}, o))
 }
 
-func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
-	if (o.files.Cert == "") != (o.files.Key == "") {
-		return console.Usage(cmd, "give both or none", "--cert and --cert-key go together")
+func (o *serveOptions) run(cmd *cobra.Command, _ []string) (err error) {
+	if (o.Cert == "") != (o.Key == "") {
+		return console.Usage(cmd, "give both or none", "--tls-cert and --tls-key go together")
 	}
-	certs, err := certificates.Open(o.files)
+	certs, err := certificates.Open(certificates.Files{Cert: o.Cert, Key: o.Key})
 	if err != nil {
 		return err
 	}
-	var users keys.Users
+	var users natsd.Users
 	who := "everybody on this machine"
-	if o.users != "" {
-		if users, err = keys.ReadUsers(o.users); err != nil {
+	if o.Users != "" {
+		if users, err = natsd.ReadUsers(o.Users); err != nil {
 			return err
 		}
 		who = whose(users)
 	}
 	s, err := natsd.Start(cmd.Context(), natsd.Options{
-		Dir: o.dir, Listen: o.listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
+		Dir: o.Dir, Listen: o.Listen, Users: users.Users, Teams: users.Teams, TLS: certs.Config(), Log: o.host.Logger(),
 	})
 	if err != nil {
 		return err
 	}
-	defer s.Close()
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if o.host.Global.JSON {
 		err = o.host.PrintJSON(map[string]string{"url": s.URL()})
 	} else {
@@ -83,36 +72,19 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	if o.users != "" {
-		o.follow(cmd.Context(), s, users)
+	if o.Users != "" {
+		defer s.Follow(o.Users, users, nil, nil, func(users natsd.Users) {
+			if !o.host.Global.JSON {
+				_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
+			}
+		})()
 	}
 	<-cmd.Context().Done()
-	return s.Close()
-}
-
-// look is how often the file of users is looked at.
-const look = time.Second
-
-// follow lets in whom the file of users names, as it changes.
-func (o *serveOptions) follow(ctx context.Context, s *natsd.Server, known keys.Users) {
-	log := o.host.Logger()
-	keys.Follow(ctx, o.users, known, look, func(users keys.Users, err error) {
-		if err == nil {
-			err = s.Admit(users.Users, users.Teams)
-		}
-		if err != nil {
-			log.Error("the users stay as they were: the file cannot be taken", "file", o.users, "cause", err)
-			return
-		}
-		log.Warn("the users have changed", "file", o.users)
-		if !o.host.Global.JSON {
-			_, _ = fmt.Fprintf(o.host.Stdout, "now for %s\n", whose(users))
-		}
-	})
+	return nil
 }
 
 // whose says for whom a server is.
-func whose(users keys.Users) string {
+func whose(users natsd.Users) string {
 	var teams []string
 	for _, t := range users.Teams {
 		teams = append(teams, t.Name)

@@ -1,11 +1,12 @@
 // Package fleetcmd holds the verbs of fleets: worker, which computes for one, and
-// fleet, which looks after one.
+// fleet, which looks after one; and the flags by which other verbs have one work.
 package fleetcmd
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -13,21 +14,46 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
-	corefleet "github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/fleets"
-	"github.com/merit-rl/merit/internal/fleet/gauges"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/telemetry/outlets"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 type workerOptions struct {
-	host       *console.Host
-	work       fleets.WorkOptions
-	allow      []string
-	cacheMiB   int64
-	metrics    string
-	withParent bool
+	host *console.Host
+	Join string `flag:"join" needed:"yes" usage:"address of the server: nats://HOST:PORT or tls://HOST:PORT"`
+	access
+	Name       string   `flag:"name" usage:"name among the workers (default the host's, with a random end)"`
+	Slots      int      `flag:"slots" usage:"how much is computed at one time; 0 is one for each processor"`
+	Labels     []string `flag:"label" usage:"what this worker carries, such as gpu, for runs that want it (repeatable)"`
+	Allow      []string `flag:"allow-plugin" usage:"a plug-in that may run here: sha256:…, or any (repeatable)"`
+	PassEnv    []string `flag:"pass-env" usage:"a variable of this environment that jobs may have (repeatable, or with commas)" split:"yes"`
+	Metrics    string   `flag:"metrics" usage:"show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone"`
+	WithParent bool     `flag:"with-parent" usage:"end when standard input does"`
+	// What a worker had when it kept contents on disk.
+	Cache    string `flag:"cache" usage:"no effect"`
+	CacheMiB int64  `flag:"cache-mib" usage:"no effect"`
+}
+
+// access is by what a process proves itself to a server.
+type access struct {
+	Key     string `flag:"key" usage:"file with this end's key (default $MERIT_FLEET_KEY)" files:"key,nk"`
+	CA      string `flag:"ca" usage:"PEM file of the authority whose certificates are believed, for tls://" files:"pem,crt"`
+	Cert    string `flag:"tls-cert" usage:"PEM file of this end's own certificate, if the server wants one" files:"pem,crt"`
+	CertKey string `flag:"tls-key" usage:"PEM file of its key" files:"key,pem"`
+}
+
+func (a access) config() fleet.Config {
+	return fleet.Config{Key: a.Key, CA: a.CA, Cert: a.Cert, CertKey: a.CertKey}
+}
+
+// renamed takes the names that two flags had before all servers had the same.
+func renamed(cmd *cobra.Command) *cobra.Command {
+	console.Renamed(cmd, "cert", "tls-cert")
+	console.Renamed(cmd, "cert-key", "tls-key")
+	return cmd
 }
 
 // anyPlugin allows all of them.
@@ -36,13 +62,12 @@ const anyPlugin = "any"
 // NewWorkerCmd is the verb worker.
 func NewWorkerCmd(h *console.Host) *cobra.Command {
 	o := &workerOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := renamed(console.Verb(&cobra.Command{
 		Use:   "worker",
 		Short: "Play and score episodes for runs on other machines",
 		Long: `Worker joins the fleet of a server and computes what coordinators ask for, such
 as merit train --fleet: it plays groups of episodes, scores them in its sandbox,
-and gives them back. What a job is made of comes over the network by digest and is
-kept in a cache.
+and gives them back. What a job is made of comes over the network by digest.
 
 A coordinator may send plug-ins, which are programs. A worker runs those that are
 installed here, too, byte for byte, and others only if --allow-plugin names them:
@@ -54,54 +79,32 @@ It is the same merit that must run on both ends; another build is refused. Ctrl-
 and SIGTERM let the worker finish what it has, and end it with exit code 0; twice
 ends it at once. What it had is then computed by another.`,
 		Example: "  merit worker --join nats://127.0.0.1:4222 --key worker.key\n  merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.work.Join, "join", "", "address of the server: nats://HOST:PORT or tls://HOST:PORT")
-	access(cmd, &o.work.Access)
-	f.StringVar(&o.work.Name, "name", "", "name among the workers (default the host's, with a random end)")
-	f.IntVar(&o.work.Slots, "slots", 0, "how much is computed at one time; 0 is one for each processor")
-	f.StringArrayVar(&o.work.Labels, "label", nil, "what this worker carries, such as gpu, for runs that want it (repeatable)")
-	f.StringArrayVar(&o.allow, "allow-plugin", nil, "a plug-in that may run here: sha256:…, or any (repeatable)")
-	f.StringSliceVar(&o.work.Variables, "pass-env", nil, "a variable of this environment that jobs may have (repeatable, or with commas)")
-	f.StringVar(&o.work.Cache, "cache", "", "folder of what jobs are made of (default fleet in merit's cache)")
-	f.Int64Var(&o.cacheMiB, "cache-mib", 8<<10, "how large it may become")
-	f.StringVar(&o.metrics, "metrics", "", "show the worker to Prometheus at this HOST:PORT, under /metrics, with /healthz and /readyz for probes; :PORT is this machine alone")
-	f.BoolVar(&o.withParent, "with-parent", false, "end when standard input does")
-	if err := f.MarkHidden("with-parent"); err != nil {
-		panic(err) // a misspelt flag
+	}, o))
+	for _, name := range []string{"with-parent", "cache", "cache-mib"} {
+		if err := cmd.Flags().MarkHidden(name); err != nil {
+			panic(err) // a misspelt flag
+		}
 	}
 	return cmd
 }
 
-// access adds the flags by which a process proves itself to a server.
-func access(cmd *cobra.Command, c *corefleet.Config) {
-	f := cmd.Flags()
-	f.StringVar(&c.Key, "key", "", "file with this end's key (default $"+fleets.KeyVariable+")")
-	f.StringVar(&c.CA, "ca", "", "PEM file of the authority whose certificates are believed, for tls://")
-	f.StringVar(&c.Cert, "cert", "", "PEM file of this end's own certificate, if the server wants one")
-	f.StringVar(&c.CertKey, "cert-key", "", "PEM file of its key")
-	console.Files(cmd, "key", "key", "nk")
-	console.Files(cmd, "ca", "pem", "crt")
-}
-
 func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
-	if o.work.Join == "" {
-		return console.Usage(cmd, "name the server with --join", "a worker needs a server")
-	}
 	ctx := cmd.Context()
-	o.work.Log, o.work.Getenv, o.work.CacheLimit = o.host.Logger(), o.host.Env, o.cacheMiB<<20
-	o.work.Options = []merit.Option{merit.WithLogger(o.work.Log)}
+	log := o.host.Logger()
+	work := fleet.WorkOptions{
+		Join: o.Join, Access: o.config(), Name: o.Name, Slots: o.Slots, Labels: o.Labels, Lent: fleet.Lent{Variables: o.PassEnv},
+		Options: []merit.Option{merit.WithLogger(log)}, Getenv: o.host.Env, Log: log,
+	}
 	var err error
-	if o.work.Plugins, err = o.allowed(); err != nil {
+	if work.Plugins, err = o.allowed(log); err != nil {
 		return err
 	}
-	if o.withParent {
+	if o.WithParent {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		stop := make(chan struct{})
-		o.work.Stop = stop
+		work.Stop = stop
 		go func() {
 			_, _ = io.Copy(io.Discard, o.host.Stdin) // its end is what counts
 			close(stop)
@@ -109,16 +112,16 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 		}()
 	}
 	if !o.host.Global.Quiet {
-		build, err := fleets.Build()
+		build, err := fleet.Build()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(o.host.Stderr, "worker of build %s joins %s\n", build, o.work.Join)
-		o.work.OnState = o.told()
+		fmt.Fprintf(o.host.Stderr, "worker of build %s joins %s\n", build, o.Join)
+		work.OnState = o.told()
 	}
-	if o.metrics != "" {
-		o.work.Gauges = gauges.NewWorker()
-		s, err := outlets.Serve(o.metrics, o.work.Gauges.Handler(), o.work.Log)
+	if o.Metrics != "" {
+		work.Gauges = fleet.NewWorkerGauges()
+		s, err := outlets.Serve(o.Metrics, work.Gauges.Handler(), log)
 		if err != nil {
 			return err
 		}
@@ -127,17 +130,17 @@ func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, "metrics at "+s.URL()+"/metrics")
 		}
 	}
-	return fleets.Work(ctx, o.work)
+	return fleet.Work(ctx, work)
 }
 
 // allowed lists the plug-ins that may run: those of this machine, and those that
 // were named; nil is all.
-func (o *workerOptions) allowed() ([]string, error) {
-	if slices.Contains(o.allow, anyPlugin) {
+func (o *workerOptions) allowed(log *slog.Logger) ([]string, error) {
+	if slices.Contains(o.Allow, anyPlugin) {
 		return nil, nil
 	}
 	list := []string{}
-	for _, digest := range o.allow {
+	for _, digest := range o.Allow {
 		if err := disk.CheckDigest(digest); err != nil {
 			return nil, fmt.Errorf("--allow-plugin %s: %w", digest, err)
 		}
@@ -150,18 +153,18 @@ func (o *workerOptions) allowed() ([]string, error) {
 		}
 	}
 	if err != nil {
-		o.work.Log.Debug("some plug-ins of this machine cannot be read", "cause", err)
+		log.Debug("some plug-ins of this machine cannot be read", "cause", err)
 	}
 	return list, nil
 }
 
 // told says what a person wants to know of a worker: that it works, every now and
 // then how much it has done, and that it goes.
-func (o *workerOptions) told() func(corefleet.Worker) {
+func (o *workerOptions) told() func(queue.Worker) {
 	var mutex sync.Mutex
 	var last time.Time
 	drains := false
-	return func(w corefleet.Worker) {
+	return func(w queue.Worker) {
 		mutex.Lock()
 		defer mutex.Unlock()
 		switch {

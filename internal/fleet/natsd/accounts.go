@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
@@ -37,35 +36,9 @@ func CheckLocks(listen string, users, certificate bool) error {
 	return errors.Join(problems...)
 }
 
-// The server's own form of accounts.
-type (
-	allow struct {
-		Allow []string `json:"allow"`
-	}
-	permissions struct {
-		Publish   allow `json:"publish"`
-		Subscribe allow `json:"subscribe"`
-		// Responses lets one answer go to where a request said, for a minute.
-		Responses *responses `json:"allow_responses,omitempty"`
-	}
-	responses struct {
-		Max     int    `json:"max"`
-		Expires string `json:"expires"`
-	}
-	user struct {
-		Nkey        string       `json:"nkey"`
-		Permissions *permissions `json:"permissions,omitempty"`
-	}
-	account struct {
-		JetStream any            `json:"jetstream"`
-		Limits    map[string]int `json:"limits,omitempty"`
-		Users     []user         `json:"users"`
-	}
-)
-
 // accounts gives each team an account, with its users and quotas. Those of kept have
 // one although nobody is in them.
-func accounts(opts *server.Options, users []keys.User, teams []keys.Team, kept map[string]bool) error {
+func accounts(opts *server.Options, users []User, teams []Team, kept map[string]bool) error {
 	if len(users) == 0 {
 		return nil
 	}
@@ -84,28 +57,21 @@ const teamMemory = 128 << 20
 // Accounts is the part of a NATS server's configuration that lets users in: an
 // account for each team, with its quotas, and what each key may do in it. It is
 // JSON, which the server reads as its own form, and the Helm chart as values.
-func Accounts(users []keys.User, teams []keys.Team) ([]byte, error) {
+func Accounts(users []User, teams []Team) ([]byte, error) {
 	return formed(users, teams, nil)
 }
 
-func formed(users []keys.User, teams []keys.Team, kept map[string]bool) ([]byte, error) {
+func formed(users []User, teams []Team, kept map[string]bool) ([]byte, error) {
 	all := map[string]*account{}
 	for team := range kept {
-		all[team] = &account{JetStream: "enabled", Users: []user{}}
+		all[team] = &account{JetStream: "enabled", Users: []any{}}
 	}
 	for _, u := range users {
-		team := cmp.Or(u.Team, keys.DefaultTeam)
+		team := cmp.Or(u.Team, DefaultTeam)
 		if all[team] == nil {
 			all[team] = &account{JetStream: "enabled"}
 		}
-		who := user{Nkey: u.Key}
-		if publish, subscribe := u.Role.Permissions(u.Key); publish != nil {
-			who.Permissions = &permissions{Publish: allow{publish}, Subscribe: allow{subscribe}}
-			if u.Role == keys.Worker { // it is asked to drain, and answers
-				who.Permissions.Responses = &responses{1, "1m"}
-			}
-		}
-		all[team].Users = append(all[team].Users, who)
+		all[team].Users = append(all[team].Users, u.form())
 	}
 	for _, t := range teams {
 		a := all[t.Name]
@@ -125,4 +91,24 @@ func formed(users []keys.User, teams []keys.Team, kept map[string]bool) ([]byte,
 	form.SetIndent("", "  ")
 	err := form.Encode(map[string]any{"accounts": all})
 	return text.Bytes(), err
+}
+
+// account is a team in the server's own form.
+type account struct {
+	JetStream any            `json:"jetstream"`
+	Limits    map[string]int `json:"limits,omitempty"`
+	Users     []any          `json:"users"`
+}
+
+// form is a user in the server's own form, with what the role may do.
+func (u User) form() any {
+	publish, subscribe := u.Role.Permissions(u.Key)
+	if publish == nil {
+		return map[string]any{"nkey": u.Key}
+	}
+	may := map[string]any{"publish": map[string]any{"allow": publish}, "subscribe": map[string]any{"allow": subscribe}}
+	if u.Role == Worker { // it is asked to drain, and answers once, within a minute
+		may["allow_responses"] = map[string]any{"max": 1, "expires": "1m"}
+	}
+	return map[string]any{"nkey": u.Key, "permissions": may}
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Promise: a NATS server that somebody else runs, with a configuration of its own
@@ -22,8 +21,8 @@ import (
 func TestAccountsOfAnotherServer(t *testing.T) {
 	boss, hand, dir := newEnd(t), newEnd(t), t.TempDir()
 	text, err := natsd.Accounts(
-		[]keys.User{{Key: boss.public, Role: keys.Coordinator, Team: "a"}, {Key: hand.public, Role: keys.Worker, Team: "a"}},
-		[]keys.Team{{Name: "a", Storage: 25 << 30, Connections: 3}},
+		[]natsd.User{{Key: boss.public, Role: natsd.Coordinator, Team: "a"}, {Key: hand.public, Role: natsd.Worker, Team: "a"}},
+		[]natsd.Team{{Name: "a", Storage: 25 << 30, Connections: 3}},
 	)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "accounts.json"), text, 0o600))
@@ -38,7 +37,7 @@ func TestAccountsOfAnotherServer(t *testing.T) {
 	defer func() { s.Shutdown(); s.WaitForShutdown() }()
 	require.True(t, s.ReadyForConnections(time.Minute))
 
-	f, err := jetstream.Dial(t.Context(), jetstream.Options{URL: s.ClientURL(), Seed: boss.seed, Name: "test", Build: "b", Patience: time.Minute})
+	f, err := queue.Dial(t.Context(), queue.Options{URL: s.ClientURL(), Seed: boss.seed, Name: "test", Build: "b", Patience: time.Minute})
 	require.NoError(t, err)
 	defer f.Close()
 	pair, err := nkeys.FromSeed(hand.seed)

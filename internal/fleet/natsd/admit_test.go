@@ -3,7 +3,6 @@ package natsd_test
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"slices"
 	"testing"
 	"time"
@@ -13,10 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
 
@@ -25,8 +22,8 @@ type changing struct {
 	locked
 	*natsd.Server
 	t                   *testing.T
-	boss, hand, watcher keys.User
-	rival               keys.User
+	boss, hand, watcher natsd.User
+	rival               natsd.User
 }
 
 func change(t *testing.T) *changing {
@@ -35,11 +32,11 @@ func change(t *testing.T) *changing {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	require.NoError(t, err)
 	c.tls = certtest.Trust(t, cert)
-	c.boss, c.hand = keys.User{Key: c.locked.boss.public, Role: keys.Coordinator, Team: "a"}, keys.User{Key: c.locked.hand.public, Role: keys.Worker, Team: "a"}
-	c.watcher, c.rival = keys.User{Key: c.locked.watcher.public, Role: keys.Watcher, Team: "a"}, keys.User{Key: c.locked.rival.public, Role: keys.Coordinator, Team: "b"}
+	c.boss, c.hand = natsd.User{Key: c.locked.boss.public, Role: natsd.Coordinator, Team: "a"}, natsd.User{Key: c.locked.hand.public, Role: natsd.Worker, Team: "a"}
+	c.watcher, c.rival = natsd.User{Key: c.locked.watcher.public, Role: natsd.Watcher, Team: "a"}, natsd.User{Key: c.locked.rival.public, Role: natsd.Coordinator, Team: "b"}
 	c.Server, err = natsd.Start(t.Context(), natsd.Options{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13},
-		Users: []keys.User{c.boss, c.hand, c.watcher, c.rival}, Teams: []keys.Team{{Name: "a"}, {Name: "b"}},
+		Users: []natsd.User{c.boss, c.hand, c.watcher, c.rival}, Teams: []natsd.Team{{Name: "a"}, {Name: "b"}},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -49,13 +46,11 @@ func change(t *testing.T) *changing {
 
 // work has the hand compute with what handle does, and returns how it ends.
 func (c *changing) work(handle func()) <-chan error {
-	dir, ended := c.t.TempDir(), make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
-		ended <- jetstream.Work(c.t.Context(), c.options(c.locked.hand), jetstream.WorkOptions{
-			Name: "worker", Slots: 1, Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-				return fleet.OpenCache(fleet.CacheOptions{Dir: dir, Fetch: fetch})
-			},
-			Handlers: map[fleet.Kind]fleet.Handler{fleet.Score: func(context.Context, fleet.Shard, fleet.Contents) ([]byte, error) {
+		ended <- queue.Work(c.t.Context(), c.options(c.locked.hand), queue.WorkOptions{
+			Name: "worker", Slots: 1,
+			Handlers: map[queue.Kind]queue.Handler{queue.Score: func(context.Context, queue.Shard) ([]byte, error) {
 				handle()
 				return []byte("done"), nil
 			}},
@@ -71,27 +66,27 @@ func TestAdmit(t *testing.T) {
 	c := change(t)
 	watching, _, _ := c.raw(t, c.locked.watcher)
 	rivals, _, _ := c.raw(t, c.locked.rival)
-	f, err := jetstream.Dial(t.Context(), c.options(c.locked.boss))
+	f, err := queue.Dial(t.Context(), c.options(c.locked.boss))
 	require.NoError(t, err)
 	defer f.Close()
 	begun, finish := make(chan struct{}), make(chan struct{})
 	ended := c.work(func() { close(begun); <-finish })
-	results := make(chan fleet.Result, 1)
+	results := make(chan queue.Result, 1)
 	go func() {
-		for r := range f.Submit(t.Context(), "job", slices.Values([]fleet.Shard{{Kind: fleet.Score}})) {
+		for r := range f.Submit(t.Context(), "job", slices.Values([]queue.Shard{{Kind: queue.Score}})) {
 			results <- r
 		}
 	}()
 	<-begun
 
 	late := newEnd(t)
-	users := []keys.User{c.boss, c.hand, c.rival, {Key: late.public, Role: keys.Watcher, Team: "c"}}
-	require.NoError(t, c.Admit(users, []keys.Team{{Name: "b", Connections: 1}}))
+	users := []natsd.User{c.boss, c.hand, c.rival, {Key: late.public, Role: natsd.Watcher, Team: "c"}}
+	require.NoError(t, c.Admit(users, []natsd.Team{{Name: "b", Connections: 1}}))
 	require.Eventually(t, watching.IsClosed, 20*time.Second, time.Millisecond)
 	require.ErrorIs(t, watching.LastError(), nats.ErrAuthorization)
 	lately, _, _ := c.raw(t, late)
 	require.True(t, lately.IsConnected())
-	_, err = jetstream.Look(t.Context(), c.options(c.locked.rival)) // the rival is there already
+	_, err = queue.Look(t.Context(), c.options(c.locked.rival)) // the rival is there already
 	require.ErrorContains(t, err, "maximum account active connections")
 
 	close(finish)
@@ -102,17 +97,17 @@ func TestAdmit(t *testing.T) {
 	require.Zero(t, rivals.Stats().Reconnects)
 
 	// Nobody but the boss: the worker goes, and says why; so does the boss itself.
-	require.NoError(t, c.Admit([]keys.User{c.boss}, nil))
+	require.NoError(t, c.Admit([]natsd.User{c.boss}, nil))
 	err = <-ended
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
 	require.ErrorContains(t, err, "does not know this key")
 	waiting := make(chan error, 1)
 	go func() {
-		for _, err := range f.Submit(t.Context(), "another-job", slices.Values([]fleet.Shard{{Kind: fleet.Score}})) {
+		for _, err := range f.Submit(t.Context(), "another-job", slices.Values([]queue.Shard{{Kind: queue.Score}})) {
 			waiting <- err
 		}
 	}()
-	require.NoError(t, c.Admit([]keys.User{c.watcher}, nil))
+	require.NoError(t, c.Admit([]natsd.User{c.watcher}, nil))
 	require.ErrorIs(t, <-waiting, fault.Of(fault.Fleet, fault.Refused))
 }
 
@@ -125,8 +120,8 @@ func TestAdmitKeepsWhatTeamsHave(t *testing.T) {
 	require.NoError(t, err)
 	_, err = js.Publish(t.Context(), "mine", []byte("kept"))
 	require.NoError(t, err)
-	require.NoError(t, c.Admit([]keys.User{c.boss}, nil))
-	require.NoError(t, c.Admit([]keys.User{c.boss, c.rival}, nil))
+	require.NoError(t, c.Admit([]natsd.User{c.boss}, nil))
+	require.NoError(t, c.Admit([]natsd.User{c.boss, c.rival}, nil))
 	_, js, _ = c.raw(t, c.locked.rival)
 	_, err = js.Publish(t.Context(), "mine", []byte("also"))
 	require.NoError(t, err)
@@ -135,7 +130,7 @@ func TestAdmitKeepsWhatTeamsHave(t *testing.T) {
 	require.EqualValues(t, 2, stream.CachedInfo().State.Msgs)
 
 	require.ErrorIs(t, c.Admit(nil, nil), fault.Of(fault.Fleet, fault.Refused))
-	require.ErrorIs(t, c.Admit([]keys.User{{Key: "U", Role: keys.Worker}}, nil), fault.Of(fault.Fleet, fault.Invalid))
+	require.ErrorIs(t, c.Admit([]natsd.User{{Key: "U", Role: natsd.Worker}}, nil), fault.Of(fault.Fleet, fault.Invalid))
 	again, _, _ := c.raw(t, c.locked.rival)
 	require.True(t, again.IsConnected())
 }

@@ -2,22 +2,18 @@ package natsd_test
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Promise: who has the key of a worker or of a watcher, and minds no rules, is refused
@@ -25,7 +21,7 @@ import (
 // and what the fleet keeps.
 func TestAdversaries(t *testing.T) {
 	l := lock(t)
-	f, err := jetstream.Dial(t.Context(), l.options(l.boss))
+	f, err := queue.Dial(t.Context(), l.options(l.boss))
 	require.NoError(t, err)
 	defer f.Close()
 	another := newEnd(t).public
@@ -104,29 +100,21 @@ func TestAdversaries(t *testing.T) {
 	}
 }
 
-// forged is a result as a worker writes it, signed by pair if it is not nil.
-func forged(t *testing.T, subject, name string, pair nkeys.KeyPair, body []byte) *nats.Msg {
+// forged is a result as a worker writes it, which nobody signed.
+func forged(subject, name string, body []byte) *nats.Msg {
 	m := nats.NewMsg(subject)
 	m.Data = body
-	digest := fleet.DigestOfBytes(body)
-	m.Header = nats.Header{"Merit-Worker": {name}, "Merit-Digest": {string(digest)}, "Merit-Tries": {"1"}}
-	if pair != nil {
-		public, err := pair.PublicKey()
-		require.NoError(t, err)
-		sign, err := pair.Sign([]byte(subject + "\n" + string(digest)))
-		require.NoError(t, err)
-		m.Header["Merit-Key"], m.Header["Merit-Sign"] = []string{public}, []string{base64.StdEncoding.EncodeToString(sign)}
-	}
+	m.Header = nats.Header{"Merit-Worker": {name}, "Merit-Digest": {string(queue.DigestOfBytes(body))}, "Merit-Tries": {"1"}}
 	return m
 }
 
 // Promise: what the server lets a worker do to others costs time and nothing else: a
-// result that is not signed, or by a key that nobody came with, is no result, whatever
-// name stands on it; who acknowledges what another computes takes nothing from it; and
-// what workers log does not command others, wherever a watcher has it sent.
+// result that is not signed is no result, whatever name stands on it; who acknowledges
+// what another computes takes nothing from it; and what workers log does not command
+// others, wherever a watcher has it sent.
 func TestAWorkerAgainstOthers(t *testing.T) {
 	l := lock(t)
-	f, err := jetstream.Dial(t.Context(), l.options(l.boss))
+	f, err := queue.Dial(t.Context(), l.options(l.boss))
 	require.NoError(t, err)
 	defer f.Close()
 	evil, _, _ := l.raw(t, l.hand)
@@ -136,15 +124,12 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 	begun, finish := make(chan string, 16), make(chan struct{})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	dir := t.TempDir()
 	honest := newEnd(t)
-	require.NoError(t, l.admit(keys.User{Key: honest.public, Role: keys.Worker, Team: "a"}))
+	require.NoError(t, l.admit(natsd.User{Key: honest.public, Role: natsd.Worker, Team: "a"}))
 	go func() {
-		ended <- jetstream.Work(ctx, l.options(honest), jetstream.WorkOptions{
-			Name: "honest", Slots: 1, Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-				return fleet.OpenCache(fleet.CacheOptions{Dir: dir, Fetch: fetch})
-			},
-			Handlers: map[fleet.Kind]fleet.Handler{fleet.Score: func(_ context.Context, s fleet.Shard, _ fleet.Contents) ([]byte, error) {
+		ended <- queue.Work(ctx, l.options(honest), queue.WorkOptions{
+			Name: "honest", Slots: 1,
+			Handlers: map[queue.Kind]queue.Handler{queue.Score: func(_ context.Context, s queue.Shard) ([]byte, error) {
 				begun <- string(s.Body)
 				<-finish
 				return append([]byte("honest "), s.Body...), nil
@@ -152,12 +137,12 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 		})
 	}()
 	type result struct {
-		fleet.Result
+		queue.Result
 		err error
 	}
 	results := make(chan result, 4)
 	go func() {
-		for r, err := range f.Submit(t.Context(), "job", slices.Values([]fleet.Shard{{Kind: fleet.Score, Body: []byte("a")}, {Kind: fleet.Score, Index: 1, Body: []byte("b")}})) {
+		for r, err := range f.Submit(t.Context(), "job", slices.Values([]queue.Shard{{Kind: queue.Score, Body: []byte("a")}, {Kind: queue.Score, Index: 1, Body: []byte("b")}})) {
 			results <- result{r, err}
 		}
 	}()
@@ -176,15 +161,8 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 		decode(t, answer.Data, &about)
 		return len(about.State.Subjects) == 2
 	}, time.Minute, 10*time.Millisecond)
-	stranger, err := nkeys.CreateUser()
-	require.NoError(t, err)
-	n := 0
 	for subject := range about.State.Subjects {
-		pair := stranger
-		if n++; n == 1 {
-			pair = nil
-		}
-		answer, err := evil.RequestMsg(forged(t, strings.Replace(subject, ".work.", ".result.", 1), "honest", pair, []byte("evil")), 5*time.Second)
+		answer, err := evil.RequestMsg(forged(strings.Replace(subject, ".work.", ".result.", 1), "honest", []byte("evil")), 5*time.Second)
 		require.NoError(t, err)
 		require.NotContains(t, string(answer.Data), "error")
 	}
@@ -228,8 +206,8 @@ func TestAWorkerAgainstOthers(t *testing.T) {
 // Promise: a worker that floods what its team keeps fills its team's quota and no
 // more: it is refused then, and other teams work.
 func TestAFloodEndsAtTheQuota(t *testing.T) {
-	l := lock(t, keys.Team{Name: "a", Storage: 256 << 20})
-	f, err := jetstream.Dial(t.Context(), l.options(l.boss))
+	l := lock(t, natsd.Team{Name: "a", Storage: 256 << 20})
+	f, err := queue.Dial(t.Context(), l.options(l.boss))
 	require.NoError(t, err)
 	defer f.Close()
 	nc, _, _ := l.raw(t, l.hand)
@@ -247,7 +225,7 @@ func TestAFloodEndsAtTheQuota(t *testing.T) {
 	account, err := js.AccountInfo(t.Context())
 	require.NoError(t, err)
 	require.LessOrEqual(t, account.Store, uint64(256<<20))
-	other, err := jetstream.Dial(t.Context(), l.options(l.rival))
+	other, err := queue.Dial(t.Context(), l.options(l.rival))
 	require.NoError(t, err)
 	require.NoError(t, other.Close())
 }

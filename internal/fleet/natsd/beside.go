@@ -1,6 +1,7 @@
 package natsd
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,13 +12,9 @@ import (
 // Door is a way in for processes of this machine that is not the server's port: no
 // TLS, and no name that stands in a certificate. Keys count as they do at the port.
 type Door struct {
-	s        *Server
 	listener net.Listener
+	stop     context.CancelFunc
 	ends     sync.WaitGroup
-
-	mutex  sync.Mutex // of what follows
-	open   map[net.Conn]bool
-	closed bool
 }
 
 // Beside opens a door, which is closed before the server is.
@@ -26,8 +23,21 @@ func (s *Server) Beside() (*Door, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Door{s: s, listener: l, open: map[net.Conn]bool{}}
-	d.ends.Go(d.accept)
+	ctx, stop := context.WithCancel(context.Background())
+	d := &Door{listener: l, stop: stop}
+	d.ends.Go(func() {
+		for {
+			c, err := l.Accept()
+			switch {
+			case errors.Is(err, net.ErrClosed):
+				return
+			case err != nil: // such as too many open files
+				time.Sleep(100 * time.Millisecond)
+			default:
+				d.ends.Go(func() { s.pass(ctx, c) })
+			}
+		}
+	})
 	return d, nil
 }
 
@@ -36,67 +46,27 @@ func (d *Door) URL() string { return "nats://" + d.listener.Addr().String() }
 
 // Close shuts the door, and ends the connections of those who came by it.
 func (d *Door) Close() error {
-	d.mutex.Lock()
-	d.closed = true
-	for c := range d.open {
-		_ = c.Close() // both ends of it see that
-	}
-	d.mutex.Unlock()
+	d.stop()
 	err := d.listener.Close()
 	d.ends.Wait()
 	return err
 }
 
-func (d *Door) accept() {
-	for {
-		c, err := d.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil { // such as too many open files
-			time.Sleep(100 * time.Millisecond)
-			continue
-		}
-		if d.keep(c) {
-			d.ends.Go(func() { d.pass(c) })
-		}
-	}
-}
-
-// keep remembers a connection, unless the door is closed.
-func (d *Door) keep(c net.Conn) bool {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if d.closed {
-		_ = c.Close()
-		return false
-	}
-	d.open[c] = true
-	return true
-}
-
-// pass carries what one end says to the other until one of both hangs up. A server
-// that is away hangs up at once.
-func (d *Door) pass(c net.Conn) {
-	defer func() {
-		_ = c.Close()
-		d.mutex.Lock()
-		defer d.mutex.Unlock()
-		delete(d.open, c)
-	}()
-	inside, err := d.s.InProcessConn()
+// pass carries what one end says to the other until one of both hangs up, or ctx is
+// over. A server that is away hangs up at once.
+func (s *Server) pass(ctx context.Context, c net.Conn) {
+	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+	defer c.Close()
+	inside, err := s.InProcessConn()
 	if err != nil {
 		return
 	}
-	defer inside.Close()
-	over := make(chan struct{}, 2)
-	carry := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // an end that hangs up is the end
-		over <- struct{}{}
-	}
-	go carry(inside, c)
-	go carry(c, inside)
-	<-over
-	_, _ = c.Close(), inside.Close()
-	<-over
+	var there sync.WaitGroup
+	there.Go(func() {
+		_, _ = io.Copy(inside, c) // an end that hangs up is the end
+		_ = inside.Close()
+	})
+	_, _ = io.Copy(c, inside)
+	_ = c.Close()
+	there.Wait()
 }

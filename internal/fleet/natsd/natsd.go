@@ -1,5 +1,6 @@
-// Package natsd runs a NATS server with JetStream in this process. It and what
-// is below it are the only packages that know the server's library.
+// Package natsd runs a NATS server with JetStream in this process, and says who may
+// do what there: users are known by their nkeys, which are pairs of Ed25519 keys. It is
+// the only package that knows the server's library.
 package natsd
 
 import (
@@ -17,8 +18,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet/keys"
-	"github.com/merit-rl/merit/internal/fleet/natsd/internal/start"
 )
 
 // Options say what a server is like.
@@ -30,9 +29,9 @@ type Options struct {
 	Listen string
 	// Users are let in, and nobody else; none lets everybody in who reaches it,
 	// which must be this machine only.
-	Users []keys.User
+	Users []User
 	// Teams have quotas. Users of a team that is not among them share what there is.
-	Teams []keys.Team
+	Teams []Team
 	// TLS, if it is set, is spoken with everybody who comes by the port. Beyond
 	// this machine a server wants it, and users.
 	TLS *tls.Config
@@ -75,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, unstarted(o, err)
 	}
-	first, err := start.Server(ctx, opts, o.Log)
+	first, err := run(ctx, opts, o.Log)
 	if err != nil {
 		held.Close() // it holds nothing but the lock
 		return nil, unstarted(o, err)
@@ -94,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		return start.Server(ctx, opts, o.Log)
+		return run(ctx, opts, o.Log)
 	})
 	return s, nil
 }
@@ -144,7 +143,7 @@ func (o Options) server(kept map[string]bool) (*server.Options, error) {
 // else: who is connected and is not among them any more is thrown out, and the
 // others go on undisturbed. On an error everything stays as it was. A server that
 // everybody on this machine may use, or one that is to become so, must be started anew.
-func (s *Server) Admit(users []keys.User, teams []keys.Team) error {
+func (s *Server) Admit(users []User, teams []Team) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	if (len(users) == 0) != (len(s.o.Users) == 0) {
@@ -167,9 +166,9 @@ func (s *Server) Admit(users []keys.User, teams []keys.Team) error {
 // keep remembers the teams of users. While the server runs they keep their accounts:
 // one that is taken away leaves its streams open, and made again it opens their files
 // a second time.
-func (s *Server) keep(users []keys.User) {
+func (s *Server) keep(users []User) {
 	for _, u := range users {
-		s.kept[cmp.Or(u.Team, keys.DefaultTeam)] = true
+		s.kept[cmp.Or(u.Team, DefaultTeam)] = true
 	}
 }
 

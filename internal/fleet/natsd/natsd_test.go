@@ -1,14 +1,11 @@
 package natsd_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/jetstream"
-	"github.com/merit-rl/merit/internal/fleet/keys"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
 
@@ -37,9 +32,9 @@ func TestListensBeyondThisMachineOnlyWithLocks(t *testing.T) {
 		require.ErrorContains(t, err, "no key is known")
 		require.ErrorContains(t, err, "there is no certificate")
 	}
-	_, public, err := keys.New()
+	_, public, err := natsd.NewKey()
 	require.NoError(t, err)
-	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "0.0.0.0:0", Users: []keys.User{{Key: public, Role: keys.Worker}}})
+	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "0.0.0.0:0", Users: []natsd.User{{Key: public, Role: natsd.Worker}}})
 	require.ErrorContains(t, err, "there is no certificate")
 	s, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
@@ -76,7 +71,7 @@ type end struct {
 
 func newEnd(t *testing.T) (e end) {
 	var err error
-	e.seed, e.public, err = keys.New()
+	e.seed, e.public, err = natsd.NewKey()
 	require.NoError(t, err)
 	return e
 }
@@ -86,31 +81,31 @@ type locked struct {
 	url                               string
 	tls                               *tls.Config
 	boss, hand, watcher, rival, rhand end
-	admit                             func(more ...keys.User) error
+	admit                             func(more ...natsd.User) error
 }
 
-func lock(t *testing.T, teams ...keys.Team) (l locked) {
+func lock(t *testing.T, teams ...natsd.Team) (l locked) {
 	l.boss, l.hand, l.watcher, l.rival, l.rhand = newEnd(t), newEnd(t), newEnd(t), newEnd(t), newEnd(t)
 	cert, key := certtest.Write(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	require.NoError(t, err)
-	users := []keys.User{
-		{Key: l.boss.public, Role: keys.Coordinator, Team: "a"}, {Key: l.hand.public, Role: keys.Worker, Team: "a"}, {Key: l.watcher.public, Role: keys.Watcher, Team: "a"},
-		{Key: l.rival.public, Role: keys.Coordinator, Team: "b"}, {Key: l.rhand.public, Role: keys.Worker, Team: "b"},
+	users := []natsd.User{
+		{Key: l.boss.public, Role: natsd.Coordinator, Team: "a"}, {Key: l.hand.public, Role: natsd.Worker, Team: "a"}, {Key: l.watcher.public, Role: natsd.Watcher, Team: "a"},
+		{Key: l.rival.public, Role: natsd.Coordinator, Team: "b"}, {Key: l.rhand.public, Role: natsd.Worker, Team: "b"},
 	}
-	teams = append(teams, keys.Team{Name: "b", Connections: 2}, keys.Team{Name: "nobody"})
+	teams = append(teams, natsd.Team{Name: "b", Connections: 2}, natsd.Team{Name: "nobody"})
 	s, err := natsd.Start(t.Context(), natsd.Options{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, Users: users, Teams: teams,
 	})
 	require.NoError(t, err)
-	l.admit = func(more ...keys.User) error { return s.Admit(slices.Concat(users, more), teams) }
+	l.admit = func(more ...natsd.User) error { return s.Admit(slices.Concat(users, more), teams) }
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	l.url, l.tls = s.URL(), certtest.Trust(t, cert)
 	return l
 }
 
-func (l locked) options(who end) jetstream.Options {
-	return jetstream.Options{URL: l.url, TLS: l.tls, Seed: who.seed, Name: "test", Build: "b", Patience: time.Minute}
+func (l locked) options(who end) queue.Options {
+	return queue.Options{URL: l.url, TLS: l.tls, Seed: who.seed, Name: "test", Build: "b", Patience: time.Minute}
 }
 
 // raw is a connection that minds no rules.
@@ -131,18 +126,18 @@ func (l locked) raw(t *testing.T, who end) (*nats.Conn, njs.JetStream, <-chan er
 // certificate does not come in, and is told why.
 func TestStrangersStayOut(t *testing.T) {
 	l := lock(t)
-	for what, change := range map[string]func(*jetstream.Options){
-		"no key":          func(o *jetstream.Options) { o.Seed = nil },
-		"an unknown key":  func(o *jetstream.Options) { o.Seed = newEnd(t).seed },
-		"not a key":       func(o *jetstream.Options) { o.Seed = []byte("x") },
-		"an old TLS":      func(o *jetstream.Options) { o.TLS.MaxVersion = tls.VersionTLS12 },
-		"another's roots": func(o *jetstream.Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"} },
+	for what, change := range map[string]func(*queue.Options){
+		"no key":          func(o *queue.Options) { o.Seed = nil },
+		"an unknown key":  func(o *queue.Options) { o.Seed = newEnd(t).seed },
+		"not a key":       func(o *queue.Options) { o.Seed = []byte("x") },
+		"an old TLS":      func(o *queue.Options) { o.TLS.MaxVersion = tls.VersionTLS12 },
+		"another's roots": func(o *queue.Options) { o.TLS = &tls.Config{RootCAs: x509.NewCertPool(), ServerName: "localhost"} },
 	} {
 		o := l.options(l.boss)
 		o.TLS = o.TLS.Clone()
 		change(&o)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		_, err := jetstream.Dial(ctx, o)
+		_, err := queue.Dial(ctx, o)
 		cancel()
 		require.NotNil(t, fault.As(err), what)
 		require.NotEmpty(t, fault.As(err).Hint, what)
@@ -158,19 +153,16 @@ func TestTeamsShareNothing(t *testing.T) {
 	defer all.Wait()
 	defer stop()
 	text := []byte("weights")
-	digest := fleet.DigestOfBytes(text)
 	for team, who := range map[string][2]end{"a": {l.boss, l.hand}, "b": {l.rival, l.rhand}} {
-		f, err := jetstream.Dial(t.Context(), l.options(who[0]))
+		f, err := queue.Dial(t.Context(), l.options(who[0]))
 		require.NoError(t, err)
 		defer f.Close()
 		all.Go(func() {
-			_ = jetstream.Work(ctx, l.options(who[1]), jetstream.WorkOptions{
-				Name: "worker", Slots: 1, Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-					return fleet.OpenCache(fleet.CacheOptions{Dir: filepath.Join(t.TempDir(), "contents"), Fetch: fetch})
-				},
-				Handlers: map[fleet.Kind]fleet.Handler{fleet.Score: func(ctx context.Context, s fleet.Shard, contents fleet.Contents) ([]byte, error) {
-					if len(s.Needs) > 0 {
-						if _, err := contents.Path(ctx, s.Needs[0]); err != nil {
+			_ = queue.Work(ctx, l.options(who[1]), queue.WorkOptions{
+				Name: "worker", Slots: 1,
+				Handlers: map[queue.Kind]queue.Handler{queue.Score: func(ctx context.Context, s queue.Shard) ([]byte, error) {
+					for _, c := range s.Needs {
+						if _, err := c.Bytes(ctx, 100); err != nil {
 							return nil, err
 						}
 					}
@@ -178,12 +170,11 @@ func TestTeamsShareNothing(t *testing.T) {
 				}},
 			})
 		})
-		shard := fleet.Shard{Kind: fleet.Score}
+		shard := queue.Shard{Kind: queue.Score}
 		if team == "a" {
-			require.NoError(t, f.Put(t.Context(), digest, int64(len(text)), readerOf(text)))
-			shard.Needs = []fleet.Digest{digest}
+			shard.Needs = []queue.Content{queue.ContentOf(text)}
 		}
-		for r, err := range f.Submit(t.Context(), "same-job", slices.Values([]fleet.Shard{shard})) {
+		for r, err := range f.Submit(t.Context(), "same-job", slices.Values([]queue.Shard{shard})) {
 			require.NoError(t, err)
 			require.NoError(t, r.Err)
 			require.Equal(t, team, string(r.Body))
@@ -199,7 +190,7 @@ func TestTeamsShareNothing(t *testing.T) {
 // Promise: a worker can do nothing but a worker's work, and a watcher only looks.
 func TestRolesAreHeld(t *testing.T) {
 	l := lock(t)
-	f, err := jetstream.Dial(t.Context(), l.options(l.boss))
+	f, err := queue.Dial(t.Context(), l.options(l.boss))
 	require.NoError(t, err)
 	defer f.Close()
 	for role, who := range map[string]end{"worker": l.hand, "watcher": l.watcher} {
@@ -253,21 +244,18 @@ func TestRolesAreHeld(t *testing.T) {
 // heard, under the permissions that workers have.
 func TestAWorkerSaysThatItDrains(t *testing.T) {
 	l := lock(t)
-	dir, ended, there := t.TempDir(), make(chan error, 1), make(chan struct{})
-	f, err := jetstream.Dial(t.Context(), l.options(l.boss)) // makes the queue
+	ended, there := make(chan error, 1), make(chan struct{})
+	var once sync.Once
+	f, err := queue.Dial(t.Context(), l.options(l.boss)) // makes the queue
 	require.NoError(t, err)
 	defer f.Close()
 	go func() {
-		ended <- jetstream.Work(t.Context(), l.options(l.hand), jetstream.WorkOptions{
-			Name: "one", Slots: 1, OnState: func(fleet.Worker) {},
-			Cache: func(fetch func(context.Context, fleet.Digest) (io.ReadCloser, error)) (*fleet.Cache, error) {
-				defer close(there)
-				return fleet.OpenCache(fleet.CacheOptions{Dir: dir, Fetch: fetch})
-			},
+		ended <- queue.Work(t.Context(), l.options(l.hand), queue.WorkOptions{
+			Name: "one", Slots: 1, OnState: func(queue.Worker) { once.Do(func() { close(there) }) },
 		})
 	}()
 	<-there
-	a, err := jetstream.Look(t.Context(), l.options(l.boss))
+	a, err := queue.Look(t.Context(), l.options(l.boss))
 	require.NoError(t, err)
 	defer a.Close()
 	require.Eventually(t, func() bool {
@@ -293,5 +281,3 @@ func decode(t *testing.T, text []byte, into any) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal(text, into))
 }
-
-func readerOf(text []byte) io.Reader { return bytes.NewReader(text) }

@@ -3,9 +3,8 @@ package played_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -14,15 +13,15 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // scoring makes trajectories that are to be scored, and what may come of them: one
 // was lost, the others have scores.
 func scoring(n int, seed uint64) (played.Scoring, []reward.Evaluation) {
 	r := rand.New(rand.NewPCG(seed, 3))
-	o := played.Scoring{Job: fleet.DigestOfBytes([]byte("job"))}
+	o := played.Scoring{Job: queue.DigestOfBytes([]byte("job"))}
 	var scores []reward.Evaluation
 	for i := range n {
 		t, e := new(rl.Trajectory), reward.Evaluation{}
@@ -36,11 +35,6 @@ func scoring(n int, seed uint64) (played.Scoring, []reward.Evaluation) {
 	}
 	return o, scores
 }
-
-// file is a content that lies in a file, whatever its digest.
-type file string
-
-func (f file) Path(context.Context, fleet.Digest) (string, error) { return string(f), nil }
 
 // Promise: a text is any bytes: what is played and scored elsewhere arrives with
 // those that it had, also where they are not UTF-8, as texts, names and inside JSON.
@@ -62,9 +56,9 @@ func TestTextsOfAnyBytes(t *testing.T) {
 
 	asked, scores := scoring(2, 1)
 	asked.Trajectories[0].Messages, scores[0].Reason = tr.Messages, odd
-	shard, _, err := asked.Shard(0)
+	shard, err := asked.Shard(queue.Content{Digest: asked.Job})
 	require.NoError(t, err)
-	read, err := played.ReadScoring(t.Context(), shard, nil)
+	read, err := played.ReadScoring(t.Context(), shard)
 	require.NoError(t, err)
 	require.Equal(t, asked, read)
 	body, err = played.EncodeScores(scores)
@@ -75,16 +69,18 @@ func TestTextsOfAnyBytes(t *testing.T) {
 }
 
 // Promise: a content that is larger than what a shard may have is refused before it
-// is read.
+// is in memory.
 func TestScoringTooLarge(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "content")
-	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	require.NoError(t, os.Truncate(path, fleet.MaxResult+1)) // no disk is used
-	job := fleet.DigestOfBytes([]byte("job"))
-	_, err := played.ReadScoring(t.Context(), fleet.Shard{Kind: fleet.Score, Needs: []fleet.Digest{job, job}}, file(path))
-	refusedAsCorrupt(t, err)
-	require.ErrorContains(t, err, "a content of 67108865 bytes")
+	large := queue.Content{Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(endless{}), nil }}
+	_, err := played.ReadScoring(t.Context(), queue.Shard{Kind: queue.Score, Needs: []queue.Content{large, large}})
+	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
+	require.ErrorContains(t, err, "more than 67108864 bytes")
 }
+
+// endless has no end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
 
 // refusedAsCorrupt: bytes that are no answer are refused by name, and nothing of
 // them is given away.
@@ -134,21 +130,21 @@ func FuzzShard(f *testing.F) {
 	for _, weights := range [][]byte{nil, {}, []byte("{}\n\x00")} {
 		o := order(2, 3)
 		o.Weights = weights
-		s, err := o.Shard(0)
+		s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 		require.NoError(f, err)
 		f.Add(s.Body)
 	}
 	f.Add([]byte(`{"job":"sha256:`))
 	f.Add([]byte("{}\n\n"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		o, err := played.ReadOrder(fleet.Shard{Kind: fleet.Rollout, Body: body})
+		o, err := played.ReadOrder(queue.Shard{Kind: queue.Rollout, Body: body})
 		if err != nil {
 			refusedAsCorrupt(t, err)
 			return
 		}
 		require.LessOrEqual(t, len(o.Weights), played.MaxWeights)
 		require.Positive(t, o.Plan.Groups*o.Plan.Members)
-		s, err := o.Shard(0)
+		s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 		require.NoError(t, err)
 		again, err := played.ReadOrder(s)
 		require.NoError(t, err)
@@ -159,34 +155,32 @@ func FuzzShard(f *testing.F) {
 // FuzzScoring: no trajectories that are sent make who is to score them panic, in a
 // shard or beside it; what is taken is written as a shard that says the same.
 func FuzzScoring(f *testing.F) {
-	job := fleet.DigestOfBytes([]byte("job"))
+	job := queue.ContentOf([]byte("job"))
 	for n := range 4 {
 		o, _ := scoring(n, uint64(n))
-		s, _, err := o.Shard(0)
+		s, err := o.Shard(job)
 		require.NoError(f, err)
 		f.Add(s.Body, n%2 == 0)
 	}
-	path := filepath.Join(f.TempDir(), "content")
 	f.Fuzz(func(t *testing.T, body []byte, beside bool) {
-		s := fleet.Shard{Kind: fleet.Score, Body: body, Needs: []fleet.Digest{job}}
+		s := queue.Shard{Kind: queue.Score, Body: body, Needs: []queue.Content{job}}
 		if beside {
-			require.NoError(t, os.WriteFile(path, body, 0o600))
-			s.Body, s.Needs = nil, append(s.Needs, job)
+			s.Body, s.Needs = nil, append(s.Needs, queue.ContentOf(body))
 		}
-		o, err := played.ReadScoring(t.Context(), s, file(path))
+		o, err := played.ReadScoring(t.Context(), s)
 		if err != nil {
 			refusedAsCorrupt(t, err)
 			return
 		}
-		first, content, err := o.Shard(0)
+		first, err := o.Shard(job)
 		require.NoError(t, err)
-		if content != nil {
+		if len(first.Needs) > 1 {
 			return // what is too large for a body is the same text beside it
 		}
-		again, err := played.ReadScoring(t.Context(), first, nil)
+		again, err := played.ReadScoring(t.Context(), first)
 		require.NoError(t, err)
-		second, _, err := again.Shard(0)
+		second, err := again.Shard(job)
 		require.NoError(t, err)
-		require.Equal(t, first, second)
+		require.Equal(t, first.Body, second.Body)
 	})
 }

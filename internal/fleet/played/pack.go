@@ -8,11 +8,11 @@ import (
 
 	"github.com/klauspost/compress/s2"
 
-	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // maxUnpacked is how many bytes a result may have before it is compressed.
-const maxUnpacked = 8 * fleet.MaxResult
+const maxUnpacked = 8 * queue.MaxResult
 
 // blockSize is how much is compressed in one piece, and so the most memory for
 // which the head of a piece is believed.
@@ -44,7 +44,7 @@ func pack(text []byte) ([]byte, error) {
 
 // unpack never makes more than maxUnpacked bytes: memory grows with what comes.
 func unpack(body []byte) ([]byte, error) {
-	if len(body) > fleet.MaxResult {
+	if len(body) > queue.MaxResult {
 		return nil, fmt.Errorf("%d bytes are more than a result has", len(body))
 	}
 	p := unpackers.Get().(*s2.Reader)

@@ -13,13 +13,13 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/internal/base/strictjson"
-	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Order is what a rollout shard asks for: to play whole groups and score them.
 type Order struct {
-	Job     fleet.Digest `json:"job"`     // what is played, and by what it is scored
-	Policy  fleet.Digest `json:"policy"`  // the weights that act
+	Job     queue.Digest `json:"job"`     // what is played, and by what it is scored
+	Policy  queue.Digest `json:"policy"`  // the weights that act
 	Version uint64       `json:"version"` // of those weights: policy.Policy.Version
 	Split   string       `json:"split"`
 	Plan    rollout.Plan `json:"plan"` // with its numbers of groups and members
@@ -40,21 +40,21 @@ const MaxWeights = 256 << 10
 func (o Order) Text() ([]byte, error) { return json.Marshal(o) }
 
 // Shard returns the shard of an order: its text, and behind a line feed weights
-// that go with it, as they are.
-func (o Order) Shard(index int) (fleet.Shard, error) {
+// that go with it, as they are. Job and policy are its contents.
+func (o Order) Shard(job, policy queue.Content) (queue.Shard, error) {
 	body, err := o.Text()
 	if o.Weights != nil {
 		body = append(append(slices.Grow(body, len(o.Weights)+1), '\n'), o.Weights...)
 	}
-	needs := []fleet.Digest{o.Job}
+	needs := []queue.Content{job}
 	if o.Weights == nil {
-		needs = append(needs, o.Policy)
+		needs = append(needs, policy)
 	}
-	return fleet.Shard{Kind: fleet.Rollout, Index: index, Body: body, Needs: needs, Unsure: o.Lossy}, err
+	return queue.Shard{Kind: queue.Rollout, Body: body, Needs: needs, Unsure: o.Lossy}, err
 }
 
 // ReadOrder returns the order of a shard.
-func ReadOrder(s fleet.Shard) (Order, error) {
+func ReadOrder(s queue.Shard) (Order, error) {
 	var o Order
 	text, weights, with := bytes.Cut(s.Body, []byte{'\n'})
 	if err := strictjson.Unmarshal(text, &o); err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
-	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 func order(groups, members int) played.Order {
 	return played.Order{
-		Job: fleet.DigestOfBytes([]byte("job")), Policy: fleet.DigestOfBytes([]byte("policy")), Version: 1 << 60, Split: "train",
+		Job: queue.DigestOfBytes([]byte("job")), Policy: queue.DigestOfBytes([]byte("policy")), Version: 1 << 60, Split: "train",
 		Plan: rollout.Plan{Seed: 1<<63 + 5, FirstGroup: 7, Groups: groups, Members: members, Prefix: "train-3-", Greedy: true},
 	}
 }
@@ -136,7 +136,7 @@ func TestRoundTrip(t *testing.T) {
 // Promise: an order is read as it was written, and what is none is refused.
 func TestOrder(t *testing.T) {
 	o := order(2, 3)
-	s, err := o.Shard(4)
+	s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	require.NoError(t, s.Check())
 	require.Less(t, len(s.Body), 400)
@@ -144,7 +144,7 @@ func TestOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, o, got)
 	for _, body := range []string{"", "{}", `{"job":"x"}`} {
-		_, err := played.ReadOrder(fleet.Shard{Body: []byte(body)})
+		_, err := played.ReadOrder(queue.Shard{Body: []byte(body)})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), body)
 	}
 	text, err := o.Text()
@@ -152,7 +152,7 @@ func TestOrder(t *testing.T) {
 	require.Equal(t, string(s.Body), string(text))
 
 	o.Weights = []byte("{}\n\x00\n")
-	s, err = o.Shard(0)
+	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	got, err = played.ReadOrder(s)
 	require.NoError(t, err)
@@ -161,13 +161,13 @@ func TestOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, text, with, "and its text has their digest only")
 	o.Weights = make([]byte, played.MaxWeights+1)
-	s, err = o.Shard(0)
+	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	_, err = played.ReadOrder(s)
 	require.ErrorContains(t, err, "262145 bytes of weights are too many")
 
 	o.Plan.Groups = 1 << 40
-	s, err = o.Shard(0)
+	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	_, err = played.ReadOrder(s)
 	require.ErrorContains(t, err, "it asks for 1099511627776 groups")

@@ -3,53 +3,45 @@ package played
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
 // Scoring is what a score shard asks for: to score trajectories that exist.
 type Scoring struct {
-	Job          fleet.Digest // by what they are scored
+	Job          queue.Digest // by what they are scored
 	Trajectories []*rl.Trajectory
 }
 
-// Shard returns the shard of a scoring. If content is not nil, the trajectories are
-// too many bytes for a shard: content is to be Put, under the last of the needs.
-func (o Scoring) Shard(index int) (s fleet.Shard, content []byte, err error) {
+// Shard returns the shard of a scoring. Trajectories of too many bytes for a shard are
+// a content.
+func (o Scoring) Shard(job queue.Content) (s queue.Shard, err error) {
 	text, err := encode(&o.Trajectories)
-	if err != nil {
-		return s, nil, err
-	}
-	s = fleet.Shard{Kind: fleet.Score, Index: index, Body: text, Needs: []fleet.Digest{o.Job}}
+	s = queue.Shard{Kind: queue.Score, Body: text, Needs: []queue.Content{job}}
 	switch {
-	case len(text) > fleet.MaxResult:
-		return s, nil, &fault.Error{
+	case err != nil:
+	case len(text) > queue.MaxResult:
+		err = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Exhausted, Where: o.Trajectories[0].ID,
-			What: fmt.Sprintf("the trajectories that are scored together have %d bytes, more than %d", len(text), fleet.MaxResult),
+			What: fmt.Sprintf("the trajectories that are scored together have %d bytes, more than %d", len(text), queue.MaxResult),
 			Hint: "score them without a fleet, or make smaller groups",
 		}
-	case len(text) > fleet.MaxBody:
-		s.Body, s.Needs = nil, append(s.Needs, fleet.DigestOfBytes(text))
-		return s, text, nil
+	case len(text) > queue.MaxBody:
+		s.Body, s.Needs = nil, append(s.Needs, queue.ContentOf(text))
 	}
-	return s, nil, nil
+	return s, err
 }
 
 // ReadScoring returns the scoring of a shard.
-func ReadScoring(ctx context.Context, s fleet.Shard, contents fleet.Contents) (o Scoring, err error) {
+func ReadScoring(ctx context.Context, s queue.Shard) (o Scoring, err error) {
 	text := s.Body
 	switch len(s.Needs) {
 	case 1:
 	case 2:
-		path, err := contents.Path(ctx, s.Needs[1])
-		if err != nil {
-			return o, err
-		}
-		if text, err = readFile(path); err != nil {
+		if text, err = s.Needs[1].Bytes(ctx, queue.MaxResult); err != nil {
 			return o, err
 		}
 	default:
@@ -63,21 +55,8 @@ func ReadScoring(ctx context.Context, s fleet.Shard, contents fleet.Contents) (o
 			return o, corrupt("scoring", "a trajectory is not there")
 		}
 	}
-	o.Job = s.Needs[0]
+	o.Job = s.Needs[0].Digest
 	return o, nil
-}
-
-// readFile reads a content that was put beside a shard, unless it is larger than
-// what may be packed there.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && info.Size() > fleet.MaxResult {
-		err = corrupt("scoring", fmt.Sprintf("a content of %d bytes is more than a shard may have", info.Size()))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
 }
 
 // EncodeScores writes the evaluations of a scoring, without the wall clock.

@@ -18,7 +18,7 @@ import (
 // other numbers in 8 or 4 bytes, little-endian, bit for bit; a text as the number
 // of the same text before it, or 0, length and bytes; lists and maps with their
 // length plus 1, or 0 for nil; what a pointer points at behind a byte. It is
-// between processes of one build only (see fleet.Build), so that the fields are
+// between processes of one build only (see queue.Build), so that the fields are
 // those of both. Durations are the wall clock's, and are left out.
 
 var (

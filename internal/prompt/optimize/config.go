@@ -70,13 +70,6 @@ func Load(path string, overrides ...string) (_ *Config, err error) {
 	return c, err
 }
 
-// Parse is Load for text that came from source; paths in it are relative to dir.
-func Parse(source string, text []byte, dir string, overrides ...string) (_ *Config, err error) {
-	c := DefaultConfig()
-	c.Places, err = config.Parse(c, source, text, dir, overrides...)
-	return c, err
-}
-
 // Validate returns every problem of c, each a *fault.Error whose Where is a key
 // path.
 func (c *Config) Validate() []error {

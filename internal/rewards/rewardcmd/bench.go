@@ -55,11 +55,10 @@ type measurement struct {
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.With)
+	n, err := o.named(args)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.Batch
 	files, j, err := loadToTry(ctx, o.host, o.Sandbox, n, o.Data, true)
 	if err != nil {
 		return err

@@ -56,11 +56,10 @@ conformance guest, which reports every field that it can read.`,
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.With)
+	n, err := o.named(args)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.Batch
 	folder := n.Path
 	if n.Path, err = findModule(folder); err != nil {
 		return err

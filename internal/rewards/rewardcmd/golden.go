@@ -43,11 +43,10 @@ writes the results there instead: read the difference before you keep it.`,
 
 func (o *testOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.With)
+	n, err := o.named(args)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.Batch
 	if _, err := os.Stat(n.Path); err != nil {
 		return console.CannotRead(err)
 	}

@@ -71,3 +71,10 @@ type Script struct {
 	Parameters
 	Batch string `flag:"batch" usage:"give a script that takes lists several trajectories in one call: group, or how many that follow each other"`
 }
+
+// named is the reward of the arguments, with what the flags say of it.
+func (s Script) named(args []string) (Named, error) {
+	n, err := Name(target(args), s.With)
+	n.Batch = s.Batch
+	return n, err
+}

@@ -36,11 +36,10 @@ func newRunCmd(h *console.Host) *cobra.Command {
 
 func (o *runOptions) run(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
-	n, err := Name(target(args), o.With)
+	n, err := o.named(args)
 	if err != nil {
 		return err
 	}
-	n.Batch = o.Batch
 	files, j, err := loadToTry(ctx, o.host, o.Sandbox, n, o.Data, true)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/cli/console"
-	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/promote"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -63,7 +63,7 @@ func (p *player) checkpoint() string {
 
 // suits refuses to have a fleet play a promoted policy: that may be two policies, by
 // share, and an order names one.
-func (p *player) suits(f crew.Options) error {
+func (p *player) suits(f fleetcmd.Options) error {
 	if p.promoted == nil || f.Address == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ type playing struct {
 	host   *console.Host
 	source source
 	player player
-	fleet  crew.Options
+	fleet  fleetcmd.Options
 }
 
 func (p *playing) flags(cmd *cobra.Command, greedy *bool, split *string) {

@@ -19,7 +19,7 @@ import (
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/show"
 	"github.com/merit-rl/merit/internal/cli/terminal"
-	"github.com/merit-rl/merit/internal/fleet/crew"
+	"github.com/merit-rl/merit/internal/fleet/fleetcmd"
 	"github.com/merit-rl/merit/internal/judge"
 	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
 	"github.com/merit-rl/merit/internal/rubric/rubricstudy"
@@ -42,7 +42,7 @@ type trainOptions struct {
 	store  string       // its address
 	kept   *store.Store // the store, once it is open
 	watch  outlets.Options
-	fleet  crew.Options
+	fleet  fleetcmd.Options
 }
 
 // NewTrainCmd is the verb train.

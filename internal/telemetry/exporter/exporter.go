@@ -51,9 +51,12 @@ func (e *Exporter) Handler() http.Handler {
 	return promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{})
 }
 
+// Collector gives figures to whoever scrapes.
+type Collector = prometheus.Collector
+
 // Also has c answer scrapes, too, such as a fleet's figures. It is asked from any
 // goroutine, as long as the exporter is.
-func (e *Exporter) Also(c prometheus.Collector) error { return e.registry.Register(c) }
+func (e *Exporter) Also(c Collector) error { return e.registry.Register(c) }
 
 // Began takes what stands behind a resumed run.
 func (e *Exporter) Began(history []run.Iteration, total int) {

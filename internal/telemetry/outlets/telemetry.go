@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 
-	"github.com/merit-rl/merit/internal/fleet/gauges"
 	coretelemetry "github.com/merit-rl/merit/internal/telemetry"
 	"github.com/merit-rl/merit/internal/telemetry/eventfile"
 	"github.com/merit-rl/merit/internal/telemetry/exporter"
@@ -74,7 +73,7 @@ func (t *Telemetry) URL() string {
 
 // Also shows figures of something else beside those of the run, to whoever scrapes
 // them.
-func (t *Telemetry) Also(c gauges.Collector) error {
+func (t *Telemetry) Also(c exporter.Collector) error {
 	if t.exporter == nil {
 		return nil
 	}

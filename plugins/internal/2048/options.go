@@ -1,11 +1,8 @@
 package tiles
 
 import (
-	"errors"
-	"fmt"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
 	"github.com/merit-rl/merit/sdk/plugin"
@@ -39,44 +36,37 @@ const (
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if g := o.Goal; g != 0 && (g < minGoal || g > maxGoal || bits.OnesCount(uint(g)) != 1) {
-		bad("goal", "2048 is the name of the game; 128 is a start", "must be 0 or a power of 2 from %d to %d, not %d", minGoal, maxGoal, g)
+		p.Add("goal", "2048 is the name of the game; 128 is a start", "must be 0 or a power of 2 from %d to %d, not %d", minGoal, maxGoal, g)
 	}
 	if o.Tiles < minTiles || o.Tiles > maxTiles {
-		bad("tiles", "2 is the game as it is known", "must be %d to %d, not %d", minTiles, maxTiles, o.Tiles)
+		p.Add("tiles", "2 is the game as it is known", "must be %d to %d, not %d", minTiles, maxTiles, o.Tiles)
 	}
 	if !(o.Fours >= 0 && o.Fours <= 1) { // also NaN
-		bad("fours", "0.1 is the game as it is known", "must be a share from 0 to 1, not %v", o.Fours)
+		p.Add("fours", "0.1 is the game as it is known", "must be a share from 0 to 1, not %v", o.Fours)
 	}
 	if !slices.Contains([]string{"points", "log2", "goal"}, o.Reward) {
-		bad("reward", "points are the score of the game", "must be points, log2 or goal, not %q", o.Reward)
+		p.Add("reward", "points are the score of the game", "must be points, log2 or goal, not %q", o.Reward)
 	}
 	if o.Reward == "goal" && o.Goal == 0 {
-		bad("reward", "set a goal, such as 128", "is for the goal, and there is none")
+		p.Add("reward", "set a goal, such as 128", "is for the goal, and there is none")
 	}
 	if !(o.Scale > 0 && o.Scale <= 1e6) {
-		bad("scale", "1 leaves the reward as it is", "must be above 0 and at most 1000000, not %v", o.Scale)
+		p.Add("scale", "1 leaves the reward as it is", "must be above 0 and at most 1000000, not %v", o.Scale)
 	}
 	if o.Planes < minPlanes || o.Planes > maxPlanes {
-		bad("planes", "16 have every tile", "must be %d to %d, not %d", minPlanes, maxPlanes, o.Planes)
+		p.Add("planes", "16 have every tile", "must be %d to %d, not %d", minPlanes, maxPlanes, o.Planes)
 	}
 	if o.MaxSteps < 1 {
-		bad("max_steps", "2000 suffice for the tile 2048", "must be positive, not %d", o.MaxSteps)
+		p.Add("max_steps", "2000 suffice for the tile 2048", "must be positive, not %d", o.MaxSteps)
 	}
-	if s := o.Shares; !s.Valid() {
-		bad("shares", "0.2 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
-	}
-	if len(errs) == 0 {
+	p.Shares(o.Shares, 0.2)
+	if len(p) == 0 {
 		if _, _, err := o.deal(split).start(0); err != nil {
-			bad("shares", "take larger shares, or more tiles at the start", "%v", err)
+			p.Add("shares", "take larger shares, or more tiles at the start", "%v", err)
 		}
 	}
-	return errors.Join(errs...)
+	return p.Err()
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/merit-rl/merit/core/stats"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/plugins/internal/2048/internal/grid"
-	"github.com/merit-rl/merit/plugins/internal/2048/internal/player"
 	"github.com/merit-rl/merit/sdk/plugin"
 )
 
@@ -33,8 +32,8 @@ func TestScores(t *testing.T) {
 		choose func(string, []byte) int
 	}{
 		{"random", 1000, envtest.Random()},
-		{"corner: down, left, right, up", 1000, scripted(player.Corner)},
-		{"expectimax, one tile ahead", 50, scripted(player.Expectimax)},
+		{"corner: down, left, right, up", 1000, scripted(corner)},
+		{"expectimax, one tile ahead", 50, scripted(expectimax)},
 	} {
 		episodes := envtest.Play(t, open(t, 16, plugin.Test, `{"max_steps": 5000}`), p.games, p.choose)
 		var score, moves, tile []float64

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,27 +34,24 @@ const nameFile = "name a file of JSON Lines, Parquet, CSV or TSV, or of text wit
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if !strings.Contains(o.Ask, place) {
-		errs = append(errs, plugin.Problem("ask", fmt.Sprintf("%q does not have the prompt in it", o.Ask), "write {prompt} where it belongs"))
+		p.Add("ask", "write {prompt} where it belongs", "%q does not have the prompt in it", o.Ask)
 	}
 	sharing := o.Shares.Valid()
-	if !sharing {
-		errs = append(errs, plugin.Problem("shares", fmt.Sprintf("validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test), "0.2 each is a good choice"))
-	}
+	p.Shares(o.Shares, 0.2)
 	if o.File == "" {
-		return errors.Join(append(errs, plugin.Problem("file", "no file of prompts is named", nameFile))...)
+		p.Add("file", nameFile, "no file of prompts is named")
+		return p.Err()
 	}
 	switch all, err := o.read(); {
 	case err != nil:
-		errs = append(errs, err)
+		p = append(p, err)
 	case sharing && len(o.deal(all, split)) == 0:
-		errs = append(errs, plugin.Problem("shares", fmt.Sprintf("of %d prompts none is left for split %s", len(all), split), "take more prompts, or other shares"))
+		p.Add("shares", "take more prompts, or other shares", "of %d prompts none is left for split %s", len(all), split)
 	}
-	return errors.Join(errs...)
+	return p.Err()
 }
 
 // read returns the tasks of the file, each prompt once.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/plugins/internal/frozenlake/internal/draw"
@@ -91,35 +89,28 @@ func (m Map) lake() (*lake.Lake, []string) {
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if o.Features != "ego" && o.Features != "grid" {
-		bad("features", "ego learns fastest", "must be ego or grid, not %q", o.Features)
+		p.Add("features", "ego learns fastest", "must be ego or grid, not %q", o.Features)
 	}
-	if s := o.Shares; !s.Valid() {
-		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
-	}
+	p.Shares(o.Shares, 0.1)
 	fixed, wrong := o.Map.lake()
 	for _, w := range wrong {
-		bad("map", "give 4x4, 8x8 or rows such as [SFF, FHF, FFG]", "%s", w)
+		p.Add("map", "give 4x4, 8x8 or rows such as [SFF, FHF, FFG]", "%s", w)
 	}
 	least := 2 * (o.Size.Max - 1)
 	if fixed != nil {
 		least = fixed.Shortest
 	}
 	if o.MaxSteps < max(1, least) {
-		bad("max_steps", "100 suits 4 cells a side, 200 suit 8", "must be at least %d, the moves of the shortest way, not %d", max(1, least), o.MaxSteps)
+		p.Add("max_steps", "100 suits 4 cells a side, 200 suit 8", "must be at least %d, the moves of the shortest way, not %d", max(1, least), o.MaxSteps)
 	}
 	if s := o.Size; s.Min < draw.MinSide || s.Max < s.Min || s.Max > draw.MaxSide {
-		bad("size", "4 is a good start", "[%d, %d] is no range from %d to %d", s.Min, s.Max, draw.MinSide, draw.MaxSide)
+		p.Add("size", "4 is a good start", "[%d, %d] is no range from %d to %d", s.Min, s.Max, draw.MinSide, draw.MaxSide)
 	}
 	if h := o.Holes; !(h.Min >= 0 && h.Max >= h.Min && h.Max <= draw.MostHoles) { // also NaN
-		bad("holes", "[0.1, 0.25] is a good start", "[%v, %v] is no range from 0 to %v", h.Min, h.Max, draw.MostHoles)
+		p.Add("holes", "[0.1, 0.25] is a good start", "[%v, %v] is no range from 0 to %v", h.Min, h.Max, draw.MostHoles)
 	}
-	return errors.Join(errs...)
+	return p.Err()
 }

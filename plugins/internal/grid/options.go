@@ -1,7 +1,6 @@
 package grid
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,39 +43,32 @@ const minSide, maxSide = 2, 9
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	sized := o.Size >= minSide && o.Size <= maxSide
 	if !sized {
-		bad("size", "5 is a good start", "must be %d to %d, not %d", minSide, maxSide, o.Size)
+		p.Add("size", "5 is a good start", "must be %d to %d, not %d", minSide, maxSide, o.Size)
 	}
 	if far := 2 * (o.Size - 1); sized && (o.Distance[0] < 1 || o.Distance[1] < o.Distance[0] || o.Distance[0] > far) {
-		bad("distance", "[1, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
+		p.Add("distance", "[1, 4] suits a board of 5", "%v is no range that begins between 1 and %d, the way across the board", o.Distance, far)
 	}
 	if o.MaxSteps < max(1, o.Distance[1]) {
-		bad("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
+		p.Add("max_steps", "one more than the longest distance leaves room for a wrong move", "must be at least distance's end, %d, not %d", o.Distance[1], o.MaxSteps)
 	}
-	if s := o.Shares; !s.Valid() {
-		bad("shares", "0.2 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
-	}
+	p.Shares(o.Shares, 0.2)
 	for key, words := range map[string][]string{"moves": o.Moves, "directions": o.Directions} {
 		if err := checkWords(words); err != nil {
-			bad(key, "give four, for north, east, south and west", "%v", err)
+			p.Add(key, "give four, for north, east, south and west", "%v", err)
 		}
 	}
 	if !strings.Contains(o.Observe, "{way}") && !(strings.Contains(o.Observe, "{cell}") && strings.Contains(o.Observe, "{goal}")) {
-		bad("observation", "write {way}, or {cell} and {goal}, where they belong", "%q does not say where the goal is", o.Observe)
+		p.Add("observation", "write {way}, or {cell} and {goal}, where they belong", "%q does not say where the goal is", o.Observe)
 	}
-	if len(errs) == 0 && len(o.starts(split)) == 0 {
-		bad("shares", "take a larger board, or other distances or shares", "no start is left for split %s", split)
+	if len(p) == 0 && len(o.starts(split)) == 0 {
+		p.Add("shares", "take a larger board, or other distances or shares", "no start is left for split %s", split)
 	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...)
+	slices.SortFunc(p, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return p.Err()
 }
 
 func checkWords(words []string) error {

@@ -68,19 +68,14 @@ const (
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if split != plugin.Train && split != plugin.Validation && split != plugin.Test {
-		errs = append(errs, fmt.Errorf("split %q is not one of train, validation, test", split))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if o.Form != formChoice && o.Form != formJSON {
-		bad("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
+		p.Add("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
 	}
 	within := func(key string, r [2]int, low, high int) {
 		if r[0] < low || r[1] < r[0] || r[1] > high {
-			bad(key, "write [least, most]", "[%d, %d] is no range from %d to %d", r[0], r[1], low, high)
+			p.Add(key, "write [least, most]", "[%d, %d] is no range from %d to %d", r[0], r[1], low, high)
 		}
 	}
 	within("size", o.Size, 6, maxSize)
@@ -91,21 +86,19 @@ func (o Options) check(split string) error {
 		value float64
 	}{{"synonyms", o.Synonyms}, {"vague", o.Vague}, {"noise", o.Noise}, {"needs.lead", o.Needs.Lead}, {"needs.check", o.Needs.Check}, {"needs.in_order", o.Needs.InOrder}} {
 		if !(share.value >= 0 && share.value <= 1) { // also NaN
-			bad(share.key, "use a share from 0 to 1", "must be a share, not %v", share.value)
+			p.Add(share.key, "use a share from 0 to 1", "must be a share, not %v", share.value)
 		}
 	}
 	whole := func(key string, value, low, high int) {
 		if value < low || value > high {
-			bad(key, "remove the key to have the default", "must be %d to %d, not %d", low, high, value)
+			p.Add(key, "remove the key to have the default", "must be %d to %d, not %d", low, high, value)
 		}
 	}
 	whole("max_steps", o.MaxSteps, 1, maxSteps)
 	whole("max_tasks", o.MaxTasks, 1+plan.MaxSubtasks, maxTasks)
 	whole("max_depth", o.MaxDepth, 1, maxDepth)
-	if !o.Shares.Valid() {
-		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test)
-	}
-	return errors.Join(append(errs, o.Reward.check()...)...)
+	p.Shares(o.Shares, 0.1)
+	return errors.Join(append(p, o.Reward.check()...)...)
 }
 
 // check sees to it that a score tells success from failure.

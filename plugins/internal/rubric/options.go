@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/merit-rl/merit/plugins/internal/rubric/internal/catalogue"
 	"github.com/merit-rl/merit/plugins/internal/rubric/internal/work"
@@ -45,30 +44,25 @@ func defaults() Options {
 
 // check returns everything that is wrong with o but for what is in its files.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if o.Form != formChoice && o.Form != formJSON {
-		bad("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
+		p.Add("form", "choice suits the embedded network, json language models", "must be choice or json, not %q", o.Form)
 	}
 	for i, name := range o.Domains {
 		if !slices.Contains(catalogue.Domains(), catalogue.Domain(name)) {
-			bad(fmt.Sprintf("domains[%d]", i), "one of document, table, code", "there is no domain %q", name)
+			p.Add(fmt.Sprintf("domains[%d]", i), "one of document, table, code", "there is no domain %q", name)
 		}
 	}
 	if o.Size[0] < 1 || o.Size[1] < o.Size[0] || o.Size[1] > mostDrawn {
-		bad("size", "write [least, most], as [3, 5]", "%v is no range within 1 to %d", o.Size, mostDrawn)
+		p.Add("size", "write [least, most], as [3, 5]", "%v is no range within 1 to %d", o.Size, mostDrawn)
 	}
 	for _, share := range []struct {
 		key   string
 		value float64
 	}{{"drawn", o.Drawn}, {"hinted", o.Hinted}} {
 		if !(share.value >= 0 && share.value <= 1) { // also NaN
-			bad(share.key, "0 is never, 1 is always", "must be a share, not %v", share.value)
+			p.Add(share.key, "0 is never, 1 is always", "must be a share, not %v", share.value)
 		}
 	}
 	for _, n := range []struct {
@@ -76,16 +70,14 @@ func (o Options) check(split string) error {
 		value, low, high int
 	}{{"questions", o.Questions, 0, 10}, {"criteria", o.Criteria, 1, 40}, {"attempts", o.Attempts, 1, 10}, {"variants", o.Variants, 1, 1 << 20}} {
 		if n.value < n.low || n.value > n.high {
-			bad(n.key, "remove the key to have the default", "must be %d to %d, not %d", n.low, n.high, n.value)
+			p.Add(n.key, "remove the key to have the default", "must be %d to %d, not %d", n.low, n.high, n.value)
 		}
 	}
 	if most := min(o.Questions, mostFirst); o.MinQuestions < 0 || o.MinQuestions > most {
-		bad("min_questions", "1 is the default; 0 lets who asks nothing write", "must be 0 to %d, and not above questions, not %d", mostFirst, o.MinQuestions)
+		p.Add("min_questions", "1 is the default; 0 lets who asks nothing write", "must be 0 to %d, and not above questions, not %d", mostFirst, o.MinQuestions)
 	}
-	if !o.Shares.Valid() {
-		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test)
-	}
-	return errors.Join(append(append(errs, o.Stakeholder.check()...), under("workers", o.Workers.Validate())...)...)
+	p.Shares(o.Shares, 0.1)
+	return errors.Join(append(append(p, o.Stakeholder.check()...), under("workers", o.Workers.Validate())...)...)
 }
 
 // mostDrawn is how many criteria a drawn truth can have: each has an aspect of

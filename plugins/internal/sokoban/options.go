@@ -3,7 +3,6 @@ package sokoban
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -89,54 +88,43 @@ func splits() []string { return []string{plugin.Train, plugin.Validation, plugin
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if !slices.Contains(splits(), split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits(), ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if o.MaxSteps < 1 {
-		bad("max_steps", "25 suits one box, 30 two", "must be positive, not %d", o.MaxSteps)
+		p.Add("max_steps", "25 suits one box, 30 two", "must be positive, not %d", o.MaxSteps)
 	}
 	if o.OptimumStates < 0 || o.OptimumStates > maxStates {
-		bad("optimum_states", "10000 takes about a millisecond a level", "must be 0 to %d, not %d", maxStates, o.OptimumStates)
+		p.Add("optimum_states", "10000 takes about a millisecond a level", "must be 0 to %d, not %d", maxStates, o.OptimumStates)
 	}
 	if !slices.ContainsFunc(observe.Views(), func(v observe.View) bool { return v.Name == o.Features }) {
-		bad("features", "ego learns fastest", "must be ego or grid, not %q", o.Features)
+		p.Add("features", "ego learns fastest", "must be ego or grid, not %q", o.Features)
 	}
-	if s := o.Shares; !s.Valid() {
-		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", s.Validation, s.Test)
-	}
+	p.Shares(o.Shares, 0.1)
 	for name := range o.Levels.BySplit {
 		if !slices.Contains(splits(), name) {
-			bad("levels."+name, "the splits are "+strings.Join(splits(), ", "), "is not a split")
+			p.Add("levels."+name, "the splits are "+strings.Join(splits(), ", "), "is not a split")
 		}
 	}
 	if !o.Levels.given() {
-		errs = append(errs, o.checkGenerator()...)
+		o.checkGenerator(&p)
 	}
-	return errors.Join(errs...)
+	return p.Err()
 }
 
-func (o Options) checkGenerator() (errs []error) {
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
+func (o Options) checkGenerator(p *plugin.Problems) {
 	if o.Size < generate.MinSide || o.Size > generate.MaxSide {
-		bad("size", "6 is a good start", "must be %d to %d, not %d", generate.MinSide, generate.MaxSide, o.Size)
-		return errs
+		p.Add("size", "6 is a good start", "must be %d to %d, not %d", generate.MinSide, generate.MaxSide, o.Size)
+		return
 	}
 	inner := (o.Size - 2) * (o.Size - 2)
 	if o.Boxes < 1 || o.Boxes > inner/3 {
-		bad("boxes", "1 or 2 are a good start", "must be 1 to %d on a board of this size, not %d", inner/3, o.Boxes)
-		return errs
+		p.Add("boxes", "1 or 2 are a good start", "must be 1 to %d on a board of this size, not %d", inner/3, o.Boxes)
+		return
 	}
 	if w := o.Walls; w.Min < 0 || w.Max < w.Min || w.Max+2*o.Boxes+1 > inner {
-		bad("walls", "[0, 3] suits a board of 6", "[%d, %d] is no range from 0 to %d, which is the room there is", w.Min, w.Max, inner-2*o.Boxes-1)
+		p.Add("walls", "[0, 3] suits a board of 6", "[%d, %d] is no range from 0 to %d, which is the room there is", w.Min, w.Max, inner-2*o.Boxes-1)
 	}
 	if m := o.Optimum; m.Min < 1 || m.Max < m.Min || m.Min > o.MaxSteps {
-		bad("optimum", "[3, 20] suits one box", "[%d, %d] is no range that begins between 1 and max_steps", m.Min, m.Max)
+		p.Add("optimum", "[3, 20] suits one box", "[%d, %d] is no range that begins between 1 and max_steps", m.Min, m.Max)
 	}
-	return errs
 }

@@ -1,7 +1,6 @@
 package toolbox
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,53 +64,46 @@ const mostCalls = 16
 
 // check returns everything that is wrong with o.
 func (o Options) check(split string) error {
-	var errs []error
-	bad := func(key, hint, what string, args ...any) {
-		errs = append(errs, plugin.Problem(key, fmt.Sprintf(what, args...), hint))
-	}
-	if splits := []string{plugin.Train, plugin.Validation, plugin.Test}; !slices.Contains(splits, split) {
-		errs = append(errs, fmt.Errorf("split %q is not one of %s", split, strings.Join(splits, ", ")))
-	}
+	var p plugin.Problems
+	p.Split(split)
 	if o.Form != formTools && o.Form != formChoice {
-		bad("form", "tools is for language models, choice for a network", "must be tools or choice, not %q", o.Form)
+		p.Add("form", "tools is for language models, choice for a network", "must be tools or choice, not %q", o.Form)
 	}
 	if c := o.Calls; c[0] < 1 || c[1] < c[0] || c[1] > mostCalls {
-		bad("calls", "[1, 2] is a good start", "%v is no range within 1 to %d", c, mostCalls)
+		p.Add("calls", "[1, 2] is a good start", "%v is no range within 1 to %d", c, mostCalls)
 	} else if o.MaxSteps <= c[1] {
-		bad("max_steps", "leave room for errors: three times calls' end", "must be more than calls' end, %d, for the end of an episode is a step, too, not %d", c[1], o.MaxSteps)
+		p.Add("max_steps", "leave room for errors: three times calls' end", "must be more than calls' end, %d, for the end of an episode is a step, too, not %d", c[1], o.MaxSteps)
 	}
 	for i, name := range o.Kinds {
 		if !slices.Contains(task.Names(), name) {
-			bad(fmt.Sprintf("kinds[%d]", i), "one of "+strings.Join(task.Names(), ", "), "there is no kind %q", name)
+			p.Add(fmt.Sprintf("kinds[%d]", i), "one of "+strings.Join(task.Names(), ", "), "there is no kind %q", name)
 		}
 	}
 	if most := o.mostThings(); o.Things < 2 || o.Things > most {
-		bad("things", "6 is a good start", "must be 2 to %d, not %d", most, o.Things)
+		p.Add("things", "6 is a good start", "must be 2 to %d, not %d", most, o.Things)
 	}
 	if o.Distractors < 0 || o.Distractors > world.Distractors {
-		bad("distractors", "2 is a good start", "must be 0 to %d, not %d", world.Distractors, o.Distractors)
+		p.Add("distractors", "2 is a good start", "must be 0 to %d, not %d", world.Distractors, o.Distractors)
 	}
 	for key, share := range map[string]float64{
 		"ordered": o.Ordered, "ids": o.IDs, "errors.transient": o.Errors.Transient,
 		"errors.missing": o.Errors.Missing, "errors.permission": o.Errors.Permission,
 	} {
 		if !(share >= 0 && share <= 1) { // also NaN
-			bad(key, "0 is never, 1 is always", "must be 0 to 1, not %v", share)
+			p.Add(key, "0 is never, 1 is always", "must be 0 to 1, not %v", share)
 		}
 	}
 	if r := o.Reward; !(r.Progress >= 0 && r.Progress < 0.5) {
-		bad("reward.progress", "0.4 is a good choice", "must be at least 0 and below 0.5, or half of a task would look like a success, not %v", r.Progress)
+		p.Add("reward.progress", "0.4 is a good choice", "must be at least 0 and below 0.5, or half of a task would look like a success, not %v", r.Progress)
 	}
 	for key, cost := range map[string]float64{"error": o.Reward.Error, "side_effect": o.Reward.SideEffect, "empty": o.Reward.Empty} {
 		if !(cost >= 0 && cost <= 1) {
-			bad("reward."+key, "0 costs nothing", "must be 0 to 1, not %v", cost)
+			p.Add("reward."+key, "0 costs nothing", "must be 0 to 1, not %v", cost)
 		}
 	}
-	if !o.Shares.Valid() {
-		bad("shares", "0.1 each is a good choice", "validation %v and test %v must be positive and leave something to train on", o.Shares.Validation, o.Shares.Test)
-	}
-	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(errs...)
+	p.Shares(o.Shares, 0.1)
+	slices.SortFunc(p, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return p.Err()
 }
 
 func (o Options) mostThings() int {

@@ -136,9 +136,6 @@ func I64Store(offset uint32) Code { return op("\x37", 0, offset) }
 // I32Store8 stores a byte.
 func I32Store8(offset uint32) Code { return op("\x3a", 0, offset) }
 
-// F64Store stores an f64.
-func F64Store(offset uint32) Code { return op("\x39", 0, offset) }
-
 // I32Const is a constant.
 func I32Const(v int32) Code { return "\x41" + Code(S64(int64(v))) }
 
@@ -175,17 +172,11 @@ func DataDrop(segment uint32) Code { return op("\xfc\x09", segment) }
 // TableInit copies from an element segment.
 func TableInit(segment, table uint32) Code { return op("\xfc\x0c", segment, table) }
 
-// ElemDrop drops an element segment.
-func ElemDrop(segment uint32) Code { return op("\xfc\x0d", segment) }
-
 // TableCopy copies entries.
 func TableCopy(to, from uint32) Code { return op("\xfc\x0e", to, from) }
 
 // TableGrow grows a table.
 func TableGrow(table uint32) Code { return op("\xfc\x0f", table) }
-
-// TableSize is the number of entries.
-func TableSize(table uint32) Code { return op("\xfc\x10", table) }
 
 // TableFill fills entries.
 func TableFill(table uint32) Code { return op("\xfc\x11", table) }

@@ -4,10 +4,10 @@
 
     trainer = GRPOTrainer(model, reward_funcs=Reward("reward.py"), ...)
 
-A ``Reward`` is called as TRL calls reward functions, and it evaluates whole
-trajectories; ``advantages`` gives steps their credit. Both speak with a server:
-a private one, which starts by itself and ends with the program, or one that
-``server`` or MERIT_SERVER names. Only the standard library is needed.
+``Reward`` scores completions for trainers, and evaluates whole trajectories.
+``Rewards`` combines several. ``advantages`` computes the credit of each step. They
+use a server: the one in ``server`` or ``MERIT_SERVER``, or a private one that starts
+and stops with the program. The package needs only the standard library.
 """
 
 from ._rewards import Rewards

@@ -21,20 +21,19 @@ Part = Union[str, Callable[..., Any]]
 
 
 class Rewards:
-    """The weighted sum of several rewards, which only a completion has that all of them scored.
+    """A weighted sum of several rewards, as one reward function.
 
-    ``rewards`` are :class:`Reward` objects, the paths of rewards, or functions in
-    TRL's shape: a list, or a dict that names them. ``weights`` has a number for
-    each, in the same order or by the same names; without it each counts 1.
+    TRL adds the scores of its reward functions and counts a missing one as 0. Here a
+    completion that any of the rewards failed to score has no score (``None``): it does
+    not enter the baseline, and its advantage is 0. ``None``, NaN and numbers that
+    float32 cannot hold count as failures.
 
-    Where a reward fails, TRL would add the other scores and count the failure as
-    0. Here the completion has no score at all (``None``): it counts in no
-    baseline, and its advantage is 0. ``None`` and NaN are failures, and so is a
-    number that float32 cannot hold.
+    The scores of each reward still appear in TRL's log, as ``rewards/<name>/mean`` and
+    ``rewards/<name>/std``, and as a column of the completions table.
 
-    Each reward's scores still appear one by one, as TRL logs those of its reward
-    functions: ``rewards/<name>/mean`` and ``rewards/<name>/std``, and a column of
-    the completions table. ``name`` is what the trainer calls the sum.
+    Example::
+
+        Rewards({"right": Reward("reward.py"), "short": brevity}, weights=[1.0, 0.2])
     """
 
     __name__: str
@@ -46,6 +45,18 @@ class Rewards:
         *,
         name: str = "total",
     ) -> None:
+        """Combine rewards.
+
+        Args:
+            rewards: ``Reward`` objects, paths of rewards, or functions in the form that
+                TRL calls: a list, or a dict that names them.
+            weights: one number per reward, in the same order or by the same names. The
+                default is 1 for each.
+            name: the name that the trainer shows for the sum.
+
+        Raises:
+            InvalidInput: two rewards have the same name, or the weights do not fit.
+        """
         self.__name__ = name
         self.rewards = _named(rewards)
         self.weights = _weights(weights, list(self.rewards))
@@ -59,26 +70,26 @@ class Rewards:
     def __call__(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
     ) -> Scores:
-        """The weighted sum for each completion, ``None`` where a reward gave no score."""
+        """Return the weighted sum per completion; ``None`` where a reward gave no score."""
         given = {"prompts": prompts, "completions": completions, **columns}
         return self._sum({name: _called(part, given) for name, part in self.rewards.items()}, given, Caller(columns).is_spread)
 
     async def acall(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
     ) -> Scores:
-        """The same for asynchronous callers; the rewards run beside each other."""
+        """Score completions without blocking the event loop; the rewards run concurrently."""
         given = {"prompts": prompts, "completions": completions, **columns}
         scores = await asyncio.gather(*(_awaited(part, given) for part in self.rewards.values()))
         return self._sum(dict(zip(self.rewards, scores)), given)
 
     @property
     def aio(self) -> AsyncReward:
-        """The same as an asynchronous function, which TRL awaits."""
+        """This sum as an asynchronous function."""
         return AsyncReward(self)
 
     @property
     def parts(self) -> List[Callable[..., Any]]:
-        """The rewards of which this is the sum."""
+        """The rewards of this sum."""
         return list(self.rewards.values())
 
     def _sum(self, given: Mapping[str, Any], call: Mapping[str, Any], spread: bool = False) -> Scores:

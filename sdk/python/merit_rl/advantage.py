@@ -35,21 +35,29 @@ def advantages(
     key: Optional[str] = None,
     **config: Any,
 ) -> Union[List[Dict[str, Any]], Dict[str, Any]]:
-    """The advantages of steps.
+    """Compute the advantage of every step, with GiGPO or another estimator.
 
-    A row is one step: ``group`` and ``trajectory`` (texts or whole numbers),
-    ``step`` (from 0), ``observation`` (a text), ``reward``, ``episode_score``
-    (``None`` without a score) and optionally ``anchor`` (a text that names the
-    state, instead of ``observation``), ``scored``, ``valid``, ``value``, ``bootstrap``, ``terminated``, ``truncated``. ``config`` is that of
-    ``merit advantages``: ``estimator="gigpo"``, ``gamma``, ``omega``, ….
+    Args:
+        rows: one dict per step: ``group`` and ``trajectory`` (texts or whole numbers),
+            ``step`` (from 0), ``observation`` (a text), ``reward``, ``episode_score``
+            (``None`` without a score), and optionally ``anchor`` (a text that identifies
+            the state instead of ``observation``), ``scored``, ``valid``, ``value``,
+            ``bootstrap``, ``terminated`` and ``truncated``.
+        columns: the same as one list or numpy array per name, each of shape [steps].
+            NaN in ``reward`` or ``episode_score`` means that there is none.
+        server, key: as for ``Reward``.
+        **config: settings of ``merit advantages``: ``estimator="gigpo"``, ``gamma``,
+            ``omega``, ….
 
-    ``advantages(rows)`` returns the rows, each with ``return``,
-    ``episode_advantage``, ``step_advantage``, ``advantage`` and ``anchor_group``.
-    ``advantages(columns={…})`` takes the same as columns, each of shape [steps],
-    lists or numpy arrays, and returns a dict of those five columns: float64 and
-    int64 arrays of shape [steps] if any was an array, else lists. NaN in
-    ``reward`` or ``episode_score`` stands for none there, and so it does in
-    ``return``.
+    Returns:
+        For ``rows``, the rows with ``return``, ``episode_advantage``,
+        ``step_advantage``, ``advantage`` and ``anchor_group`` added. For ``columns``, a
+        dict of these five: arrays of shape [steps] (float64; int64 for ``anchor_group``)
+        if any input was an array, else lists. ``return`` is NaN where there is none.
+
+    Raises:
+        InvalidInput: both or neither of ``rows`` and ``columns`` are given, or a row is
+            wrong; the error lists all problems.
     """
     if (rows is None) == (columns is None):
         raise InvalidInput(

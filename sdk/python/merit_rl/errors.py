@@ -1,4 +1,4 @@
-"""What can go wrong, each with the place, the reason and what to do next."""
+"""The errors of this package: what is wrong, where, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
 
 class MeritError(Exception):
-    """An error of Merit: ``what`` is wrong, ``where``, and a ``hint`` at what to do next.
+    """The base class of Merit's errors.
 
-    ``problems`` are all that the server found, each a dict with where, what and
-    hint; ``status`` is the HTTP status, ``None`` for what this side found.
+    Attributes:
+        what: what is wrong.
+        where: the place: a file, a row, an argument.
+        hint: what to do next.
+        problems: everything that the server found, as dicts with ``where``, ``what`` and
+            ``hint``.
+        status: the HTTP status; ``None`` if the error did not come from a server.
     """
 
     def __init__(
@@ -48,39 +53,38 @@ def _again(
 
 
 class InvalidInput(MeritError):
-    """What was given cannot be used: rows, columns, a reward that does not pass its check."""
+    """An argument, a row or a reward is wrong."""
 
 
 class NotFound(MeritError):
-    """There is no such file, or no such reward on the server."""
+    """The file, or the reward on the server, does not exist."""
 
 
 class NotAllowed(MeritError):
-    """The server does not know the key, or its owner may not do this."""
+    """The key is unknown, or does not allow this request."""
 
 
 class TooLarge(MeritError):
-    """A body, a line or a batch is larger than the server takes; the error names the limit."""
+    """A request, a line or a batch exceeds a limit of the server; the error names the limit."""
 
 
 class Busy(MeritError):
-    """The server had no room for the request for as long as ``patience`` says."""
+    """The server stayed busy for longer than ``patience``."""
 
 
 class Unavailable(MeritError):
-    """There is no server: it cannot be reached or started, or went away again and again."""
+    """The server cannot be started or reached, or lost the connection repeatedly."""
 
 
 class Unscored(MeritError):
-    """Completions have no score and ``on_unscored="raise"`` was asked for."""
+    """A completion has no score, and ``on_unscored`` is ``"raise"``."""
 
 
 class Halt(BaseException):
-    """A reward has no score, or could not be asked, in a trainer that would make a number of an exception.
+    """A completion has no score, in a trainer that turns exceptions into numbers.
 
-    Not an :class:`Exception`: in several trainers those become the score 0, or a
-    line in a log and an episode without a reward. A failed reward must end the
-    step instead of being learned from.
+    This is not an ``Exception``: several trainers catch exceptions of rewards and record
+    0, or drop the reward. ``Halt`` stops the step instead.
     """
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation says."""
+"""The results of evaluations."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, TypedDict
 
 SCORED = "scored"
 
-#: Every outcome that there is. Only the first comes with a score.
+#: All outcomes. Only the first one has a score.
 OUTCOMES = (
     SCORED,
     "invalid",  # the author said that there is no valid score
@@ -25,7 +25,7 @@ OUTCOMES = (
 
 
 class Metric(TypedDict):
-    """A named figure beside the score; ``score`` means nothing unless ``is_score_valid``."""
+    """A named number that a reward reports besides the score. Ignore ``score`` unless ``is_score_valid``."""
 
     score: float
     is_score_valid: bool
@@ -46,11 +46,17 @@ class StepOutput(_Step, total=False):
 
 @dataclass
 class Result:
-    """What became of one trajectory.
+    """The result of evaluating one trajectory.
 
-    ``score`` is a number only if ``outcome`` is ``"scored"``: a failed reward is
-    never 0. ``fuel`` is the deterministic cost. ``notes`` are what rewards keep
-    with the trajectory, by the reward's name.
+    Attributes:
+        id: the trajectory's ``id``, or ``line-N``.
+        outcome: one of ``OUTCOMES``.
+        score: a number if ``outcome`` is ``"scored"``, else ``None``.
+        step_outputs: base rewards of single steps.
+        metrics: named numbers that the reward reports.
+        reason: the reward's explanation, or why it failed.
+        fuel: what the evaluation used; the same on every machine.
+        notes: further data that the reward keeps, under the reward's name.
     """
 
     __slots__ = ("id", "outcome", "score", "step_outputs", "metrics", "reason", "fuel", "notes")
@@ -66,7 +72,7 @@ class Result:
 
     @property
     def scored(self) -> bool:
-        """Whether there is a score."""
+        """Whether the trajectory has a score."""
         return self.outcome == SCORED
 
 

@@ -44,33 +44,19 @@ BESIDE = (
 
 
 class Reward:
-    """A reward that runs in Merit's sandbox: metered, from a fresh state each time, the same result every time.
+    """A reward that runs in Merit's sandbox, and that trainers can call.
 
-    ``source`` is ``path[:function]`` of a file (.py, .js, .wasm) or of a folder
-    with a reward.py, which is read now and uploaded on first use; or, on a server
-    that has it, ``name``, ``name@alias`` or ``sha256:…``.
+    Each evaluation starts from the same state and has a budget of instructions,
+    so the same input always gets the same score. A completion that could not be
+    scored gets ``None``, never 0.
 
-    ``server`` is ``https://host:port``, ``http://host:port`` or ``unix:PATH``, by
-    default what MERIT_SERVER says, else a private server, which starts on first
-    use, is shared by this process and its children, and ends with them. ``key`` is
-    by default what MERIT_API_KEY says.
+    Example::
 
-    ``parameters`` are what the configuration calls ``with``. ``batch`` is for a
-    function that takes lists and compares what is in them: with ``"group"`` one call
-    gets the members of a group, with a number as many completions that follow each
-    other; otherwise it gets what the script's own ``__merit__`` says, or one. ``fuel`` and
-    ``memory_mib`` bound one evaluation; the server's defaults bound it otherwise.
-    ``ground_truth`` is the column that the reward gets as its ground truth.
-    ``group_size`` is how many completions in a row answer one prompt; only a reward
-    that compares them needs it, and only where the trainer does not say it itself:
-    TRL's trainers do.
-    ``on_unscored="raise"`` raises ``Unscored`` where there would be a ``None``.
-    ``name`` is what trainers show. ``timeout`` is how many seconds the server may
-    say nothing, ``patience`` how many it may have no room for a request.
+        reward = Reward("reward.py", fuel=2_000_000_000)
+        reward(prompts=["2 + 2?"], completions=["4"], ground_truth=["4"])  # [1.0]
 
-    Calling it is TRL's shape, and the shape of whoever follows it. It may be
-    pickled, with its files and its key, and used by threads, in forks and in
-    other processes.
+    You can pickle a ``Reward``, with its files and its key, and use it in threads,
+    after a fork and in other processes.
     """
 
     __name__: str
@@ -92,6 +78,39 @@ class Reward:
         timeout: float = 600.0,
         patience: float = 300.0,
     ) -> None:
+        """Read the reward. It is uploaded to the server when it is first used.
+
+        Args:
+            source: ``path[:function]`` of a ``.py``, ``.js`` or ``.wasm`` file or of a
+                folder with a ``reward.py``. For a reward that the server has already:
+                ``name``, ``name@alias`` or ``sha256:…``.
+            server: ``https://host:port``, ``http://host:port`` or ``unix:PATH``. The
+                default is ``MERIT_SERVER``. Without either, a private server starts on
+                first use; this process and its children share it, and it stops with them.
+            key: the API key for the server. The default is ``MERIT_API_KEY``.
+            parameters: parameters of the reward, called ``with`` in a configuration.
+            batch: for a function that takes lists. ``"group"`` passes all members of a
+                group in one call; a number passes that many consecutive completions. The
+                default is what the script's ``__merit__`` says, or else 1.
+            fuel: the budget of one evaluation, about one unit per WebAssembly
+                instruction. The default is the server's.
+            memory_mib: the memory limit of one evaluation in MiB. The default is the
+                server's.
+            ground_truth: the column that the reward receives as its ground truth.
+            group_size: how many consecutive completions answer one prompt. Only a
+                reward that compares completions needs it, and only if the trainer does
+                not report its groups. TRL's trainers do.
+            on_unscored: ``"none"`` returns ``None`` for a completion without a score;
+                ``"raise"`` raises ``Unscored``.
+            name: the name that trainers show. The default is the name of the function
+                or file.
+            timeout: seconds without any data from the server before a call fails.
+            patience: seconds to keep retrying while the server is busy.
+
+        Raises:
+            NotFound: the file does not exist.
+            InvalidInput: an argument is wrong.
+        """
         if on_unscored not in ("none", "raise"):
             raise InvalidInput(f"on_unscored is {on_unscored!r}", hint='use "none" or "raise"')
         self._source: Source = read(source)
@@ -132,39 +151,54 @@ class Reward:
         completions: Optional[Sequence[Any]] = None,
         **columns: Any,
     ) -> List[Optional[float]]:
-        """One score for each completion, ``None`` for those that have none.
+        """Score completions, in the form in which TRL calls reward functions.
 
-        ``prompts`` and ``completions`` are texts or lists of messages. Other
-        arguments are columns: lists with a value for each completion, which reach
-        the reward by name, whatever it is. The one that ``ground_truth`` names is
-        also the ground truth. ``log_metric(name, value)`` gets the means of
-        the reward's metrics and how many had which outcome.
+        Args:
+            prompts: texts, or lists of messages; one per completion.
+            completions: texts, or lists of messages.
+            **columns: lists with one value per completion. Each reaches the reward
+                under its name. If ``log_metric`` is among them, it is called with the
+                means of the reward's metrics and the count of each outcome.
+
+        Returns:
+            One score per completion; ``None`` for a completion without a score.
+
+        Raises:
+            InvalidInput: a parameter of the reward has no default and no column, or the
+                reward compares completions and the groups are unknown.
+            Unscored: a completion has no score, and ``on_unscored`` is ``"raise"``.
+            Busy, Unavailable: the server has no room, or cannot be reached.
         """
         return self._scores(prompts, completions, columns)
 
     async def acall(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
     ) -> List[Optional[float]]:
-        """The same for asynchronous callers: a thread waits, the event loop does not."""
+        """Score completions without blocking the event loop. Arguments and result are those of a call."""
         return await asyncio.get_running_loop().run_in_executor(
             None, lambda: self._scores(prompts, completions, columns, in_thread=True)
         )
 
     @property
     def aio(self) -> "AsyncReward":
-        """The reward as an asynchronous function, which TRL awaits beside others of its kind."""
+        """This reward as an asynchronous function. TRL runs several of them concurrently."""
         return AsyncReward(self)
 
     def stream(self, trajectories: Iterable[Trajectory]) -> Iterator[Result]:
-        """Results in the order of ``trajectories``, as they come.
+        """Evaluate trajectories and yield one result each, in their order.
 
-        A trajectory is what a line of ``merit eval`` holds: a dict with
-        ``messages``, or with ``prompt`` and ``completion``, and perhaps ``id``,
-        ``ground_truth``, ``group``, ``steps`` and columns of one's own; or the
-        messages alone. Columns that have such a name themselves may stand apart,
-        in a dict ``columns``. They are read ahead as far as
-        the server takes them, so memory is bounded, however many there are. Members
-        of a group must follow one another.
+        Memory stays bounded, however many trajectories there are: they are read only
+        as fast as the server accepts them.
+
+        Args:
+            trajectories: dicts like the lines that ``merit eval`` reads: ``messages``, or
+                ``prompt`` and ``completion``, and optionally ``id``, ``ground_truth``,
+                ``group``, ``steps`` and further columns. A list of messages is a
+                trajectory too. Put columns whose names clash with these into a dict
+                ``columns``. Members of a group must be consecutive.
+
+        Yields:
+            A ``Result`` for each trajectory.
         """
         encoder, unnamed = Encoder(), set()
 
@@ -182,20 +216,20 @@ class Reward:
             unnamed.discard(number)
 
     def evaluate(self, trajectories: Iterable[Trajectory]) -> List[Result]:
-        """All of what ``stream`` gives."""
+        """Evaluate trajectories and return all results. See ``stream``."""
         return list(self.stream(trajectories))
 
     async def aevaluate(self, trajectories: Iterable[Trajectory]) -> List[Result]:
-        """The same for asynchronous callers."""
+        """Evaluate trajectories without blocking the event loop. See ``stream``."""
         return await asyncio.get_running_loop().run_in_executor(None, self.evaluate, trajectories)
 
     def manifest(self) -> Dict[str, Any]:
-        """What the server says about the reward. Files are uploaded and checked now, so that a mistake shows early."""
+        """Upload and check the reward now, and return what the server knows about it: name, digest, limits."""
         return dict(self._client.version(self._source, self._query))
 
     @property
     def compares(self) -> bool:
-        """Whether several completions are scored together, as the server says; asked once, as ``manifest`` asks."""
+        """Whether the reward scores several completions together."""
         return bool(self._reward.get("group"))
 
     @property
@@ -310,7 +344,7 @@ class Reward:
 
 
 class AsyncReward:
-    """A reward as an asynchronous function."""
+    """A reward as an asynchronous function: what ``Reward.aio`` and ``Rewards.aio`` return."""
 
     def __init__(self, reward: Reward) -> None:
         self.reward = reward
@@ -323,7 +357,7 @@ class AsyncReward:
     async def __call__(
         self, prompts: Optional[Sequence[Any]] = None, completions: Optional[Sequence[Any]] = None, **columns: Any
     ) -> List[Optional[float]]:
-        """One score for each completion, as of ``Reward``."""
+        """Score completions. Arguments and result are those of calling the reward."""
         return await self.reward.acall(prompts=prompts, completions=completions, **columns)
 
     def __reduce__(self) -> Tuple[Any, ...]:

@@ -1,6 +1,6 @@
 // Command faulty is a plug-in that misbehaves in the way that its argument
-// says, for the tests of the host. It speaks the protocol by hand: the SDK
-// would not let it.
+// says, for the tests of the host: an environment, or a policy if "policy" stands
+// before the way. It speaks the protocol by hand: the SDK would not let it.
 package main
 
 import (
@@ -29,11 +29,18 @@ func main() {
 		begin()
 		return
 	}
+	serve := func(g *grpc.Server) { pb.RegisterEnvironmentServer(g, &server{mode: mode}) }
+	if mode == "policy" {
+		serve = func(g *grpc.Server) { pb.RegisterPolicyServer(g, &policy{mode: os.Args[2]}) }
+		if os.Args[2] == "serves nothing" {
+			serve = func(*grpc.Server) {}
+		}
+	}
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
 			ProtocolVersion: wire.Protocol, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue,
 		},
-		Plugins:    goplugin.PluginSet{wire.Service: &service{server: &server{mode: mode}}},
+		Plugins:    goplugin.PluginSet{wire.Service: &service{serve: serve}},
 		GRPCServer: goplugin.DefaultGRPCServer,
 		Logger:     hclog.NewNullLogger(),
 	})
@@ -71,11 +78,11 @@ func sleep() { time.Sleep(time.Hour) }
 
 type service struct {
 	goplugin.NetRPCUnsupportedPlugin
-	server *server
+	serve func(*grpc.Server)
 }
 
 func (s *service) GRPCServer(_ *goplugin.GRPCBroker, g *grpc.Server) error {
-	pb.RegisterEnvironmentServer(g, s.server)
+	s.serve(g)
 	return nil
 }
 

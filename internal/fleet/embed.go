@@ -1,0 +1,142 @@
+package fleet
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/httpd/certificates"
+)
+
+// embed starts a server in this process, for c, with keys for those who work beside
+// it, and has it let in whom the file of users names, if there is one. Where other
+// machines reach it there are both keys and a certificate.
+func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOptions, c *queue.Options) (beside crew, err error) {
+	if err := natsd.CheckLocks(section.Listen, section.Users != "", section.Cert != ""); err != nil {
+		return beside, err
+	}
+	team, guests := natsd.DefaultTeam, natsd.Users{}
+	if section.Users != "" {
+		if guests, err = natsd.ReadUsers(section.Users); err == nil {
+			team, err = oneTeam(section.Users, guests)
+		}
+		if err != nil {
+			return beside, err
+		}
+	}
+	certs, err := certificates.Open(certificates.Files{Cert: section.Cert, Key: section.CertKey})
+	if err != nil {
+		return beside, err
+	}
+	own := ownKeys{team: team}
+	c.Seed = own.add(natsd.Coordinator)
+	for range o.Workers {
+		beside.seeds = append(beside.seeds, own.add(natsd.Worker))
+	}
+	join := Joining{Key: filepath.Join(dir, "worker.key"), Watch: filepath.Join(dir, "watcher.key")}
+	err = errors.Join(natsd.WriteSeed(join.Key, own.add(natsd.Worker)), natsd.WriteSeed(join.Watch, own.add(natsd.Watcher)), own.err)
+	if err != nil {
+		return beside, err
+	}
+	server, err := natsd.Start(ctx, natsd.Options{
+		Dir: filepath.Join(dir, "server"), Listen: section.Listen, Users: slices.Concat(own.users, guests.Users), Teams: guests.Teams, TLS: certs.Config(), Log: o.Log,
+	})
+	if err != nil {
+		return beside, err
+	}
+	f.ends = append(f.ends, server.Close)
+	c.Server, c.URL, join.URL = server, "", server.URL()
+	if certs != nil {
+		door, err := server.Beside()
+		if err != nil {
+			return beside, stored(err)
+		}
+		f.ends = append(f.ends, door.Close)
+		join.URL, join.Certificate = door.URL(), section.Cert
+		if section.Users != "" {
+			join.Beyond = beyond(server.URL(), certs.Config())
+		}
+	}
+	if section.Users != "" {
+		f.ends = append(f.ends, server.Follow(section.Users, guests, own.users, func(users natsd.Users) error {
+			now, err := oneTeam(section.Users, users)
+			if err == nil && now != team {
+				err = fmt.Errorf("the team of this run is %s, and not %s", team, now)
+			}
+			return err
+		}, nil))
+	}
+	if o.Joinable != nil {
+		o.Joinable(join)
+	}
+	beside.url = join.URL
+	return beside, nil
+}
+
+// oneTeam returns the team that all users are in, whose the run is then.
+func oneTeam(path string, users natsd.Users) (string, error) {
+	team := users.Users[0].Team
+	for _, u := range users.Users {
+		if u.Team != team {
+			return "", &fault.Error{
+				Boundary: fault.Fleet, Kind: fault.Invalid, Where: path, What: fmt.Sprintf("it names the teams %s and %s, and a server of one run has one team", team, u.Team),
+				Hint: "take out the others, or start a server that stays: merit fleet serve",
+			}
+		}
+	}
+	return team, nil
+}
+
+// ownKeys are the users of this process and this machine: the coordinator, its
+// workers, who joins or watches here.
+type ownKeys struct {
+	team  string
+	users []natsd.User
+	err   error
+}
+
+// add makes a key.
+func (o *ownKeys) add(role natsd.Role) []byte {
+	seed, public, err := natsd.NewKey()
+	o.err = errors.Join(o.err, err)
+	o.users = append(o.users, natsd.User{Key: public, Role: role, Team: o.team})
+	return seed
+}
+
+// beyond is the address for other machines: that which the server listens at, or,
+// where it listens at all of them, the first name of its certificate.
+func beyond(address string, c *tls.Config) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(u.Hostname()); ip == nil || !ip.IsUnspecified() {
+		return address
+	}
+	current, err := c.GetConfigForClient(nil)
+	if err != nil || len(current.Certificates) == 0 || current.Certificates[0].Leaf == nil {
+		return address
+	}
+	leaf := current.Certificates[0].Leaf
+	names := slices.Clone(leaf.DNSNames)
+	for _, ip := range leaf.IPAddresses {
+		names = append(names, ip.String())
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, "*") || slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, name)
+	})
+	if len(names) == 0 {
+		return address
+	}
+	u.Host = net.JoinHostPort(names[0], u.Port())
+	return u.String()
+}

@@ -1,0 +1,133 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// errand is a call of EvaluateAll under way.
+type errand struct {
+	*Scorer
+	all  []*rl.Trajectory
+	tell func(i int, e reward.Evaluation)
+	out  []reward.Evaluation
+
+	mutex sync.Mutex
+	alone []parcel // units of parcels that nobody could score
+}
+
+// parcel is what a shard has: whole units, each a trajectory or the members of one
+// group, by their positions in the trajectories.
+type parcel [][]int
+
+// Bounds of a parcel of more than one unit.
+const (
+	parcelTrajectories = 64
+	parcelBytes        = 4 << 20 // of text
+)
+
+// cut makes parcels of units that stand together.
+func (e *errand) cut() (all []parcel) {
+	var units [][]int
+	order, ends := e.pool.Units(e.all)
+	from := 0
+	for _, to := range ends {
+		units = append(units, order[from:to])
+		from = to
+	}
+	p, n, size := parcel(nil), 0, 0
+	for _, unit := range units {
+		text := 0
+		for _, i := range unit {
+			text += length(e.all[i])
+		}
+		if n > 0 && (n+len(unit) > parcelTrajectories || size+text > parcelBytes) {
+			all = append(all, p)
+			p, n, size = nil, 0, 0
+		}
+		p, n, size = append(p, unit), n+len(unit), size+text
+	}
+	return append(all, p)
+}
+
+// length is about how many bytes t has.
+func length(t *rl.Trajectory) int {
+	n := len(t.GroundTruth)
+	for _, m := range t.Messages {
+		n += len(m.Content.Text()) + len(m.Content.Parts())
+	}
+	for _, v := range t.Metadata {
+		n += len(v)
+	}
+	return n
+}
+
+// scoring is what a parcel asks for.
+func (e *errand) scoring(p parcel) played.Scoring {
+	o := played.Scoring{Job: e.job.Digest}
+	for _, i := range slices.Concat(p...) {
+		o.Trajectories = append(o.Trajectories, e.all[i])
+	}
+	return o
+}
+
+// submit has parcels scored.
+func (e *errand) submit(ctx context.Context, open []parcel) error {
+	name, err := e.name(open)
+	if err != nil {
+		return err
+	}
+	return e.each(ctx, name, len(open), func(i int) (queue.Shard, error) { return e.scoring(open[i]).Shard(e.job) }, func(i int, r queue.Result) {
+		e.take(ctx, open[i], r)
+	})
+}
+
+// name is the name of a Submit: who asks again after a crash finds what is there,
+// and nobody takes back what others ask for.
+func (e *errand) name(open []parcel) (string, error) {
+	first, err := e.scoring(open[0]).Shard(e.job)
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Appendf(nil, "%s %d", queue.DigestOfBytes(first.Body), len(open))
+	for _, c := range first.Needs {
+		text = fmt.Appendf(text, " %s", c.Digest)
+	}
+	for _, p := range open {
+		text = fmt.Appendf(text, " %q", e.all[p[0][0]].ID)
+	}
+	return "score-" + queue.DigestOfBytes(text).Hex()[:32], nil
+}
+
+// take files the result of a parcel. The units of one that is lost as a whole are
+// parcels of their own, so that no trajectory is without a score because of another.
+func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
+	err := r.Err
+	scores, there := r.Value.([]reward.Evaluation)
+	if err == nil && !there {
+		scores, err = played.DecodeScores(e.scoring(p), r.Body)
+	}
+	if err != nil && len(p) > 1 {
+		e.mutex.Lock()
+		defer e.mutex.Unlock()
+		for _, unit := range p {
+			e.alone = append(e.alone, parcel{unit})
+		}
+		return
+	}
+	if err != nil {
+		e.log.WarnContext(ctx, "workers cannot score it", "trajectory", e.all[p[0][0]].ID, "trajectories", len(p[0]), "cause", err)
+		scores = slices.Repeat([]reward.Evaluation{{Outcome: reward.Infrastructure, Reason: fmt.Sprintf("%.300s", "the fleet could not score it: "+err.Error())}}, len(p[0]))
+	}
+	for k, i := range slices.Concat(p...) {
+		e.out[i] = scores[k]
+		e.tell(i, scores[k])
+	}
+}

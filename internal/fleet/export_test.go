@@ -1,0 +1,27 @@
+package fleet
+
+import (
+	"context"
+
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// StateOf are the weights of an order.
+func StateOf(ctx context.Context, o played.Order, s queue.Shard) ([]byte, error) {
+	return new(job).stateOf(ctx, o, s)
+}
+
+// Hold opens the job of c with s, whatever s is made of.
+func (b *Bench) Hold(c *Coordinator, s *merit.Session) {
+	b.jobs[c.job.Digest] = &job{bench: b, digest: c.job.Digest, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
+}
+
+// Beyond is the address for other machines of a server at address.
+var Beyond = beyond
+
+// Read is what becomes of a result as soon as it is there.
+var Read = read

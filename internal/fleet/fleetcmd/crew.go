@@ -1,0 +1,170 @@
+package fleetcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/fleet"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/rewards/rewardcmd"
+	"github.com/merit-rl/merit/sdk/merit"
+)
+
+// Options are the flags of verbs that have others work.
+type Options struct {
+	Address string // empty is no fleet
+	Workers int
+}
+
+// Flags adds --fleet and --workers; does is what workers do.
+func (o *Options) Flags(cmd *cobra.Command, does string) {
+	f := cmd.Flags()
+	f.StringVar(&o.Address, "fleet", "", "have workers "+does+": nats://HOST:PORT of a server, or embedded for one in this process; the bytes are the same")
+	f.IntVar(&o.Workers, "workers", 0, "with --fleet: how many worker processes this one starts beside itself")
+}
+
+// Check holds the flags to each other.
+func (o *Options) Check(cmd *cobra.Command) error {
+	switch {
+	case o.Workers < 0:
+		return console.Usage(cmd, "use 0 (workers join by themselves) or more", "--workers %d is less than 0", o.Workers)
+	case o.Workers > 0 && o.Address == "":
+		return console.Usage(cmd, "add --fleet embedded", "--workers are those of a fleet")
+	}
+	return nil
+}
+
+// Player is a fleet that plays for a session.
+type Player struct {
+	*fleet.Coordinator
+	opened *fleet.Opened
+}
+
+// Player comes to the fleet and gives it what s is made of; nil if none was asked
+// for.
+func (o *Options) Player(ctx context.Context, h *console.Host, s *merit.Session) (*Player, error) {
+	if o.Address == "" {
+		return nil, nil
+	}
+	f, err := o.open(ctx, h, s.Config)
+	if err != nil {
+		return nil, err
+	}
+	c, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{Log: h.Logger()})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Player{c, f}, nil
+}
+
+// OpenPlayer is for the options of a session; nil if no fleet was asked for.
+func (p *Player) OpenPlayer() train.OpenPlayer {
+	if p == nil {
+		return nil
+	}
+	return p.Coordinator.OpenPlayer
+}
+
+// Gauges are the fleet's figures for Prometheus.
+func (p *Player) Gauges() fleet.CoordinatorGauges { return p.opened.Gauges() }
+
+// Close leaves the fleet and says what it did.
+func (p *Player) Close(h *console.Host) error {
+	if p == nil {
+		return nil
+	}
+	return leave(h, p.opened, p.Totals())
+}
+
+// Scorer is a fleet that scores by rewards.
+type Scorer struct {
+	*fleet.Scorer
+	opened *fleet.Opened
+}
+
+// Scorer comes to the fleet and gives it the rewards r, which cfg configures; nil if
+// none was asked for.
+func (o *Options) Scorer(ctx context.Context, h *console.Host, r *merit.Rewards, cfg *merit.Config) (*Scorer, error) {
+	if o.Address == "" {
+		return nil, nil
+	}
+	f, err := o.open(ctx, h, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := fleet.NewScorer(f, r, cfg, fleet.CoordinatorOptions{Log: h.Logger()})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &Scorer{s, f}, nil
+}
+
+// Close leaves the fleet and says what it did.
+func (s *Scorer) Close(h *console.Host) error {
+	if s == nil {
+		return nil
+	}
+	return leave(h, s.opened, s.Totals())
+}
+
+// open comes to the fleet.
+func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) (*fleet.Opened, error) {
+	return fleet.Open(ctx, o.Address, cfg, fleet.OpenOptions{
+		Workers: o.Workers, Options: rewardcmd.Options(h, cfg.Sandbox.Limits), Getenv: h.Env, Log: h.Logger(),
+		OnLiar: func(worker string, why error) {
+			fmt.Fprintf(h.Stderr, "worker %s gave a wrong result and is excluded: %v\n", worker, why)
+		},
+		Joinable: func(j fleet.Joining) {
+			if !h.Global.Quiet {
+				fmt.Fprint(h.Stderr, joining(j, fleet.Of(cfg).Users))
+			}
+		},
+	})
+}
+
+// joining says how others come to a server in this process.
+func joining(j fleet.Joining, users string) string {
+	where := ""
+	if j.Beyond != "" {
+		where = " of this machine"
+	}
+	text := fmt.Sprintf("workers%s join by: merit worker --join %s --key %s\n", where, j.URL, j.Key)
+	if j.Beyond != "" {
+		text += fmt.Sprintf("workers of other machines, with a key of %s: merit worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
+	}
+	return text + fmt.Sprintf("watch them by: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
+}
+
+func leave(h *console.Host, f *fleet.Opened, t fleet.Totals) error {
+	if !h.Global.Quiet {
+		fmt.Fprintln(h.Stderr, "fleet: "+said(t, f.Report()))
+	}
+	return f.Close()
+}
+
+// said is a line about what a fleet did.
+func said(t fleet.Totals, v queue.VerifyReport) string {
+	parts := []string{count(t.Shards, "shard") + " by " + count(len(t.Workers), "worker")}
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{t.Redeliveries, "handed out again"}, {v.Checked, "verified"}, {v.Differed, "differed"}, {len(v.Liars), "excluded"}, {t.Lost, "lost"}} {
+		if x.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,201 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/merit-rl/merit/core/credit"
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/core/rollout"
+	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// player is a train.Player of a split.
+type player struct {
+	*Coordinator
+	split  string
+	policy policy.Learner
+}
+
+// Close implements train.Player: the fleet is the program's.
+func (p *player) Close() error { return nil }
+
+// Play implements train.Player.
+func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(rollout.Progress)) (*train.Played, error) {
+	if plan.Groups == 0 {
+		plan.Groups = p.cfg.Rollout.Groups
+	}
+	if plan.Members == 0 {
+		plan.Members = p.cfg.Rollout.Members
+	}
+	whole, chunk := played.Order{Job: p.job.Digest, Split: p.split, Plan: plan}, p.chunk(plan.Members)
+	weights, err := p.equip(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
+	if err != nil {
+		return nil, err
+	}
+	g := &gathering{player: p, weights: weights, orders: cut(whole, chunk), notify: onProgress}
+	g.progress.Total = plan.Groups * plan.Members
+	g.parts, g.failed = make([]credit.Scored, len(g.orders)), make([]error, len(g.orders))
+	if err := g.run(ctx, whole); err != nil {
+		return nil, err
+	}
+	return g.played(), nil
+}
+
+// chunk is how many groups a shard has: as many as fill an environment.
+func (p *player) chunk(members int) int {
+	if Of(p.cfg).Groups > 0 {
+		return Of(p.cfg).Groups
+	}
+	return max(1, p.cfg.Environment.Slots/members)
+}
+
+// cut makes orders of whole groups.
+func cut(whole played.Order, groups int) (orders []played.Order) {
+	for first := 0; first < whole.Plan.Groups; first += groups {
+		o := whole
+		o.Plan.FirstGroup += first
+		o.Plan.Groups = min(groups, whole.Plan.Groups-first)
+		orders = append(orders, o)
+	}
+	return orders
+}
+
+// gathering is a plan under way.
+type gathering struct {
+	*player
+	weights queue.Content
+	orders  []played.Order
+	notify  func(rollout.Progress)
+
+	mutex    sync.Mutex // of what follows
+	parts    []credit.Scored
+	failed   []error // of orders that have no result, and never will
+	troubled []int   // orders that every worker was in trouble with
+	progress rollout.Progress
+}
+
+// run submits the orders. Those of which every worker lost episodes to what might
+// have passed are other orders then: what is lost once more is lost, and the other
+// episodes are not.
+func (g *gathering) run(ctx context.Context, whole played.Order) error {
+	open := make([]int, len(g.orders))
+	for i := range open {
+		open[i] = i
+	}
+	for len(open) > 0 {
+		name, err := g.name(whole, open)
+		if err == nil {
+			g.troubled = nil
+			err = g.each(ctx, name, len(open), func(k int) (queue.Shard, error) { return g.orders[open[k]].Shard(g.job, g.weights) }, func(k int, r queue.Result) {
+				g.take(ctx, open[k], r)
+			})
+		}
+		if err != nil {
+			return err
+		}
+		open = g.troubled
+	}
+	if slices.Contains(g.failed, nil) {
+		return nil
+	}
+	return &fault.Error{
+		Boundary: fault.Fleet, Kind: fault.Crashed, Where: g.split, What: fmt.Sprintf("nothing was played: all %d shards failed", len(g.orders)),
+		Hint: "correct what the error names; the log of a worker says more", Err: g.failed[0],
+	}
+}
+
+// name is the name of a Submit: a function of all that decides about its results
+// and of how they are cut, so that who asks again after a crash finds what is
+// there, and nobody finds what others asked for.
+func (g *gathering) name(whole played.Order, open []int) (string, error) {
+	text, err := whole.Text()
+	if err != nil {
+		return "", err
+	}
+	text = fmt.Appendf(text, " %d", len(g.orders))
+	if len(open) < len(g.orders) || g.orders[open[0]].Lossy { // which of them are asked for again depends on who computed them
+		text = fmt.Appendf(text, " %d", open)
+	}
+	return whole.Split + "-" + queue.DigestOfBytes(text).Hex()[:32], nil
+}
+
+// take files the result of order i.
+func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
+	s, err := scored(g.orders[i], r)
+	g.mutex.Lock()
+	defer g.mutex.Unlock()
+	switch o := &g.orders[i]; {
+	case err == nil:
+		g.parts[i] = s
+	case lossy(err) && !o.Lossy:
+		o.Lossy = true
+		g.troubled = append(g.troubled, i)
+		return
+	default:
+		g.failed[i] = err
+		g.parts[i] = lost(o.Plan, g.task, err)
+		g.log.WarnContext(ctx, "a shard is lost: its episodes have no score", "split", g.split, "groups", o.Plan.Groups, "cause", err)
+	}
+	for _, group := range g.parts[i].Groups {
+		for _, t := range group.Trajectories {
+			g.progress.Count(t)
+		}
+	}
+	if g.notify != nil {
+		g.notify(g.progress)
+	}
+}
+
+// read is what becomes of a result as soon as it is there, while others are computed.
+func read(s queue.Shard, body []byte) (any, error) {
+	if s.Kind == queue.Score {
+		o, err := played.ReadScoring(context.Background(), s)
+		if err != nil {
+			return nil, err
+		}
+		return played.DecodeScores(o, body)
+	}
+	o, err := played.ReadOrder(s)
+	if err != nil {
+		return nil, err
+	}
+	return played.Decode(o, body)
+}
+
+// scored is what became of an order.
+func scored(o played.Order, r queue.Result) (credit.Scored, error) {
+	if r.Err != nil {
+		return credit.Scored{}, r.Err
+	}
+	if s, ok := r.Value.(credit.Scored); ok {
+		return s, nil
+	}
+	return played.Decode(o, r.Body)
+}
+
+// played puts the parts together, in order.
+func (g *gathering) played() *train.Played {
+	out := &train.Played{Stats: rollout.Stats{Progress: g.progress}}
+	for _, s := range g.parts {
+		out.Groups = append(out.Groups, s.Groups...)
+		out.Evaluations = append(out.Evaluations, s.Evaluations...)
+	}
+	return out
+}
+
+// lost is what becomes of a plan that nobody could play.
+func lost(plan rollout.Plan, task string, why error) (s credit.Scored) {
+	s.Groups = plan.Lost(task, why.Error())
+	says := reward.NewPool(nil, 1)
+	for _, g := range s.Groups {
+		s.Evaluations = append(s.Evaluations, says.EvaluateUnit(context.Background(), g.Trajectories)...)
+	}
+	return s
+}

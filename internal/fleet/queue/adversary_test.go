@@ -1,0 +1,288 @@
+package queue_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	njs "github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet/natsd"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// adversary has a worker's key and does what it likes with it.
+type adversary struct {
+	t    *testing.T
+	pair pair
+	key  nkeys.KeyPair
+	nc   *nats.Conn
+	js   njs.JetStream
+}
+
+func newAdversary(t *testing.T, s *natsd.Server, p pair) *adversary {
+	key, err := nkeys.FromSeed(p.seed)
+	require.NoError(t, err)
+	nc, err := nats.Connect(s.URL(), nats.Nkey(p.public, key.Sign), nats.CustomInboxPrefix("_INBOX_"+p.public))
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := njs.New(nc)
+	require.NoError(t, err)
+	return &adversary{t, p, key, nc, js}
+}
+
+// grab takes shards until ctx is over and answers each at once.
+func (a *adversary) grab(ctx context.Context, answer func(subject string) *nats.Msg) {
+	for ctx.Err() == nil {
+		q, err := a.js.Consumer(ctx, "MERIT_WORK", "b1_any")
+		if err != nil {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		batch, err := q.FetchNoWait(4)
+		if err != nil {
+			continue
+		}
+		for m := range batch.Messages() {
+			_ = m.Ack() // first: what is sent again must not be what it still has
+			reply := answer("merit.result." + strings.TrimPrefix(m.Subject(), "merit.work."))
+			if _, err := a.js.PublishMsg(ctx, reply); err != nil && ctx.Err() == nil {
+				a.t.Log(err)
+			}
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// result is a lie, in the name of a worker and signed by a key, if there is one.
+func result(t *testing.T, subject, worker string, key nkeys.KeyPair) *nats.Msg {
+	m := nats.NewMsg(subject)
+	m.Data = []byte("a lie")
+	digest := queue.DigestOfBytes(m.Data)
+	m.Header = nats.Header{"Merit-Worker": {worker}, "Merit-Digest": {string(digest)}, "Merit-Tries": {"1"}}
+	if key != nil {
+		public, err := key.PublicKey()
+		require.NoError(t, err)
+		sign, err := key.Sign([]byte(subject + "\n" + string(digest)))
+		require.NoError(t, err)
+		m.Header.Set("Merit-Key", public)
+		m.Header.Set("Merit-Sign", base64.StdEncoding.EncodeToString(sign))
+	}
+	return m
+}
+
+// trueHandlers answer with the truth.
+var trueHandlers = map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) { return []byte("true"), nil }}
+
+func some(n int) iter.Seq[queue.Shard] {
+	return func(yield func(queue.Shard) bool) {
+		for i := range n {
+			if !yield(queue.Shard{Kind: queue.Rollout, Index: i, Body: []byte{byte(i)}}) {
+				return
+			}
+		}
+	}
+}
+
+// coordinator comes to s, as change has it.
+func coordinator(t *testing.T, s *natsd.Server, change func(*queue.Options)) *queue.Remote {
+	o := options("")
+	o.Server, o.Seed = s, boss.seed
+	if change != nil {
+		change(&o)
+	}
+	f, err := queue.Dial(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
+}
+
+// truth runs a Submit whose results must all be the honest worker's.
+func onlyTrue(t *testing.T, f *queue.Remote, n int) {
+	t.Helper()
+	got := 0
+	for r, err := range f.Submit(t.Context(), "job", some(n)) {
+		require.NoError(t, err)
+		require.NoError(t, r.Err, "shard %d", r.Index)
+		require.Equal(t, "true", string(r.Body))
+		require.Equal(t, hands[0].public, r.Worker)
+		got++
+	}
+	require.Equal(t, n, got)
+}
+
+// Promise: a result that nobody signed, in the name of another, is no result; nobody
+// is blamed.
+func TestNobodysResults(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, nil)
+	a := newAdversary(t, s, hands[1])
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.grab(ctx, func(subject string) *nats.Msg { return result(t, subject, "honest", nil) })
+	}()
+	go func() { // the honest one comes when there were lies, and the liar has enough
+		for f.Counts().Refused < 3 && t.Context().Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		stop()
+	}()
+	o := options(s.URL())
+	o.Seed = hands[0].seed
+	go func() {
+		<-ended
+		if t.Context().Err() == nil {
+			work(t, o, queue.WorkOptions{Name: "honest", Handlers: trueHandlers})
+		}
+	}()
+	onlyTrue(t, f, 3)
+}
+
+// Promise: what a worker gave that has gone meanwhile counts for a coordinator that
+// comes back a moment later.
+func TestWhoHasGoneIsKnown(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	first := coordinator(t, s, nil)
+	one := newAdversary(t, s, hands[1])
+	one.say("one")
+	require.NoError(t, one.nc.Flush())
+	ctx, stop := context.WithCancel(t.Context())
+	given := make(chan struct{}, 8)
+	go one.grab(ctx, func(subject string) *nats.Msg {
+		m := result(t, subject, "one", one.key)
+		given <- struct{}{}
+		return m
+	})
+	go func() { // it is gone before it hears of any result
+		for range 2 {
+			<-given
+		}
+		time.Sleep(200 * time.Millisecond)
+		stop()
+		one.nc.Close()
+		require.NoError(t, first.Close())
+	}()
+	for range first.Submit(t.Context(), "job", some(2)) {
+		break // as if it had died: results stay
+	}
+	<-ctx.Done()
+	soon, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for r, err := range coordinator(t, s, nil).Submit(soon, "job", some(2)) {
+		require.NoError(t, err)
+		require.Equal(t, hands[1].public, r.Worker)
+	}
+}
+
+// Promise: an excluded worker that does not go, and answers before anybody else
+// can, costs no shard its tries: whoever comes then computes it.
+func TestExcludedAndStays(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, nil)
+	f.Exclude(hands[1].public, nil)
+	a := newAdversary(t, s, hands[1])
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		a.grab(ctx, func(subject string) *nats.Msg { return result(t, subject, "liar", a.key) })
+	}()
+	o := options(s.URL())
+	o.Seed = hands[0].seed
+	go func() {
+		for f.Counts().Refused < 2*2*queue.MaxTries+8 && t.Context().Err() == nil { // all the tries that two shards have
+			time.Sleep(5 * time.Millisecond)
+		}
+		stop()
+		<-ended
+		if t.Context().Err() == nil {
+			work(t, o, queue.WorkOptions{Name: "honest", Handlers: trueHandlers})
+		}
+	}()
+	onlyTrue(t, f, 2)
+}
+
+// Promise: who speaks in the name of a worker that is there is not taken for it: the
+// one is not told to go in the place of the other.
+func TestNobodySpeaksForAnother(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, nil)
+	honest, liar := newAdversary(t, s, hands[0]), newAdversary(t, s, hands[1])
+	spared, told := honest.told(), liar.told()
+	honest.say("honest")
+	liar.say("honest")
+	liar.say("liar")
+	require.Eventually(t, func() bool {
+		s, err := f.Status(t.Context())
+		return err == nil && len(s.Workers) == 3
+	}, 10*time.Second, 10*time.Millisecond)
+	f.Exclude(hands[1].public, nil)
+	honest.say("honest")
+	liar.say("honest")
+	liar.say("liar")
+	for range 4 { // at once, and when it speaks again
+		m, err := told.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+		require.Contains(t, m.Subject, hands[1].public)
+	}
+	require.NoError(t, honest.nc.Flush())
+	n, _, err := spared.Pending()
+	require.NoError(t, err)
+	require.Zero(t, n)
+}
+
+// say speaks as a worker of a name, under the key that a has.
+func (a *adversary) say(name string) {
+	text, err := json.Marshal(queue.Worker{Name: name, Key: a.pair.public, Build: "b1", Slots: 8, Joined: time.Now()})
+	require.NoError(a.t, err)
+	require.NoError(a.t, a.nc.Publish("merit.worker."+a.pair.public+"."+name, text))
+}
+
+// told hears what workers of a's key are told.
+func (a *adversary) told() *nats.Subscription {
+	sub, err := a.nc.SubscribeSync("merit.control." + a.pair.public + ".*")
+	require.NoError(a.t, err)
+	require.NoError(a.t, a.nc.Flush())
+	return sub
+}
+
+// Promise: excluded workers are nobody: they are told to go whenever they come, and
+// a run that has no others ends when its patience does.
+func TestExcludedIsNobody(t *testing.T) {
+	s := serve(t, t.TempDir(), "127.0.0.1:0")
+	f := coordinator(t, s, func(o *queue.Options) { o.Patience = 2 * time.Second })
+	f.Exclude(hands[1].public, nil)
+	a := newAdversary(t, s, hands[1])
+	told := a.told()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			a.say("liar")
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	defer func() { stop(); <-ended }()
+	for range 2 {
+		m, err := told.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+		require.Equal(t, "drain", string(m.Data))
+	}
+	var last error
+	for _, err := range f.Submit(t.Context(), "job", some(2)) {
+		last = err
+	}
+	require.ErrorIs(t, last, fault.Of(fault.Fleet, fault.Timeout))
+	require.ErrorContains(t, last, "no worker is there")
+}

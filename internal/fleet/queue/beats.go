@@ -1,0 +1,133 @@
+package queue
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// change changes how the worker is, and tells who wants to know.
+func (k *worker) change(f func(*Worker)) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	f(&k.state)
+	if k.OnState != nil {
+		k.OnState(k.state)
+	}
+}
+
+// announce says how the worker is.
+func (k *worker) announce() {
+	k.mutex.Lock()
+	state := k.state
+	k.mutex.Unlock()
+	state.Seen = time.Now().UTC()
+	text, err := json.Marshal(state)
+	if err == nil {
+		err = k.nc.Publish(ofWorker("worker", k.id, k.Name), text)
+	}
+	if err != nil {
+		k.Log.Debug("nobody hears how this worker is", "cause", err)
+	}
+}
+
+// beats says how the worker is, again and again.
+func (k *worker) beats(ctx context.Context) {
+	tick := time.NewTicker(k.Timings.Beat)
+	defer tick.Stop()
+	for {
+		k.announce()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// leave says that the worker is gone.
+func (k *worker) leave() {
+	k.change(func(s *Worker) { s.Slots, s.Busy, s.Drains = 0, 0, true })
+	k.announce()
+	_ = k.nc.FlushTimeout(2 * time.Second) // a server that is away forgets it by itself
+}
+
+// obey listens to what admins and coordinators say.
+func (k *worker) obey() error {
+	for _, subject := range []string{ofWorker("control", k.id, k.Name), "merit.control.all"} {
+		if _, err := k.nc.Subscribe(subject, k.told); err != nil {
+			return err
+		}
+	}
+	return k.nc.FlushTimeout(10 * time.Second)
+}
+
+// redirected reports whether the server sent a message of a stream to where somebody
+// had it sent: it minds what one may publish, and not to where one has it answer.
+func redirected(m *nats.Msg) bool {
+	return len(m.Header) > 0 || strings.HasPrefix(m.Reply, "$JS.ACK.")
+}
+
+func (k *worker) told(m *nats.Msg) {
+	if redirected(m) {
+		return
+	}
+	what, job, _ := strings.Cut(string(m.Data), " ")
+	switch what {
+	case "forget":
+		k.unwanted(job)
+	case "drain":
+		k.Log.Info("told to drain")
+		k.drain()
+		k.change(func(s *Worker) { s.Drains = true })
+		k.announce()
+	case "speak":
+		k.announce()
+	}
+	if m.Reply != "" {
+		_ = m.Respond([]byte("ok")) // who asked may have gone
+	}
+}
+
+// logs sends what a worker logs to the fleet, too: so many lines a second at most.
+type logs struct {
+	*conn
+	subject string
+
+	mutex  sync.Mutex
+	second int64
+	lines  int
+}
+
+// maxLines is how many lines a worker sends in a second.
+const maxLines = 20
+
+// alsoTo returns a logger that writes to log and to the fleet.
+func alsoTo(c *conn, worker string) *slog.Logger {
+	l := &logs{conn: c, subject: ofWorker("log", c.id, worker)}
+	to := slog.NewTextHandler(l, &slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{} // the server has its own
+		}
+		return a
+	}})
+	return slog.New(slog.NewMultiHandler(c.Log.Handler(), to))
+}
+
+// Write implements io.Writer. What does not arrive is lost: a log holds up no work.
+func (l *logs) Write(line []byte) (int, error) {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if now := time.Now().Unix(); now != l.second {
+		l.second, l.lines = now, 0
+	}
+	if l.lines++; l.lines <= maxLines {
+		_ = l.nc.Publish(l.subject, []byte(plain(line[:max(0, len(line)-1)], maxLog)))
+	}
+	return len(line), nil
+}

@@ -1,0 +1,17 @@
+package queue_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// Promise: this process is a fleet as any other, and leaves nothing running.
+func TestLocal(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	Run(t, func(t *testing.T, handlers map[queue.Kind]queue.Handler, workers int) queue.Fleet {
+		return queue.Local(workers, handlers)
+	})
+}

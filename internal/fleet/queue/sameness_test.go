@@ -1,0 +1,18 @@
+package queue
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Promise: who is refused for another build is told whether it is another program
+// or another processor.
+func TestSameness(t *testing.T) {
+	require.Contains(t, sameness("v1-aaaaaaaaaa-111111", "v1-aaaaaaaaaa-222222"), "processors round differently")
+	require.Contains(t, sameness("v1-aaaaaaaaaa-111111", "v1-bbbbbbbbbb-111111", "v1-aaaaaaaaaa-222222"), "processors round differently")
+	for _, other := range []string{"v1-bbbbbbbbbb-111111", "b", ""} {
+		require.Contains(t, sameness("v1-aaaaaaaaaa-111111", other), "run the same merit on both ends")
+		require.Contains(t, sameness("a", other), "run the same merit on both ends")
+	}
+}

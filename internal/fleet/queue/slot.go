@@ -1,0 +1,214 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// aloneFrom is the delivery from which a shard is computed with nothing beside
+// it: if it ends its worker, it takes no innocent one with it.
+const aloneFrom = 3
+
+// heartbeat is how often the server says to who waits that it is there. Whoever
+// hears nothing for twice as long waits anew, and a shard that was on its way to
+// it comes again only after AckWait: so a server that is slow for a moment must
+// not look like one that is dead. Whoever comes back to a server asks anew at once.
+const heartbeat = 4 * time.Second
+
+// slot takes one shard after the other. A result is on its way while the next shard
+// is computed, one at a time.
+func (k *worker) slot(hold context.Context, queues []jetstream.Consumer) {
+	var way sync.WaitGroup
+	defer way.Wait()
+	for k.draining.Err() == nil {
+		m, err := k.next(queues)
+		switch {
+		case m != nil:
+			if deliver := k.handle(hold, m); deliver != nil {
+				way.Wait()
+				way.Go(deliver)
+			}
+		case err != nil && k.draining.Err() == nil:
+			k.Log.Debug("the queue does not answer", "cause", err)
+			pause(k.draining, 250*time.Millisecond)
+		}
+	}
+}
+
+// next waits a while for a shard; nil is none. Shards of a label go first.
+func (k *worker) next(queues []jetstream.Consumer) (jetstream.Msg, error) {
+	k.alone.RLock() // while a shard is computed alone nothing is taken
+	//lint:ignore SA2001 it is waited for, and nothing else
+	k.alone.RUnlock()
+	last := len(queues) - 1
+	for _, q := range queues[:last] {
+		batch, err := q.FetchNoWait(1)
+		if m, err := one(batch, err); m != nil || err != nil {
+			return m, err
+		}
+	}
+	wait := 30 * time.Second
+	if last > 0 {
+		wait = time.Second
+	}
+	ctx, cancel := context.WithTimeout(k.draining, wait)
+	defer cancel()
+	defer context.AfterFunc(k.line.Load(), cancel)() // a server that came back knows of nobody who waits
+	batch, err := queues[last].Fetch(1, jetstream.FetchContext(ctx), jetstream.FetchHeartbeat(heartbeat))
+	if m, err := one(batch, err); m != nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return m, err
+	}
+	return nil, nil
+}
+
+// one is the message of a batch of one, or nil.
+func one(batch jetstream.MessageBatch, err error) (jetstream.Msg, error) {
+	if err != nil {
+		return nil, err
+	}
+	for m := range batch.Messages() {
+		return m, nil
+	}
+	if err := batch.Error(); err != nil && !errors.Is(err, nats.ErrTimeout) && !errors.Is(err, jetstream.ErrNoMessages) {
+		return nil, err
+	}
+	return nil, nil
+}
+
+// handle computes a shard. If there is a result, deliver sees to it that it is kept
+// before the shard is done with.
+func (k *worker) handle(hold context.Context, m jetstream.Msg) (deliver func()) {
+	p, ok := placeOf(m.Subject())
+	meta, err := m.Metadata()
+	if !ok || err != nil {
+		_ = m.Term() // nobody can compute it
+		return nil
+	}
+	tries := int(meta.NumDelivered)
+	shard, err := k.decodeWork(p, m.Headers(), m.Data())
+	if err == nil && tries > MaxTries {
+		err = errors.New("nobody who tried it lived to tell why")
+	}
+	if err != nil {
+		return k.fail(hold, m, p, tries, err)
+	}
+	vouching, end := context.WithCancel(hold)
+	go k.vouch(vouching, m)
+	if tries >= aloneFrom {
+		k.alone.Lock()
+		defer k.alone.Unlock()
+	} else {
+		k.alone.RLock()
+		defer k.alone.RUnlock()
+	}
+	k.change(func(s *Worker) { s.Busy++ })
+	began := time.Now()
+	ctx, done := k.wanted(hold, p.job)
+	defer done()
+	body, err := k.Handlers[shard.Kind].Do(ctx, shard)
+	k.change(func(s *Worker) {
+		s.Busy--
+		s.Done++
+		if err != nil {
+			s.Failed++
+		}
+		s.Seconds += (time.Since(began).Seconds() - s.Seconds) / min(float64(s.Done), 20)
+	})
+	switch {
+	case hold.Err() != nil && err != nil:
+		_ = m.NakWithDelay(0) // handed back
+	case ctx.Err() != nil:
+		_ = m.Term() // nobody wants it any more
+	case err != nil:
+		deliver = k.fail(hold, m, p, tries, err)
+	default:
+		deliver = func() { k.deliver(hold, m, p, envelope{tries: tries}, body) }
+	}
+	give := deliver
+	if give == nil {
+		end()
+		return nil
+	}
+	return func() {
+		defer end()
+		give()
+	}
+}
+
+// vouch tells the server that the shard is still computed.
+func (k *worker) vouch(ctx context.Context, m jetstream.Msg) {
+	tick := time.NewTicker(k.Timings.Beat)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			_ = m.InProgress() // what does not arrive is followed by the next
+		}
+	}
+}
+
+// fail lets a shard be tried again; after the last try deliver says why there is no
+// result.
+func (k *worker) fail(hold context.Context, m jetstream.Msg, p place, tries int, err error) (deliver func()) {
+	k.Log.Warn("a shard failed", "job", p.job, "shard", p.index, "try", tries, "cause", err)
+	if tries < MaxTries {
+		_ = m.NakWithDelay(time.Duration(50<<tries) * time.Millisecond)
+		return nil
+	}
+	why := []byte(plain([]byte(err.Error()), maxCause))
+	_ = k.nc.Publish(ofWorker("dead", k.id, k.Name), why) // for people only
+	return func() { k.deliver(hold, m, p, envelope{tries: MaxTries, failed: true}, why) }
+}
+
+// deliver publishes a result, waits until the server has it, and only then is
+// done with the shard. That another was first is as good.
+func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, e envelope, body []byte) {
+	e.worker, e.key, e.digest, e.stored = k.Name, k.id, DigestOfBytes(body), -1
+	err := k.until(ctx, "a result cannot be sent", nil, func() error {
+		if err := k.give(ctx, p, &e, body); !taken(err) {
+			return err
+		}
+		return nil
+	})
+	if err != nil { // it is another's then
+		k.Log.Warn("a result was not taken", "job", p.job, "shard", p.index, "cause", err)
+		_ = m.NakWithDelay(0)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := m.DoubleAck(ctx); err != nil {
+		k.Log.Debug("a shard is done, and the queue does not know it yet", "job", p.job, "shard", p.index, "cause", err)
+	}
+}
+
+// give publishes a result. A body that is too large for a message lies beside it, in
+// parts; one that is there already is of the same try, and the same.
+func (k *worker) give(ctx context.Context, p place, e *envelope, body []byte) error {
+	m := nats.NewMsg(p.result())
+	if m.Data = body; len(body) > most {
+		m.Data, e.stored = nil, len(body)
+		i := 0
+		for data := range slices.Chunk(body, most) {
+			part := nats.NewMsg(e.part(p, i))
+			part.Data = data
+			if err := k.publish(ctx, part); err != nil && !taken(err) {
+				return err
+			}
+			i++
+		}
+	}
+	var err error
+	if m.Header, err = e.seal(m.Subject, k.key); err != nil {
+		return err
+	}
+	return k.publish(ctx, m)
+}

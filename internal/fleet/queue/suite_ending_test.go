@@ -1,0 +1,120 @@
+package queue_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// blocked is a handler that tells it was called, and waits for the end of gate or
+// of its context.
+func blocked(called chan<- int, gate <-chan struct{}) queue.Handler {
+	return func(ctx context.Context, s queue.Shard) ([]byte, error) {
+		select {
+		case called <- s.Index:
+		default:
+		}
+		select {
+		case <-gate:
+			return answer(s), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// soon fails if done does not come.
+func soon[T any](t *testing.T, done <-chan T, what string) (v T) {
+	select {
+	case v = <-done:
+	case <-time.After(patience):
+		require.Fail(t, what)
+	}
+	return v
+}
+
+// Promise: a Submit ends with its context, with the context's error, whatever
+// handlers are doing; the fleet goes on.
+func cancelled(t *testing.T, open Open) {
+	called, gate := make(chan int, 1), make(chan struct{})
+	f := start(t, open, 2, blocked(called, gate))
+	ctx, cancel := context.WithCancel(deadline(t))
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- drain(ctx, f, "cancelled", shards(100, "cancelled")) }()
+	soon(t, called, "no handler was called")
+	cancel()
+	require.ErrorIs(t, soon(t, ended, "the Submit goes on"), context.Canceled)
+	close(gate)
+	all := shards(10, "after")
+	right(t, all, gather(t, f, "after", all))
+
+	require.ErrorIs(t, drain(ctx, f, "over", all), context.Canceled, "it is over before it begins")
+}
+
+// drain submits all and returns the error that ends it.
+func drain(ctx context.Context, f queue.Fleet, job string, all []queue.Shard) error {
+	var ended error
+	for _, err := range f.Submit(ctx, job, values(all)) {
+		if err != nil {
+			ended = err
+		}
+	}
+	return ended
+}
+
+// Promise: who leaves early takes back what is not computed: workers have time
+// for others.
+func leftEarly(t *testing.T, open Open) {
+	var computed atomic.Int64
+	f := start(t, open, 1, func(_ context.Context, s queue.Shard) ([]byte, error) {
+		computed.Add(1)
+		return answer(s), nil
+	})
+	for range 5 {
+		for _, err := range f.Submit(deadline(t), "left", values(shards(100_000, "left"))) {
+			require.NoError(t, err)
+			break
+		}
+	}
+	all := shards(10, "stays")
+	right(t, all, gather(t, f, "stays", all))
+	require.Less(t, computed.Load(), int64(5*most))
+}
+
+// Promise: closing a fleet ends what is submitted with an error, and waits for
+// nobody who waits for it.
+func closedWhileSubmitting(t *testing.T, open Open) {
+	called := make(chan int, 1)
+	f := start(t, open, 2, blocked(called, nil))
+	ended := make(chan error, 2)
+	for _, job := range []string{"one", "two"} {
+		go func() { ended <- drain(deadline(t), f, job, shards(100, job)) }()
+	}
+	soon(t, called, "no handler was called")
+	done := make(chan error, 1)
+	go func() { done <- f.Close() }()
+	require.NoError(t, soon(t, done, "Close does not return"))
+	for range cap(ended) {
+		require.ErrorIs(t, soon(t, ended, "a Submit goes on"), fault.Of(fault.Fleet, ""))
+	}
+}
+
+// Promise: a fleet that was left takes nothing, says so, and may be left twice.
+func closed(t *testing.T, open Open) {
+	f := start(t, open, 1, reversed)
+	left := 0
+	for range f.Submit(deadline(t), "left", values(shards(50, "left"))) {
+		if left++; left == 3 {
+			require.NoError(t, f.Close(), "from within")
+		}
+	}
+	require.NoError(t, f.Close())
+	require.ErrorIs(t, drain(deadline(t), f, "late", shards(1, "late")), fault.Of(fault.Fleet, ""))
+}

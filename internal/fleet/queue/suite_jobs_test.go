@@ -1,0 +1,89 @@
+package queue_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/merit-rl/merit/internal/fleet/queue"
+)
+
+// Promise: a job that is submitted again, whole or after it was cut short, has
+// the same results.
+func again(t *testing.T, open Open) {
+	f := start(t, open, 2, reversed)
+	all := shards(60, "again")
+	for range 2 {
+		right(t, all, gather(t, f, "the-same", all))
+	}
+	for range 3 {
+		n := 0
+		for _, err := range f.Submit(deadline(t), "cut-short", values(all)) {
+			require.NoError(t, err)
+			if n++; n == 5 {
+				break
+			}
+		}
+	}
+	right(t, all, gather(t, f, "cut-short", all))
+}
+
+// Promise: results are those of the shards that are asked for: what is left of a
+// job of the same name, whose shards were others, is not taken for them.
+func otherShards(t *testing.T, open Open) {
+	f := start(t, open, 2, reversed)
+	for _, of := range []string{"first", "second", "first"} {
+		all := shards(20, of)
+		right(t, all, gather(t, f, "one-name", all))
+	}
+	needs := shards(2, "needs")
+	for _, text := range []string{"weights 1", "weights 2"} {
+		c := []queue.Content{queue.ContentOf([]byte(text))}
+		needs[0].Needs, needs[1].Needs = c, c
+		right(t, needs, gather(t, f, "needs", needs))
+	}
+	score := shards(2, "needs")
+	score[0].Kind, score[1].Kind = queue.Score, queue.Score
+	right(t, score, gather(t, f, "needs", score))
+}
+
+// Promise: many may submit at once, and each gets its own results.
+func manyAtOnce(t *testing.T, open Open) {
+	f := start(t, open, 3, reversed)
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			mine := shards(40, fmt.Sprintf("job %d", i))
+			got := map[int]queue.Result{}
+			for r, err := range f.Submit(deadline(t), fmt.Sprintf("job-%d", i), values(mine)) {
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got[r.Index] = r
+			}
+			for _, s := range mine {
+				if r := got[s.Index]; r.Err != nil || string(r.Body) != string(answer(s)) {
+					t.Errorf("job %d, shard %d: %q, %v", i, s.Index, r.Body, r.Err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Promise: who takes results may submit more before taking the next, even where
+// one worker does it all.
+func within(t *testing.T, open Open) {
+	f := start(t, open, 1, reversed)
+	outer, inner := shards(10, "outer"), shards(5, "inner")
+	got := map[int]queue.Result{}
+	for r, err := range f.Submit(deadline(t), "outer", values(outer)) {
+		require.NoError(t, err)
+		right(t, inner, gather(t, f, fmt.Sprintf("inner-%d", r.Index), inner))
+		got[r.Index] = r
+	}
+	right(t, outer, got)
+}
