@@ -40,10 +40,10 @@ func CheckAddress(p *fault.Problems, setting, address, form string) bool {
 	return err == nil
 }
 
-// CheckKey notes in p that key, if there is one, is weak.
-func CheckKey(p *fault.Problems, key string) {
+// CheckKey notes in p that key, if there is one, is weak, and what helps.
+func CheckKey(p *fault.Problems, key, hint string) {
 	if weak := WeakKey(key); key != "" && weak != "" {
-		p.Invalid("key", weak, "make one: openssl rand -hex 32")
+		p.Invalid("key", weak, hint)
 	}
 }
 

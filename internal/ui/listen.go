@@ -2,6 +2,7 @@ package ui
 
 import (
 	"errors"
+	"net"
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
@@ -11,8 +12,15 @@ import (
 // may read.
 func (s *Server) check() error {
 	var p fault.Problems
-	httpd.CheckListen(&p, "--listen", s.config.Listen, s.config.Key != "", "--key-file", "read all runs and traces")
-	httpd.CheckKey(&p, s.config.Key)
 	s.private = !httpd.Loopback(s.config.Listen)
+	if _, _, err := net.SplitHostPort(s.config.Listen); err != nil {
+		p.Invalid("listen", "is "+s.config.Listen+", which is no HOST:PORT", "write 127.0.0.1:8720, or 127.0.0.1:0 for a free port")
+	} else if s.private && s.config.Key == "" {
+		p = append(p, &fault.Error{
+			Boundary: fault.Config, Kind: fault.Refused, Where: "listen", What: s.config.Listen + " can be reached by others, who would read all runs and traces",
+			Hint: "listen on 127.0.0.1 and come in by ssh -L, or give a key with --key-file",
+		})
+	}
+	httpd.CheckKey(&p, s.config.Key, "let --key-file make one")
 	return errors.Join(append(p, s.config.TLS.Problems("tls")...)...)
 }

@@ -70,7 +70,7 @@ func Open(p *learning.Player, cfg Config) (*Server, error) {
 func (c Config) check() error {
 	var p fault.Problems
 	httpd.CheckListen(&p, "--listen", c.Listen, c.Key != "", "--key-env", "use the policy")
-	httpd.CheckKey(&p, c.Key)
+	httpd.CheckKey(&p, c.Key, "make one: openssl rand -hex 32")
 	return errors.Join(append(p, c.TLS.Problems("tls")...)...)
 }
 
