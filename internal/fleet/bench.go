@@ -70,7 +70,7 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := b.job(ctx, s.Needs[0])
+	j, err := b.job(ctx, s, o.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,11 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 }
 
 // job returns an open job, which the caller leaves.
-func (b *Bench) job(ctx context.Context, bundle queue.Content) (*job, error) {
-	digest := bundle.Digest
+func (b *Bench) job(ctx context.Context, s queue.Shard, digest queue.Digest) (*job, error) {
+	bundle, err := needed(s, digest)
+	if err != nil {
+		return nil, err
+	}
 	b.mutex.Lock()
 	j := b.jobs[digest]
 	if j == nil {

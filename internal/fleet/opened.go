@@ -99,7 +99,7 @@ func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := b.job(ctx, s.Needs[0])
+	j, err := b.job(ctx, s, o.Job)
 	if err != nil {
 		return nil, err
 	}

@@ -90,17 +90,26 @@ func (j *job) stateOf(ctx context.Context, o played.Order, shard queue.Shard) ([
 	j.loading.Lock()
 	defer j.loading.Unlock()
 	if j.weights != o.Policy {
-		i := slices.IndexFunc(shard.Needs, func(c queue.Content) bool { return c.Digest == o.Policy })
-		if i < 0 {
-			return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "it needs no weights", Hint: "whoever sent it is broken or of another version"}
+		c, err := needed(shard, o.Policy)
+		if err != nil {
+			return nil, err
 		}
-		state, err := shard.Needs[i].Bytes(ctx, maxState)
+		state, err := c.Bytes(ctx, maxState)
 		if err != nil {
 			return nil, err
 		}
 		j.weights, j.state = o.Policy, state
 	}
 	return j.state, nil
+}
+
+// needed returns what a shard needs by a digest that it names.
+func needed(s queue.Shard, d queue.Digest) (queue.Content, error) {
+	i := slices.IndexFunc(s.Needs, func(c queue.Content) bool { return c.Digest == d })
+	if i < 0 {
+		return queue.Content{}, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: string(s.Kind), What: "it names what it does not need", Hint: "whoever sent it is broken or of another version"}
+	}
+	return s.Needs[i], nil
 }
 
 // play plays and scores an order. An episode that is lost to what may pass, such as

@@ -49,7 +49,7 @@ func (j *Judge) ask(ctx context.Context, q Question, n int) (v verdict, err erro
 	first, problem := q, ""
 	for v.attempts < attempts {
 		if v.attempts > 0 {
-			q = first.again(v.answer, problem)
+			q = again(first, v.answer, problem)
 			j.totals.again()
 		}
 		answer, err := j.model.Ask(ctx, q)

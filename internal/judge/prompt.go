@@ -53,8 +53,8 @@ func (j *Judge) question(rubric string, g *group) (Question, error) {
 	}, nil
 }
 
-// again is the question after an answer that cannot be used.
-func (q Question) again(said Answer, problem string) Question {
+// again is q after an answer that cannot be used.
+func again(q Question, said Answer, problem string) Question {
 	const most = 4000
 	messages := append([]rl.Message(nil), q.Messages...)
 	q.Messages = append(messages,

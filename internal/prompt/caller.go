@@ -10,6 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/models/chat"
 )
 
 // call is a question, and if it is a play the task that it is about.
@@ -132,17 +133,24 @@ func (c *caller) one(ctx context.Context, x *call) (Entry, error) {
 		model = s.Model
 	}
 	a, err := model.Ask(ctx, x.q)
-	if err != nil {
+	refused := ""
+	switch {
+	case errors.Is(err, chat.ErrContext), errors.Is(err, chat.ErrFilter):
+		refused = err.Error()
+	case err != nil:
 		return Entry{}, err
+	case a.Filtered:
+		refused = "a content filter cut the answer"
 	}
-	e := Entry{Key: x.key, Use: x.use, Text: clip(a.Text, maxAnswer), Cut: a.Cut, Refused: clip(a.Refused, maxReason), Usage: a.Usage}
+	usage := Usage{a.Usage.PromptTokens, a.Usage.CompletionTokens}
+	e := Entry{Key: x.key, Use: x.use, Text: clip(a.Text, maxAnswer), Cut: a.Cut, Refused: clip(refused, maxReason), Usage: usage}
 	if a.JSON != nil {
 		e.Text = clip(string(a.JSON), maxAnswer)
 	}
 	if x.use != UsePlay {
 		return e, nil
 	}
-	if a.Refused != "" {
+	if refused != "" {
 		e.Outcome, e.Reason = reward.Infrastructure, e.Refused
 		return e, nil
 	}

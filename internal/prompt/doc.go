@@ -10,6 +10,6 @@
 // every answer of a model goes through a Journal, from which the whole search is
 // a pure function: one that was killed goes on to the same bytes.
 //
-// The package knows no server, no disk and no sandbox: a Model answers, a
+// The package opens no server, disk or sandbox: a Model answers, a
 // reward.Pool scores, a Journal keeps.
 package prompt

@@ -36,10 +36,12 @@ const (
 // Entry is one answer of a model, and of a play what it was worth. A search
 // looks at nothing else of what models and rewards do.
 type Entry struct {
-	Key     string         `json:"key"` // digest of all that decides the answer
-	Use     Use            `json:"use"`
-	Text    string         `json:"text"`
-	Cut     bool           `json:"cut,omitempty"`
+	Key  string `json:"key"` // digest of all that decides the answer
+	Use  Use    `json:"use"`
+	Text string `json:"text"`
+	Cut  bool   `json:"cut,omitempty"`
+	// Refused says why the question has no answer although the model works: it is too
+	// long, or a filter refuses it.
 	Refused string         `json:"refused,omitempty"`
 	Usage   Usage          `json:"usage"`
 	Outcome reward.Outcome `json:"outcome,omitempty"` // of a play

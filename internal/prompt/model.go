@@ -1,40 +1,17 @@
 package prompt
 
-import (
-	"context"
-	"encoding/json"
+import "github.com/merit-rl/merit/internal/models/chat"
 
-	"github.com/merit-rl/merit/core/rl"
+// What is asked and answered.
+type (
+	// Model is a language model. Its errors end the search but for those that are
+	// about one question alone: see Entry.Refused.
+	Model = chat.Model
+	// Question is one request.
+	Question = chat.Question
+	// Answer is what a model said.
+	Answer = chat.Answer
 )
-
-// Model is a language model. It is safe for concurrent use. Its errors are
-// *fault.Error of the boundary fault.Model and end the search: it has tried
-// again what was worth it. What is about one question alone is no error, see
-// Answer.Refused.
-type Model interface {
-	Ask(ctx context.Context, q Question) (Answer, error)
-}
-
-// Question is one request. Equal questions are equal bytes of JSON.
-type Question struct {
-	Messages    []rl.Message    `json:"messages"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema that the answer must fit; nil = any text
-	Seed        int64           `json:"seed"`             // 0 … 2³¹−1
-	Temperature float64         `json:"temperature"`
-	MaxTokens   int             `json:"max_tokens"`
-}
-
-// Answer is what a model said.
-type Answer struct {
-	Text string
-	// JSON is the document that was found in Text where a schema was asked for.
-	JSON json.RawMessage
-	Cut  bool // it ended at Question.MaxTokens
-	// Refused says why this question has no answer although the model works: it
-	// is too long, or a filter refuses it.
-	Refused string
-	Usage   Usage
-}
 
 // Usage counts tokens.
 type Usage struct {

@@ -10,11 +10,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/prompt"
-	"github.com/stretchr/testify/require"
 )
 
 // rules are what a prompt of the tests may say. Each that it says lets the model
@@ -40,7 +41,7 @@ func (w *world) Ask(_ context.Context, q prompt.Question) (prompt.Answer, error)
 		}
 	}
 	w.asked = append(w.asked, q)
-	a := prompt.Answer{Usage: prompt.Usage{PromptTokens: 10, CompletionTokens: 3}}
+	a := prompt.Answer{Usage: reward.Usage{PromptTokens: 10, CompletionTokens: 3}}
 	system, user := q.Messages[0].Content.Text(), q.Messages[1].Content.Text()
 	switch {
 	case q.Schema != nil:

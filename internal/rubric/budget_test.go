@@ -3,9 +3,10 @@ package rubric_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/rubric"
-	"github.com/stretchr/testify/require"
 )
 
 // shown is what a criterion came to: a letter for each verdict, and one for that
@@ -81,7 +82,7 @@ func TestTotalFuel(t *testing.T) {
 // without a score, and says so: that is nobody's who wrote a rubric.
 func TestTotalFuelOfATruth(t *testing.T) {
 	m := &module{}
-	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{Fuel: 7}), m, 0)
+	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{Fuel: 7}), m, rubric.ScorerOptions{})
 	got := s.Evaluate(t.Context(), episode(t, map[string]any{"rubric": rules("x", "y")}, map[string]any{rubric.InfoWritten: written("x"), rubric.InfoWorkflow: outputs("x", "y")}))
 	require.Equal(t, reward.Infrastructure, got.Outcome)
 	require.Contains(t, got.Reason, "the stakeholder's rubric cannot be applied")

@@ -49,9 +49,6 @@ func NewEngine(c Checker, o EngineOptions) *Engine {
 	return &Engine{checker: c, cache: newCache(o.Kept), most: max(1, o.Parallel), fuel: o.Fuel}
 }
 
-// Checker returns what applies the rules.
-func (e *Engine) Checker() Checker { return e.checker }
-
 // Digest covers all that decides verdicts but rubric and workflow.
 func (e *Engine) Digest() string { return Digest("engine/2", e.checker.Digest(), fmt.Sprint(e.fuel)) }
 

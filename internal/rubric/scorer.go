@@ -25,19 +25,30 @@ type Scorer struct {
 	engine *Engine
 	inner  reward.Scorer
 	info   reward.Info
+	about  ScorerOptions
+}
+
+// ScorerOptions say of what applies the rules what a scorer is asked about it.
+type ScorerOptions struct {
+	// InFlight is how many evaluations can be under way at one time where they wait
+	// for another machine; 0 if they are computed here.
+	InFlight int
+	// Asked is what the judge of questions was asked, and what that cost, if there is
+	// one; nil is none.
+	Asked func() (reward.Asked, bool)
+	// Sample returns an episode to try the evaluation on; nil has none.
+	Sample func() (*rl.Trajectory, error)
 }
 
 var _ reward.GroupScorer = (*Scorer)(nil)
 
-// NewScorer returns the dual evaluation by e before inner. InFlight is how many
-// evaluations e can have under way at one time where it waits for another
-// machine; 0 if it computes here.
-func NewScorer(e *Engine, inner reward.Scorer, inFlight int) *Scorer {
+// NewScorer returns the dual evaluation by e before inner.
+func NewScorer(e *Engine, inner reward.Scorer, o ScorerOptions) *Scorer {
 	info := inner.Info()
 	info.Digest = ScorerDigest(e, info.Digest)
 	info.GroundTruth = reward.UseRead
-	info.InFlight = max(info.InFlight, inFlight)
-	return &Scorer{engine: e, inner: inner, info: info}
+	info.InFlight = max(info.InFlight, o.InFlight)
+	return &Scorer{engine: e, inner: inner, info: info, about: o}
 }
 
 // ScorerDigest is the digest of the dual evaluation by e before a reward with
@@ -51,23 +62,20 @@ func (s *Scorer) Info() reward.Info { return s.info }
 // Engine returns what evaluates the outputs.
 func (s *Scorer) Engine() *Engine { return s.engine }
 
-// Asked implements reward.Asker: what the checker of its rules asked.
+// Asked implements reward.Asker.
 func (s *Scorer) Asked() (t reward.Asked, asks bool) {
-	if a, ok := s.engine.Checker().(reward.Asker); ok {
-		return a.Asked()
+	if s.about.Asked == nil {
+		return t, false
 	}
-	return t, false
+	return s.about.Asked()
 }
 
-// Sample returns an episode of the checker's to try the evaluation on; nil if it
-// has none.
+// Sample returns an episode to try the evaluation on; nil if there is none.
 func (s *Scorer) Sample() (*rl.Trajectory, error) {
-	if k, ok := s.engine.Checker().(interface {
-		Sample() (*rl.Trajectory, error)
-	}); ok {
-		return k.Sample()
+	if s.about.Sample == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return s.about.Sample()
 }
 
 // Evaluate implements reward.Scorer.

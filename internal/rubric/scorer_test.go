@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/internal/rubric"
-	"github.com/stretchr/testify/require"
 )
 
 // module is the other reward: it keeps what it was shown.
@@ -66,7 +67,7 @@ func episode(t *testing.T, truth any, info map[string]any) *rl.Trajectory {
 
 func scorer(c rubric.Checker) (*rubric.Scorer, *module) {
 	m := &module{}
-	return rubric.NewScorer(rubric.NewEngine(c, rubric.EngineOptions{}), m, 0), m
+	return rubric.NewScorer(rubric.NewEngine(c, rubric.EngineOptions{}), m, rubric.ScorerOptions{}), m
 }
 
 func written(codes ...string) rubric.Written {
@@ -206,7 +207,7 @@ func TestStoppedScoring(t *testing.T) {
 // the others say why they have no score.
 func TestGroups(t *testing.T) {
 	m := &module{group: true}
-	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{}), m, 0)
+	s := rubric.NewScorer(rubric.NewEngine(&words{}, rubric.EngineOptions{}), m, rubric.ScorerOptions{})
 	good := func(code string) *rl.Trajectory {
 		return episode(t, map[string]any{"rubric": rules("x")}, map[string]any{"rubric": written(code), "workflow": outputs("x", "y")})
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -125,9 +126,9 @@ func GroupOf(cmd *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
 // SchemaVerb is the verb schema of the command called parent, if it is one:
 // it prints what schema returns.
 func SchemaVerb(h *Host, parent, short, long string, schema func() ([]byte, error)) *cobra.Command {
-	file := strings.TrimPrefix(parent+".schema.json", ".")
+	file := cmp.Or(parent, "train") + ".schema.json"
 	return Verb(&cobra.Command{
-		Use: "schema", Short: short, Long: long, Example: fmt.Sprintf("  merit %s > %s", strings.TrimSpace(parent+" schema"), file),
+		Use: "schema", Short: short, Long: long, Example: "  merit " + strings.TrimSpace(parent+" schema") + " > " + file,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := schema()
 			if err != nil {

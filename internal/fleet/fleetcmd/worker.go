@@ -23,7 +23,7 @@ import (
 
 type workerOptions struct {
 	host *console.Host
-	Join string `flag:"join" needed:"yes" usage:"address of the server: nats://HOST:PORT or tls://HOST:PORT"`
+	Join string `flag:"join" usage:"address of the server: nats://HOST:PORT or tls://HOST:PORT"`
 	access
 	Name       string   `flag:"name" usage:"name among the workers (default the host's, with a random end)"`
 	Slots      int      `flag:"slots" usage:"how much is computed at one time; 0 is one for each processor"`
@@ -90,6 +90,9 @@ ends it at once. What it had is then computed by another.`,
 }
 
 func (o *workerOptions) run(cmd *cobra.Command, _ []string) error {
+	if o.Join == "" {
+		return console.Usage(cmd, "name the server with --join", "a worker needs a server")
+	}
 	ctx := cmd.Context()
 	log := o.host.Logger()
 	work := fleet.WorkOptions{

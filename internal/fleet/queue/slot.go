@@ -183,16 +183,15 @@ func (k *worker) deliver(ctx context.Context, m jetstream.Msg, p place, e envelo
 		_ = m.NakWithDelay(0)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := m.DoubleAck(ctx); err != nil {
-		k.Log.Debug("a shard is done, and the queue does not know it yet", "job", p.job, "shard", p.index, "cause", err)
-	}
+	_ = m.Ack() // if it is lost the shard comes again, and its result is there
 }
 
 // give publishes a result. A body that is too large for a message lies beside it, in
 // parts; one that is there already is of the same try, and the same.
 func (k *worker) give(ctx context.Context, p place, e *envelope, body []byte) error {
+	// A server that has lost its streams says nothing, since the coordinator listens.
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(1+len(body)/most)*1500*time.Millisecond)
+	defer cancel()
 	m := nats.NewMsg(p.result())
 	if m.Data = body; len(body) > most {
 		m.Data, e.stored = nil, len(body)

@@ -63,7 +63,7 @@ func Work(ctx context.Context, o Options, w WorkOptions) (err error) {
 	if err := k.obey(); err != nil {
 		return c.explain(err, "this worker cannot be told anything")
 	}
-	k.announce() // before it gives anything: coordinators know its key by this
+	k.announce()
 	queues, err := k.join(k.draining)
 	if err != nil || queues == nil {
 		return err

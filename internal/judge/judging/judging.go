@@ -3,9 +3,7 @@
 package judging
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,16 +31,6 @@ func (c *Config) SetDefaults() { *c = DefaultConfig() }
 // Validate returns every problem of c, with key paths relative to the section.
 func (c Config) Validate() []error { return fault.Validate(&c) }
 
-func under(err error) error {
-	f := fault.As(err)
-	if f == nil {
-		return err
-	}
-	named := *f
-	named.Where = "server." + f.Where
-	return &named
-}
-
 // EachPath replaces every path in c.
 func (c *Config) EachPath(replace func(string) string) {
 	for _, path := range []*string{&c.RubricFile, &c.Cache, &c.Server.Cassettes.Dir} {
@@ -69,34 +57,21 @@ type Judge struct {
 
 // Open returns the judge of c. It asks nobody yet.
 func Open(c Config, o Options) (*Judge, error) {
-	if c.Server.Lookup == nil && o.Getenv != nil {
-		c.Server.Lookup = func(name string) (string, bool) { value := o.Getenv(name); return value, value != "" }
-	}
-	client, err := chat.New(c.Server)
-	if err != nil {
-		var problems []error
-		for _, problem := range fault.Leaves(err) {
-			problems = append(problems, under(problem))
-		}
-		return nil, errors.Join(problems...)
-	}
-	anything, err := chat.NewSchema(json.RawMessage(`{"type":"object"}`))
+	asker, err := chat.NewAsker(c.Server, o.Getenv)
 	if err != nil {
 		return nil, err
 	}
-	// As in cassettes the host decides nothing: a model is who it is wherever it
-	// is served.
-	identity, err := json.Marshal([]any{c.Server.Model, c.Server.Extra})
+	identity, err := c.Server.Identity()
 	if err != nil {
 		return nil, err
 	}
-	j, err := judge.New(c.Config, &model{client, anything}, judge.Options{
-		Identity: string(identity), InFlight: c.Server.MaxConcurrent, Reversed: o.Reversed, Log: o.Log,
+	j, err := judge.New(c.Config, model{asker}, judge.Options{
+		Identity: identity, InFlight: c.Server.MaxConcurrent, Reversed: o.Reversed, Log: o.Log,
 	})
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Judge{j, client, c.Cache != "", o.Log}, err
+	return &Judge{j, asker.Client, c.Cache != "", o.Log}, err
 }
 
 // Ready asks the server for the model: whether it is there, accepts the key and
@@ -151,26 +126,10 @@ func told(err error) error {
 }
 
 // model is a chat client as a judge asks it.
-type model struct {
-	client *chat.Client
-	object *chat.Schema
-}
+type model struct{ *chat.Asker }
 
 // Ask implements judge.Model.
-func (m *model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error) {
-	r, err := m.client.Complete(ctx, chat.Request{
-		Messages: q.Messages, Schema: q.Schema, Temperature: &q.Temperature, MaxTokens: q.MaxTokens, Seed: &q.Seed,
-	})
-	if err != nil {
-		return judge.Answer{}, told(err)
-	}
-	a := judge.Answer{
-		Text: cmp.Or(r.Text, r.Refusal), Cut: r.Finish == chat.FinishLength, Model: r.Model,
-		Usage: judge.Usage{PromptTokens: int64(r.Usage.Prompt), CompletionTokens: int64(r.Usage.Completion), Cost: r.Cost},
-	}
-	// Only the object is looked for here: the judge says best what is wrong in it.
-	if found, _, err := m.object.Parse(r.Text); err == nil {
-		a.JSON = found
-	}
-	return a, nil
+func (m model) Ask(ctx context.Context, q judge.Question) (judge.Answer, error) {
+	a, err := m.Asker.Ask(ctx, q)
+	return a, told(err)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/prompt"
-	"github.com/merit-rl/merit/internal/prompt/prompting"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -36,10 +35,10 @@ type Config struct {
 	// Sandbox bounds what a reward may use.
 	Sandbox sandbox.Config `yaml:"sandbox" json:"sandbox"`
 	// Model is the model that the prompt is for.
-	Model prompting.Config `yaml:"model" json:"model"`
+	Model Model `yaml:"model" json:"model"`
 	// Editor is the model that criticises and rewrites. Without it the one that
 	// plays does, at temperature 1.
-	Editor *prompting.Config `yaml:"editor,omitempty" json:"editor,omitempty"`
+	Editor *Model `yaml:"editor,omitempty" json:"editor,omitempty"`
 	// Search says how prompts are sought.
 	Search prompt.Config `yaml:"search" json:"search"`
 	// Budget is what the search may spend on all models together.
@@ -49,12 +48,24 @@ type Config struct {
 	Places config.Places `yaml:"-" json:"-"`
 }
 
+// Model is a model behind a server, and how it is sampled.
+type Model struct {
+	prompt.Sampling `yaml:",inline"`
+	// Server says which model it is, and how much it may be asked.
+	Server chat.Config `yaml:"server" json:"server"`
+}
+
+// SetDefaults is called for a section that is there before it is read.
+func (m *Model) SetDefaults() {
+	*m = Model{Sampling: prompt.Sampling{Temperature: 1, MaxTokens: 1024}, Server: chat.DefaultConfig()}
+}
+
 // DefaultConfig returns the defaults. It lacks a prompt, tasks, a reward and a
 // server.
 func DefaultConfig() *Config {
 	return &Config{
 		Seed: 1, Tasks: Tasks{HeldOutShare: 0.5}, Sandbox: sandbox.DefaultConfig(), Search: prompt.DefaultConfig(),
-		Model: prompting.Config{Sampling: prompt.Sampling{MaxTokens: 512}, Server: chat.DefaultConfig()},
+		Model: Model{Sampling: prompt.Sampling{MaxTokens: 512}, Server: chat.DefaultConfig()},
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
+	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/prompt"
-	"github.com/merit-rl/merit/internal/prompt/prompting"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -64,7 +64,7 @@ func Run(ctx context.Context, c *Config, o Options) (_ *prompt.Result, err error
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, closing()) }()
+	defer closing()
 	s := c.settings(start, train, heldOut, reward.NewPool(rewards.Parts, 0))
 	s.Model, s.Editor, s.Progress = model, editor, o.Progress
 	if err := s.Check(); err != nil {
@@ -91,11 +91,11 @@ func (c *Config) settings(start string, train, heldOut []*rl.Task, pool *reward.
 }
 
 // editor is the model that criticises and rewrites.
-func (c *Config) editor() prompting.Config {
+func (c *Config) editor() Model {
 	if c.Editor != nil {
 		return *c.Editor
 	}
-	var e prompting.Config
+	var e Model
 	e.SetDefaults()
 	e.Server = c.Model.Server
 	return e
@@ -103,43 +103,45 @@ func (c *Config) editor() prompting.Config {
 
 // open connects to the models. One server without an editor of its own is one
 // client, so that its bounds hold for both.
-func (c *Config) open(getenv func(string) string) (model, editor prompt.Model, closing func() error, err error) {
-	m, err := prompting.Open(c.Model, getenv)
+func (c *Config) open(getenv func(string) string) (model, editor prompt.Model, closing func(), err error) {
+	m, err := chat.NewAsker(c.Model.Server, getenv)
 	if err != nil {
 		return nil, nil, nil, c.Places.Explain("model", err)
 	}
 	if c.Editor == nil {
-		asked := &checked{Model: m}
+		asked := &checked{Asker: m}
 		return asked, asked, m.Close, nil
 	}
-	e, err := prompting.Open(*c.Editor, getenv)
+	e, err := chat.NewAsker(c.Editor.Server, getenv)
 	if err != nil {
-		return nil, nil, nil, errors.Join(c.Places.Explain("editor", err), m.Close())
+		m.Close()
+		return nil, nil, nil, c.Places.Explain("editor", err)
 	}
-	return &checked{Model: m}, &checked{Model: e}, func() error { return errors.Join(m.Close(), e.Close()) }, nil
+	return &checked{Asker: m}, &checked{Asker: e}, func() { m.Close(); e.Close() }, nil
 }
 
-// checked asks the server whether it has the model before the first question. A
-// search that is finished asks nobody.
+// checked asks the server whether it has the model before the first question, so
+// that a wrong address is known before anything else is done. A search that is
+// finished asks nobody.
 type checked struct {
-	*prompting.Model
+	*chat.Asker
 	once sync.Once
 	err  error
 }
 
 // Ask implements prompt.Model.
 func (c *checked) Ask(ctx context.Context, q prompt.Question) (prompt.Answer, error) {
-	c.once.Do(func() { c.err = c.Check(ctx) })
+	c.once.Do(func() { _, c.err = c.Served(ctx) })
 	if c.err != nil {
 		return prompt.Answer{}, c.err
 	}
-	return c.Model.Ask(ctx, q)
+	return c.Asker.Ask(ctx, q)
 }
 
 // parts are digests of all that decides the search.
 func (c *Config) parts(s prompt.Settings, rewards []reward.Weighted) (map[string]string, error) {
-	model, err1 := c.Model.Identity()
-	editor, err2 := c.editor().Identity()
+	model, err1 := c.Model.Server.Identity()
+	editor, err2 := c.editor().Server.Identity()
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}

@@ -23,20 +23,20 @@ import (
 
 type diffOptions struct {
 	host      *console.Host
-	rewards   []string
-	with      []string
-	data      string
-	config    string
-	estimator string
-	indexing  string
-	limit     int
-	sandbox   sandbox.Config
+	Rewards   []string `flag:"reward" usage:"two rewards in the place of two files, as merit eval takes them"`
+	With      []string `flag:"with" usage:"parameters of a script as a JSON object, for each --reward in its order"`
+	Data      string   `flag:"data" usage:"trajectories: what rewards score, and what advantages are of"`
+	Config    string   `flag:"config,c" usage:"a configuration whose align and advantage sections hold; the defaults if omitted"`
+	Estimator string   `flag:"estimator" usage:"what computes the advantages, in the place of the configuration's"`
+	Indexing  string   `flag:"step-index" usage:"what the step_index of files counts: assistant or message"`
+	Limit     int      `flag:"limit" usage:"rows of each table; 0 shows all"`
+	Sandbox   sandbox.Config
 }
 
 // NewDiffCmd returns merit diff.
 func NewDiffCmd(h *console.Host) *cobra.Command {
-	o := &diffOptions{host: h}
-	cmd := &cobra.Command{
+	o := &diffOptions{host: h, Limit: 10, Indexing: string(reward.ByAssistant)}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "diff RESULTS RESULTS",
 		Short: "Compare the results of two rewards or two versions of one",
 		Long: `Diff compares two files of results (merit eval --out), or scores one file of
@@ -52,37 +52,28 @@ reward says in words (reason) and what it costs (fuel) are no difference.`,
 			"  merit diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
 		Args: o.args,
 		RunE: o.run,
-	}
-	f := cmd.Flags()
-	f.StringArrayVar(&o.rewards, "reward", nil, "two rewards in the place of two files, as merit eval takes them")
-	f.StringArrayVar(&o.with, "with", nil, `parameters of a script as a JSON object, for each --reward in its order`)
-	f.StringVar(&o.data, "data", "", "trajectories: what rewards score, and what advantages are of")
-	f.StringVarP(&o.config, "config", "c", "", "a configuration whose align and advantage sections hold; the defaults if omitted")
-	f.StringVar(&o.estimator, "estimator", "", "what computes the advantages, in the place of the configuration's")
-	f.StringVar(&o.indexing, "step-index", string(reward.ByAssistant), "what the step_index of files counts: assistant or message")
-	f.IntVar(&o.limit, "limit", 10, "rows of each table; 0 shows all")
+	}, o)
 	console.Values(cmd, "estimator", advantage.Names()...)
 	console.Values(cmd, "step-index", string(reward.ByAssistant), string(reward.ByMessage))
-	console.SandboxFlags(cmd, &o.sandbox)
 	return cmd
 }
 
 // args wants two files, or two rewards and the data that they score.
 func (o *diffOptions) args(cmd *cobra.Command, args []string) error {
 	switch {
-	case len(o.rewards) == 0 && len(args) == 2:
-	case len(o.rewards) == 2 && len(args) == 0 && o.data != "":
+	case len(o.Rewards) == 0 && len(args) == 2:
+	case len(o.Rewards) == 2 && len(args) == 0 && o.Data != "":
 	default:
 		return console.Usage(cmd, "", "%s takes two files of results, or --reward twice and --data", cmd.CommandPath())
 	}
-	if len(o.with) > len(o.rewards) {
-		return console.Usage(cmd, "", "--with is given %d times for %d rewards", len(o.with), len(o.rewards))
+	if len(o.With) > len(o.Rewards) {
+		return console.Usage(cmd, "", "--with is given %d times for %d rewards", len(o.With), len(o.Rewards))
 	}
-	if o.data == "-" {
+	if o.Data == "-" {
 		return console.Usage(cmd, "write it into a file first", "--data is read more than once, so it cannot be stdin")
 	}
-	if o.indexing != string(reward.ByAssistant) && o.indexing != string(reward.ByMessage) {
-		return console.Usage(cmd, "", "--step-index is assistant or message, not %q", o.indexing)
+	if o.Indexing != string(reward.ByAssistant) && o.Indexing != string(reward.ByMessage) {
+		return console.Usage(cmd, "", "--step-index is assistant or message, not %q", o.Indexing)
 	}
 	return nil
 }
@@ -93,12 +84,12 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	names := args
-	if len(o.rewards) == 2 {
-		names = o.rewards
+	if len(o.Rewards) == 2 {
+		names = o.Rewards
 	}
 	var sides [2][]scoring.Result
 	for k := range sides {
-		if len(o.rewards) == 2 {
+		if len(o.Rewards) == 2 {
 			sides[k], credit.Indexing[k], err = o.score(cmd.Context(), k)
 		} else {
 			sides[k], err = o.results(args[k])
@@ -109,7 +100,7 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	r := review.Compare(sides[0], sides[1])
 	r.A.Name, r.B.Name = names[0], names[1]
-	if o.data != "" {
+	if o.Data != "" {
 		if r.Advantages, err = o.advantages(credit, sides); err != nil {
 			return err
 		}
@@ -131,16 +122,16 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
 // credit is how advantages are estimated.
 func (o *diffOptions) credit() (review.Credit, error) {
 	c := review.Credit{Align: align.DefaultConfig(), Advantage: advantage.Default()}
-	c.Indexing = [2]reward.StepIndexing{reward.StepIndexing(o.indexing), reward.StepIndexing(o.indexing)}
-	if o.config != "" {
-		cfg, err := merit.LoadPartial(o.config)
+	c.Indexing = [2]reward.StepIndexing{reward.StepIndexing(o.Indexing), reward.StepIndexing(o.Indexing)}
+	if o.Config != "" {
+		cfg, err := merit.LoadPartial(o.Config)
 		if err != nil {
 			return c, err
 		}
 		c.Align, c.Advantage = cfg.Align, cfg.Advantage
 	}
-	if o.estimator != "" {
-		c.Advantage.Estimator = o.estimator
+	if o.Estimator != "" {
+		c.Advantage.Estimator = o.Estimator
 	}
 	var problems []error
 	for _, err := range c.Advantage.Validate() {
@@ -163,23 +154,23 @@ func (o *diffOptions) results(path string) ([]scoring.Result, error) {
 // score evaluates the data with reward k, as merit eval does.
 func (o *diffOptions) score(ctx context.Context, k int) ([]scoring.Result, reward.StepIndexing, error) {
 	with := ""
-	if k < len(o.with) {
-		with = o.with[k]
+	if k < len(o.With) {
+		with = o.With[k]
 	}
-	named, err := rewardcmd.Name(o.rewards[k], with)
+	named, err := rewardcmd.Name(o.Rewards[k], with)
 	if err != nil {
 		return nil, "", err
 	}
-	r, err := rewardcmd.Load(ctx, o.host, o.sandbox, named)
+	r, err := rewardcmd.Load(ctx, o.host, o.Sandbox, named)
 	if err != nil {
 		return nil, "", err
 	}
 	defer r.Close()
 	var text bytes.Buffer
-	if _, err := r.Evaluate(ctx, merit.EvaluateOptions{Data: o.data, Out: "-", Stdout: &text}); err != nil {
+	if _, err := r.Evaluate(ctx, merit.EvaluateOptions{Data: o.Data, Out: "-", Stdout: &text}); err != nil {
 		return nil, "", err
 	}
-	in, err := jsonl.NewReader(o.rewards[k], &text)
+	in, err := jsonl.NewReader(o.Rewards[k], &text)
 	if err != nil {
 		return nil, "", err
 	}
@@ -189,7 +180,7 @@ func (o *diffOptions) score(ctx context.Context, k int) ([]scoring.Result, rewar
 
 func (o *diffOptions) advantages(credit review.Credit, sides [2][]scoring.Result) (*review.Advantages, error) {
 	var all []*rl.Trajectory
-	for t, err := range jsonl.Trajectories(o.data) {
+	for t, err := range jsonl.Trajectories(o.Data) {
 		if err != nil {
 			return nil, err
 		}

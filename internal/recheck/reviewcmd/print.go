@@ -83,8 +83,8 @@ func (o *diffOptions) summary(r *review.Review) error {
 
 // most are the positions of the rows that are shown of n.
 func (o *diffOptions) most(n int) []int {
-	if o.limit > 0 {
-		n = min(n, o.limit)
+	if o.Limit > 0 {
+		n = min(n, o.Limit)
 	}
 	at := make([]int, n)
 	for i := range at {

@@ -24,7 +24,7 @@ type verifyOptions struct {
 // NewVerifyCmd returns merit verify.
 func NewVerifyCmd(h *console.Host) *cobra.Command {
 	o := &verifyOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "verify RUN",
 		Short: "Recompute the scores and advantages of a run and compare them",
 		Long: `Verify asks the rewards that a run recorded, by their digests, about every
@@ -52,7 +52,7 @@ figures of greedy tests and of episodes in metrics.jsonl have digests only.`,
 		Example: "  merit verify runs/first\n  merit verify runs/first --reward old/reward.wasm",
 		Args:    console.Exactly("RUN"),
 		RunE:    o.run,
-	}
+	})
 	f := cmd.Flags()
 	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may hold a reward of the run, if it is not where the run had it (repeatable)")
 	f.IntVar(&o.Parallel, "parallel", 0, "groups at one time; 0 is one for each processor")

@@ -140,7 +140,7 @@ func (v *verification) digests(ctx context.Context, part *merit.Reward) (digest 
 	if err != nil {
 		return nil, nil, err
 	}
-	e := k.Engine(0)
+	e := rubrics.NewEngine(k, 0)
 	return func(module string) string { return rubric.ScorerDigest(e, module) }, func() { _ = k.Close() }, nil // it was not started
 }
 

@@ -86,7 +86,7 @@ func (o *evalOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer checker.Close()
-	engine := checker.Engine(0)
+	engine := dual.NewEngine(checker, 0)
 	for _, j := range all {
 		if j.Evaluation, err = engine.Evaluate(cmd.Context(), j.Rubric, w); err != nil {
 			return err

@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/stretchr/testify/require"
 )
 
 // usual are rules of about the size of those of examples/rubric.
@@ -65,7 +66,7 @@ func BenchmarkRules(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rules/s")
 			b.ReportMetric(float64(fuel), "fuel/rule")
 		})
-		e := k.Engine(0)
+		e := rubrics.NewEngine(k, 0)
 		list := &rubric.Rubric{Criteria: []rubric.Criterion{{Name: "a", Weight: 1, Rule: r}}}
 		b.Run(string(l)+"/kept", func(b *testing.B) {
 			for b.Loop() {
@@ -89,7 +90,7 @@ func BenchmarkDual(b *testing.B) {
 	}
 	for name, fresh := range map[string]bool{"fresh": true, "kept": false} {
 		b.Run(name, func(b *testing.B) {
-			e := k.Engine(0)
+			e := rubrics.NewEngine(k, 0)
 			n := 0
 			for b.Loop() {
 				if fresh {

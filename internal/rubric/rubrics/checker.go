@@ -85,31 +85,26 @@ func (k *Checker) limits(base sandbox.Config) sandbox.Config {
 	return base
 }
 
-// Scorer puts the dual evaluation by k before a reward.
-func (k *Checker) Scorer(inner reward.Scorer) *rubric.Scorer {
-	return rubric.NewScorer(k.Engine(0), inner, k.InFlight())
-}
-
-// Engine returns an engine that applies rules by k, several criteria of a
+// NewEngine returns an engine that applies rules by k, several criteria of a
 // rubric at one time: parallel, or as many as a judge's server takes.
-func (k *Checker) Engine(parallel int) *rubric.Engine {
+func NewEngine(k *Checker, parallel int) *rubric.Engine {
 	kept := k.config.Kept
 	if kept == 0 {
 		kept = -1
 	}
-	return rubric.NewEngine(k, rubric.EngineOptions{Fuel: k.config.TotalFuel, Kept: kept, Parallel: max(parallel, k.InFlight())})
+	return rubric.NewEngine(k, rubric.EngineOptions{Fuel: k.config.TotalFuel, Kept: kept, Parallel: max(parallel, k.inFlight())})
 }
 
-// InFlight is how many questions a judge's server takes at one time; 0 without
+// inFlight is how many questions a judge's server takes at one time; 0 without
 // one.
-func (k *Checker) InFlight() int {
+func (k *Checker) inFlight() int {
 	if k.asked == nil {
 		return 0
 	}
 	return k.asked.Info().InFlight
 }
 
-// Asked implements reward.Asker for the server of a judge.
+// Asked returns what the server of a judge was asked, and what that cost.
 func (k *Checker) Asked() (t reward.Asked, asks bool) {
 	if k.asked == nil {
 		return t, false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -25,5 +26,6 @@ func (c *Config) OpenReward(ctx context.Context, o merit.RewardOptions) (opened 
 	if err := k.Ready(ctx); err != nil {
 		return opened, errors.Join(err, k.Close())
 	}
-	return merit.OpenedReward{Scorer: k.Scorer(o.Module), Close: k.Close}, nil
+	about := rubric.ScorerOptions{InFlight: k.inFlight(), Asked: k.Asked, Sample: k.Sample}
+	return merit.OpenedReward{Scorer: rubric.NewScorer(NewEngine(k, 0), o.Module, about), Close: k.Close}, nil
 }

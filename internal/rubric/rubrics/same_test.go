@@ -6,11 +6,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/sandbox"
-	"github.com/stretchr/testify/require"
 )
 
 // TestMain lets this program be the worker of isolation: process.
@@ -50,7 +51,7 @@ func TestSameVerdicts(t *testing.T) {
 		parallel  int
 	}{{sandbox.Snapshot, 1}, {sandbox.Snapshot, 3}, {sandbox.Shared, 1}, {sandbox.Process, 2}} {
 		k := open(t, func(_ *rubrics.Config, s *sandbox.Config) { s.Isolation, s.Workers = c.isolation, c.parallel })
-		e := k.Engine(c.parallel)
+		e := rubrics.NewEngine(k, c.parallel)
 		var wg sync.WaitGroup
 		for range c.parallel {
 			wg.Go(func() { _, _ = e.Evaluate(context.Background(), r, w) })
@@ -77,7 +78,7 @@ func TestACancelledContextIsNoVerdict(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := &rubric.Rubric{Criteria: []rubric.Criterion{{Name: "a", Weight: 1, Rule: rubric.Rule{Language: rubric.Python, Code: "def rule(o, t): return 1"}}}}
-	e := k.Engine(0)
+	e := rubrics.NewEngine(k, 0)
 	_, err := e.Evaluate(ctx, r, workflow("a"))
 	require.ErrorIs(t, err, context.Canceled)
 	got, err := e.Evaluate(t.Context(), r, workflow("a", "b"))

@@ -150,7 +150,7 @@ func session(t *testing.T, p pays) *merit.Session {
 	open := func(context.Context, string, int) (env.Env, error) {
 		return &desk{make([]int, 2), make([]rubric.Workflow, 2)}, nil
 	}
-	dual := rubric.NewScorer(rubric.NewEngine(reader{}, rubric.EngineOptions{}), p, 0)
+	dual := rubric.NewScorer(rubric.NewEngine(reader{}, rubric.EngineOptions{}), p, rubric.ScorerOptions{})
 	s, err := merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(dual, 1))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })

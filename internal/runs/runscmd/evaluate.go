@@ -29,15 +29,15 @@ const fewest, most = 0.5, 0.95
 type evaluateOptions struct {
 	playing
 	what   measure.Options
-	out    string
-	traces string // query
-	store  string // its address
+	Out    string `flag:"out" usage:"write the measurement with every episode to this JSON file" output:"yes"`
+	Traces string `flag:"traces" usage:"measure the traces that this query chooses; all is every trace"`                       // query
+	Store  string `flag:"store" usage:"where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
 }
 
 // NewEvaluateCmd is the verb evaluate, which was called baseline before.
 func NewEvaluateCmd(h *console.Host) *cobra.Command {
 	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
 		Short:   "Play episodes with a policy and measure its success and return",
@@ -56,16 +56,11 @@ the measurement is the same.
 With --traces nothing is played: it measures what agents did already, by the rewards
 that are recorded (merit traces score).`,
 		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
 	f.IntVar(&o.what.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
-	f.StringVar(&o.out, "out", "", "write the measurement with every episode to this JSON file")
-	f.StringVar(&o.traces, "traces", "", "measure the traces that this query chooses; all is every trace")
-	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
-	console.Output(cmd, "out")
 	return cmd
 }
 
@@ -73,15 +68,15 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := checkSplit(cmd, o.what.Split); err != nil {
 		return err
 	}
-	if o.out == "-" {
+	if o.Out == "-" {
 		return console.Usage(cmd, "use --json, which prints the measurement", "--out names a file")
 	}
-	if o.out != "" {
-		if _, err := os.Stat(filepath.Dir(o.out)); err != nil {
+	if o.Out != "" {
+		if _, err := os.Stat(filepath.Dir(o.Out)); err != nil {
 			return console.CannotWrite(err) // now, and not after the episodes
 		}
 	}
-	if o.traces != "" {
+	if o.Traces != "" {
 		return o.recorded(cmd)
 	}
 	if o.what.Episodes < 0 {
@@ -101,8 +96,8 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 		e, err = measure.Run(cmd.Context(), s, o.what)
 		return err
 	})
-	if err == nil && o.out != "" {
-		err = measure.Write(o.out, cfg, e)
+	if err == nil && o.Out != "" {
+		err = measure.Write(o.Out, cfg, e)
 	}
 	if err != nil {
 		return err
@@ -121,14 +116,14 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s, err := store.Existing(cmd.Context(), cmp.Or(o.store, o.host.Env(trace.Variable)))
+	s, err := store.Existing(cmd.Context(), cmp.Or(o.Store, o.host.Env(trace.Variable)))
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	e, err := learning.Measure(cmd.Context(), cfg, learning.Options{Traces: s, Now: o.host.Now()})
-	if err == nil && o.out != "" {
-		err = measure.Write(o.out, cfg, e)
+	if err == nil && o.Out != "" {
+		err = measure.Write(o.Out, cfg, e)
 	}
 	if err != nil {
 		return err

@@ -20,19 +20,19 @@ import (
 
 type promoteOptions struct {
 	host      *console.Host
-	to        string
-	share     string
-	back      bool
-	evidence  string
-	against   string
-	baseline  string
+	To        string `flag:"to" usage:"the name of the policy, or its folder (default: the name of the run's environment)"`
+	Share     string `flag:"share" usage:"in which share of the starts the version plays, as 10% or 0.1 (default: all)"`
+	Back      bool   `flag:"fall-back" usage:"the same as merit rollback"`
+	Evidence  string `flag:"evidence" usage:"the measurement of RUN"`
+	Against   string `flag:"against" usage:"the measurement of what plays now"`
+	Baseline  string `flag:"baseline" usage:"for a new name: the configuration whose policy plays now (default: the run's policy before training)" files:"yaml,yml"`
 	candidate promote.Candidate
 }
 
 // NewPromoteCmd is the verb promote.
 func NewPromoteCmd(h *console.Host) *cobra.Command {
 	o := &promoteOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "promote [RUN]",
 		Short: "Use a better policy for a share of the episodes",
 		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into
@@ -52,33 +52,26 @@ A name is a folder in $MERIT_POLICIES, or in policies.`,
   merit promote --to sokoban --share 100%`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.to, "to", "", "the name of the policy, or its folder (default: the name of the run's environment)")
-	f.StringVar(&o.share, "share", "", "in which share of the starts the version plays, as 10% or 0.1 (default: all)")
-	f.StringVar(&o.evidence, "evidence", "", "the measurement of RUN")
-	f.StringVar(&o.against, "against", "", "the measurement of what plays now")
-	f.StringVar(&o.baseline, "baseline", "", "for a new name: the configuration whose policy plays now (default: the run's policy before training)")
 	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "put a value over the run's thresholds: evidence.key=value (repeatable)")
 	f.BoolVar(&o.candidate.Unproven, "unproven", false, "promote although the evidence does not show that it is better")
-	f.BoolVar(&o.back, "fall-back", false, "the same as merit rollback")
-	console.Files(cmd, "baseline", "yaml", "yml")
 	return cmd
 }
 
 func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
-	if (o.evidence == "") != (o.against == "") || o.baseline != "" && o.evidence != "" {
+	if (o.Evidence == "") != (o.Against == "") || o.Baseline != "" && o.Evidence != "" {
 		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
 	}
-	if o.back && (len(args) > 0 || o.share != "") {
+	if o.Back && (len(args) > 0 || o.Share != "") {
 		return console.Usage(cmd, "fall back by itself", "--fall-back goes with neither a run nor --share")
 	}
-	share, err := parseShare(o.share)
+	share, err := parseShare(o.Share)
 	if err != nil {
-		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is no share", o.share)
+		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is no share", o.Share)
 	}
-	if len(args) == 0 && o.to == "" {
-		if o.back || o.share != "" {
+	if len(args) == 0 && o.To == "" {
+		if o.Back || o.Share != "" {
 			return console.Usage(cmd, "name it with --to", "no promoted policy is named")
 		}
 		return listPolicies(o.host)
@@ -88,11 +81,11 @@ func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 		o.candidate.Checkpoint, o.candidate.Share = args[0], share
 		s, err = o.promote(cmd.Context())
 	} else {
-		dir := promote.Folder(o.to, o.host.Env)
+		dir := promote.Folder(o.To, o.host.Env)
 		switch {
-		case o.back:
+		case o.Back:
 			s, err = promote.Change(dir, (*promote.State).FallBack)
-		case o.share != "":
+		case o.Share != "":
 			s, err = promote.Change(dir, func(s *promote.State) error { return s.SetShare(share) })
 		default:
 			s, err = promote.Read(dir)
@@ -106,7 +99,7 @@ func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 
 // promote gathers the evidence, unless it is given, and promotes.
 func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
-	if o.to == "" {
+	if o.To == "" {
 		dir, _, err := merit.SplitCheckpoint(o.candidate.Checkpoint)
 		if err != nil {
 			return nil, err
@@ -115,26 +108,26 @@ func (o *promoteOptions) promote(ctx context.Context) (*promote.State, error) {
 		if err != nil {
 			return nil, err
 		}
-		if o.to = promote.NameOf(cfg.Environment.Plugin); o.to == "" {
+		if o.To = promote.NameOf(cfg.Environment.Plugin); o.To == "" {
 			return nil, &fault.Error{
 				Boundary: fault.CLI, Kind: fault.Invalid, Where: dir, What: fmt.Sprintf("its environment %q gives no name for a policy", cfg.Environment.Plugin),
 				Hint: "name the policy with --to",
 			}
 		}
 	}
-	dir := promote.Folder(o.to, o.host.Env)
+	dir := promote.Folder(o.To, o.host.Env)
 	var err error
 	c := &o.candidate
-	if o.evidence != "" {
-		if c.Evidence, err = promote.ReadMeasured(o.evidence); err != nil {
+	if o.Evidence != "" {
+		if c.Evidence, err = promote.ReadMeasured(o.Evidence); err != nil {
 			return nil, err
 		}
-		if c.Against, err = promote.ReadMeasured(o.against); err != nil {
+		if c.Against, err = promote.ReadMeasured(o.Against); err != nil {
 			return nil, err
 		}
 		return promote.Promote(dir, *c)
 	}
-	g := promote.Gathering{Checkpoint: c.Checkpoint, Baseline: o.baseline}
+	g := promote.Gathering{Checkpoint: c.Checkpoint, Baseline: o.Baseline}
 	end := func() {}
 	g.Open = func(ctx context.Context, cfg *merit.Config) (*merit.Session, error) {
 		progress := newProgress(o.host, merit.RolloutProgress, "episodes", cfg.Train.TestEpisodes)

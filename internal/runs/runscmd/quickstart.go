@@ -20,13 +20,13 @@ var quickstartFiles = []string{"train.yaml", "reward.wasm", "episodes.jsonl", "r
 
 type quickstartOptions struct {
 	host      *console.Host
-	filesOnly bool
+	FilesOnly bool `flag:"files-only" usage:"copy the files and do not train"`
 }
 
 // NewQuickstartCmd is the verb quickstart.
 func NewQuickstartCmd(h *console.Host) *cobra.Command {
 	o := &quickstartOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "quickstart [FOLDER]",
 		Short: "Train the Sokoban example that Merit includes",
 		Long: `Quickstart copies the Sokoban example into FOLDER (default: quickstart) and
@@ -38,8 +38,7 @@ existing file is changed.`,
 		Example: "  merit quickstart\n  merit quickstart my-first-run --files-only",
 		Args:    console.AtMost("FOLDER"),
 		RunE:    o.run,
-	}
-	cmd.Flags().BoolVar(&o.filesOnly, "files-only", false, "copy the files and do not train")
+	}, o)
 	cmd.Flags().Int("iterations", 0, "the same as --set train.iterations= of merit train")
 	return cmd
 }
@@ -53,10 +52,10 @@ func (o *quickstartOptions) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	config, out := filepath.Join(folder, "train.yaml"), filepath.Join(folder, "run")
-	if o.filesOnly {
+	if o.FilesOnly {
 		return o.next(o.host.Stdout, fmt.Sprintf("%d files in %s. Next:", len(quickstartFiles), folder), "merit train -c "+console.Quote(config)+" --out "+console.Quote(out))
 	}
-	train := &trainOptions{host: o.host, source: source{path: config}, out: out}
+	train := &trainOptions{host: o.host, source: source{path: config}, Out: out}
 	if err := train.run(cmd, nil); err != nil || o.host.Global.JSON {
 		return err
 	}

@@ -9,13 +9,13 @@ import (
 
 type rollbackOptions struct {
 	host    *console.Host
-	version int
+	Version int `flag:"version" usage:"the version that is to play; 0 is the policy from before training"`
 }
 
 // NewRollbackCmd is the verb rollback.
 func NewRollbackCmd(h *console.Host) *cobra.Command {
 	o := &rollbackOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "rollback [POLICY]",
 		Short: "Roll back to the previous policy",
 		Long: `Rollback makes what the current version of a promoted policy replaced play again, in
@@ -26,9 +26,7 @@ where there is one only.`,
 		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,
-	}
-	cmd.Flags().IntVar(&o.version, "version", 0, "the version that is to play; 0 is the policy from before training")
-	return cmd
+	}, o)
 }
 
 func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
@@ -44,7 +42,7 @@ func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	change := (*promote.State).FallBack
 	if cmd.Flags().Changed("version") {
-		change = func(s *promote.State) error { return s.Select(o.version) }
+		change = func(s *promote.State) error { return s.Select(o.Version) }
 	}
 	s, err := promote.Change(promote.Folder(args[0], o.host.Env), change)
 	if err != nil {

@@ -24,13 +24,13 @@ import (
 type rolloutOptions struct {
 	playing
 	what merit.RolloutOptions
-	out  string
+	Out  string `flag:"out" usage:"where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout" output:"yes"`
 }
 
 // NewRolloutCmd is the verb rollout.
 func NewRolloutCmd(h *console.Host) *cobra.Command {
-	o := &rolloutOptions{playing: playing{host: h, player: player{host: h}}, what: merit.RolloutOptions{Split: train.SplitTrain}}
-	cmd := &cobra.Command{
+	o := &rolloutOptions{playing: playing{host: h, player: player{host: h}}, what: merit.RolloutOptions{Split: train.SplitTrain}, Out: "-"}
+	cmd := console.Verb(&cobra.Command{
 		Use:   "rollout",
 		Short: "Play episodes and write them with scores and advantages",
 		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
@@ -40,14 +40,11 @@ writes one trajectory a line.
 With --fleet workers play and score, on this machine or others (merit worker), and
 the trajectories are the same, byte for byte.`,
 		Example: "  merit rollout -c quickstart/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy quickstart/run --split test --out episodes.jsonl.zst\n  merit rollout --policy quickstart/run --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
 	f.IntVar(&o.what.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
-	f.StringVar(&o.out, "out", "-", "where to write; compressed if it ends in .zst or .gz, Parquet if in .parquet; - is stdout")
-	console.Output(cmd, "out")
 	return cmd
 }
 
@@ -70,7 +67,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		if promoted != nil {
 			o.what.Policy = promoted
 		}
-		if out, err = jsonl.Create(o.out, o.host.Stdout); err == nil {
+		if out, err = jsonl.Create(o.Out, o.host.Stdout); err == nil {
 			played, err = s.Rollout(cmd.Context(), o.what, func(t *rl.Trajectory) error { return out.Encode(t) })
 		}
 		return err
@@ -87,7 +84,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 // report prints what was played: on stderr where stdout carries the episodes.
 func (o *rolloutOptions) report(played *merit.Rollout) error {
 	w := io.Writer(o.host.Stdout)
-	if o.out == "-" {
+	if o.Out == "-" {
 		w = o.host.Stderr
 	} else if o.host.Global.JSON {
 		return o.host.PrintJSON(played)

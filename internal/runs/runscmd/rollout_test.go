@@ -21,7 +21,7 @@ func TestNoScoreIsNotZero(t *testing.T) {
 			var out bytes.Buffer
 			host := &console.Host{Stdout: &out}
 			host.Global.JSON = json
-			o := &rolloutOptions{playing: playing{host: host}, out: "episodes.jsonl"}
+			o := &rolloutOptions{playing: playing{host: host}, Out: "episodes.jsonl"}
 			require.NoError(t, o.report(&merit.Rollout{Episodes: 2, Score: c.score}))
 			require.Regexp(t, want, out.String())
 		}

@@ -35,11 +35,11 @@ import (
 type trainOptions struct {
 	host   *console.Host
 	source source
-	out    string
-	resume bool
-	force  bool
-	traces string       // query
-	store  string       // its address
+	Out    string       `flag:"out" usage:"run directory (default runs/<time>)"`
+	Resume bool         `flag:"resume" usage:"go on with the run in --out; -c may be omitted"`
+	Force  bool         `flag:"force" usage:"replace the run in --out"`
+	Traces string       `flag:"traces" usage:"learn from the traces that this query chooses: the same as --set traces.query=; all is every trace"` // query
+	Store  string       `flag:"store" usage:"where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"`               // its address
 	kept   *store.Store // the store, once it is open
 	watch  outlets.Options
 	fleet  fleetcmd.Options
@@ -48,7 +48,7 @@ type trainOptions struct {
 // NewTrainCmd is the verb train.
 func NewTrainCmd(h *console.Host) *cobra.Command {
 	o := &trainOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "train",
 		Short: "Train a policy in an environment against a reward",
 		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and
@@ -71,18 +71,12 @@ of them. Nothing is ever trained from traces unless it is asked for so.
 With --fleet workers play and score, on this machine or others (merit worker), and
 the bytes are the same. What a run did with a fleet goes on without one too.`,
 		Example: "  merit train -c quickstart/train.yaml --out runs/first\n  merit train -c quickstart/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c quickstart/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c quickstart/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	o.source.flags(cmd)
 	o.fleet.Flags(cmd, "play")
-	f.StringVar(&o.out, "out", "", "run directory (default runs/<time>)")
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
-	f.StringVar(&o.traces, "traces", "", "learn from the traces that this query chooses: the same as --set traces.query=; all is every trace")
-	f.StringVar(&o.store, "store", "", "where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)")
-	f.BoolVar(&o.resume, "resume", false, "go on with the run in --out; -c may be omitted")
-	f.BoolVar(&o.force, "force", false, "replace the run in --out")
 	console.OutputFolder(cmd, "out", run.Patterns()...)
 	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
 	f.StringVar(&o.watch.Metrics, "metrics", "", "show the run to Prometheus at this HOST:PORT, under /metrics; :PORT is this machine alone")
@@ -91,12 +85,12 @@ the bytes are the same. What a run did with a fleet goes on without one too.`,
 
 func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
-	case o.resume && o.out == "":
+	case o.Resume && o.Out == "":
 		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
-	case o.resume && o.force:
+	case o.Resume && o.Force:
 		return console.Usage(cmd, "omit one of them", "--resume and --force contradict each other")
-	case o.out == "":
-		o.out = merit.DefaultDir(o.host.Now())
+	case o.Out == "":
+		o.Out = merit.DefaultDir(o.host.Now())
 	}
 	if err := o.fleet.Check(cmd); err != nil {
 		return err
@@ -124,7 +118,7 @@ func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 			fmt.Fprintln(o.host.Stderr, s.Manifest().Traces)
 		}
 	}
-	options := merit.TrainOptions{Dir: o.out, Resume: o.resume, Overwrite: o.force, Check: rubricstudy.Before(s, o.checked)}
+	options := merit.TrainOptions{Dir: o.Out, Resume: o.Resume, Overwrite: o.Force, Check: rubricstudy.Before(s, o.checked)}
 	player, err := o.fleet.Player(ctx, o.host, s)
 	if err != nil {
 		return err
@@ -163,12 +157,12 @@ func (o *trainOptions) open(ctx context.Context, cfg *merit.Config, opts ...meri
 		return merit.Open(ctx, cfg, opts...)
 	}
 	var err error
-	if o.kept, err = store.Existing(ctx, cmp.Or(o.store, o.host.Env(trace.Variable))); err != nil {
+	if o.kept, err = store.Existing(ctx, cmp.Or(o.Store, o.host.Env(trace.Variable))); err != nil {
 		return nil, err
 	}
 	options := learning.Options{Traces: o.kept, Now: o.host.Now()}
-	if o.resume {
-		options.Resume = o.out
+	if o.Resume {
+		options.Resume = o.Out
 	}
 	s, err := learning.Open(ctx, cfg, options, opts...)
 	if err != nil {
@@ -191,12 +185,12 @@ func (o *trainOptions) watched() (*outlets.Telemetry, error) {
 // policy was lost.
 func (o *trainOptions) advise(err error) error {
 	f := fault.As(err)
-	if _, none := run.ReadManifest(o.out); none != nil || f == nil {
+	if _, none := run.ReadManifest(o.Out); none != nil || f == nil {
 		return err
 	}
-	command := "go on with: merit train --resume --out " + console.Quote(o.out)
-	if o.store != "" {
-		command += " --store " + console.Quote(withoutPassword(o.store))
+	command := "go on with: merit train --resume --out " + console.Quote(o.Out)
+	if o.Store != "" {
+		command += " --store " + console.Quote(withoutPassword(o.Store))
 	}
 	switch {
 	case errors.Is(err, fault.Of("", fault.Interrupted)):
@@ -216,8 +210,8 @@ func withoutPassword(address string) string {
 }
 
 func (o *trainOptions) load(cmd *cobra.Command) (*merit.Config, error) {
-	if o.resume {
-		return o.source.load(cmd.Flags(), o.out)
+	if o.Resume {
+		return o.source.load(cmd.Flags(), o.Out)
 	}
 	return o.source.load(cmd.Flags(), "")
 }
@@ -249,7 +243,7 @@ func (o *trainOptions) report(s *run.Summary) error {
 		return err
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "\n%d test episodes each, p = %.2g (%s)\n%s\n%s after %d iterations, %d steps, %.0f s; the best is iteration %d\nreport: %s\n",
-		s.Trained.Episodes, s.PValue, s.Test, s.Starts, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, o.out+"/"+run.ReportFile)
+		s.Trained.Episodes, s.PValue, s.Test, s.Starts, stopText(s.Stop), s.Iterations, s.EnvSteps, s.Time.Training+s.Time.Evaluation, s.Best, o.Out+"/"+run.ReportFile)
 	return err
 }
 

@@ -23,8 +23,8 @@ func TestAdviceNamesTheStore(t *testing.T) {
 		"my traces.db":                  "--store 'my traces.db'",
 		"postgres://me:hunter2@db/runs": "--store postgres://me:xxxxx@db/runs",
 	} {
-		o := &trainOptions{store: store}
-		o.out = out
+		o := &trainOptions{Store: store}
+		o.Out = out
 		err := o.advise(&fault.Error{Boundary: fault.CLI, Kind: fault.Interrupted, What: "stopped"})
 		require.True(t, strings.HasSuffix(fault.As(err).Hint, end), fault.As(err).Hint)
 		require.NotContains(t, fault.As(err).Hint, "hunter2")

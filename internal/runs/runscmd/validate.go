@@ -22,16 +22,15 @@ type validateOptions struct {
 // NewValidateCmd is the verb validate.
 func NewValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "validate",
 		Short: "Check a configuration and the files it names",
 		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
 with its options for each split, lays out the policy and lets every reward score
 a built-in conversation. It reports every problem at once and trains nothing.`,
 		Example: "  merit validate -c quickstart/train.yaml",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	})
 	o.source.flags(cmd)
 	return cmd
 }

@@ -11,18 +11,19 @@ import (
 )
 
 type environmentOptions struct {
-	host            *console.Host
-	config          string
-	set             []string
-	plugin, options string
-	slots           int
-	serve           envserver.Config
+	host    *console.Host
+	Config  string   `flag:"config,c" usage:"configuration file, of which seed, environment and rollout.action count" files:"yaml,yml"`
+	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Plugin  string   `flag:"plugin" usage:"the same as --set environment.plugin="`
+	Options string   `flag:"options" usage:"the same as --set environment.options=, such as '{boxes: 2}'"`
+	Slots   int      `flag:"slots" usage:"the same as --set environment.slots=: sessions of one process"`
+	serve   envserver.Config
 }
 
 // NewEnvironmentCmd is the verb serve-env.
 func NewEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-env",
 		Short: "Serve an environment to OpenEnv clients",
 		Long: `Serve-env lets others play an environment of Merit by OpenEnv's protocol: a
@@ -33,15 +34,9 @@ server is full. /health, /metadata and /schema say what is served.
 SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
 ends at once).`,
 		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file, of which seed, environment and rollout.action count")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
-	f.StringVar(&o.plugin, "plugin", "", "the same as --set environment.plugin=")
-	f.StringVar(&o.options, "options", "", "the same as --set environment.options=, such as '{boxes: 2}'")
-	f.IntVar(&o.slots, "slots", 0, "the same as --set environment.slots=: sessions of one process")
 	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "how many processes of the environment")
 	f.StringVar(&o.serve.Split, "split", o.serve.Split, "which tasks: train, validation or test")
 	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
@@ -51,7 +46,6 @@ ends at once).`,
 	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "bytes that a client may send at once")
 	f.BoolVar(&o.serve.TextOnly, "text-only", false, "leave anchor and features out of observations")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
-	console.Files(cmd, "config", "yaml", "yml")
 	console.Values(cmd, "split", "train", "validation", "test")
 	return cmd
 }
@@ -74,23 +68,23 @@ func (o *environmentOptions) run(cmd *cobra.Command, _ []string) error {
 
 // load gives the configuration that the flags say.
 func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
-	overrides := append([]string(nil), o.set...)
-	if o.plugin != "" {
-		overrides = append(overrides, "environment.plugin="+quoted(o.plugin))
+	overrides := append([]string(nil), o.Set...)
+	if o.Plugin != "" {
+		overrides = append(overrides, "environment.plugin="+quoted(o.Plugin))
 	}
-	if o.options != "" {
-		overrides = append(overrides, "environment.options="+o.options)
+	if o.Options != "" {
+		overrides = append(overrides, "environment.options="+o.Options)
 	}
-	if o.slots != 0 {
-		overrides = append(overrides, fmt.Sprintf("environment.slots=%d", o.slots))
+	if o.Slots != 0 {
+		overrides = append(overrides, fmt.Sprintf("environment.slots=%d", o.Slots))
 	}
-	if o.config == "" && o.plugin == "" {
+	if o.Config == "" && o.Plugin == "" {
 		return nil, console.Usage(cmd, "name a plug-in with --plugin, or a configuration with -c", "no environment is named")
 	}
-	if o.config == "" {
+	if o.Config == "" {
 		return merit.PlayConfig(overrides...)
 	}
-	return merit.LoadPartial(o.config, overrides...)
+	return merit.LoadPartial(o.Config, overrides...)
 }
 
 // ready says what is served where.

@@ -18,14 +18,12 @@ type keyOptions struct {
 // newKeyCmd is the verb serve key.
 func newKeyCmd(h *console.Host) *cobra.Command {
 	o := &keyOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.GroupOf(&cobra.Command{
 		Use:   "key",
 		Short: "Make, list and revoke the keys of tenants",
 		Long: `Key works on the file of the keys beside the tenants' file, in which only hashes
 of keys stand. A server that runs reads it again at SIGHUP.`,
-		Args: console.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	cmd.PersistentFlags().StringVar(&o.tenants, "tenants", "tenants.yaml", "the tenants' file")
 	cmd.AddCommand(
 		&cobra.Command{

@@ -14,17 +14,17 @@ import (
 
 type policyOptions struct {
 	host   *console.Host
-	policy string
-	config string
-	set    []string
-	keyEnv string
+	Policy string   `flag:"policy" usage:"run directory, whose best policy answers, or a file in the checkpoints folder of one"`
+	Config string   `flag:"config,c" usage:"a configuration whose untrained policy answers" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	KeyEnv string   `flag:"key-env" usage:"environment variable with the key that clients must send"`
 	serve  policyserver.Config
 }
 
 // NewPolicyCmd is the verb serve-policy.
 func NewPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-policy",
 		Short: "Serve a policy that was trained on traces",
 		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
@@ -37,25 +37,19 @@ same answer to the same message.
 
 SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
 		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.policy, "policy", "", "run directory, whose best policy answers, or a file in the checkpoints folder of one")
-	f.StringVarP(&o.config, "config", "c", "", "a configuration whose untrained policy answers")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
-	f.StringVar(&o.keyEnv, "key-env", "", "environment variable with the key that clients must send")
 	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
 	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
-	console.Files(cmd, "config", "yaml", "yml")
 	return cmd
 }
 
 func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 	var err error
-	if o.serve.Key, err = httpd.EnvKey("--key-env", o.keyEnv, o.host.Env); err != nil {
+	if o.serve.Key, err = httpd.EnvKey("--key-env", o.KeyEnv, o.host.Env); err != nil {
 		return err
 	}
 	player, who, err := o.player(cmd)
@@ -82,16 +76,16 @@ func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 
 func (o *policyOptions) player(cmd *cobra.Command) (*learning.Player, string, error) {
 	switch {
-	case (o.policy == "") == (o.config == ""):
+	case (o.Policy == "") == (o.Config == ""):
 		return nil, "", console.Usage(cmd, "give one of --policy and -c", "a policy is that of a run, or the untrained one of a configuration")
-	case o.policy != "":
-		p, err := learning.Play(cmd.Context(), o.policy)
-		return p, "the policy of " + o.policy, err
+	case o.Policy != "":
+		p, err := learning.Play(cmd.Context(), o.Policy)
+		return p, "the policy of " + o.Policy, err
 	}
-	cfg, err := merit.LoadPartial(o.config, o.set...)
+	cfg, err := merit.LoadPartial(o.Config, o.Set...)
 	if err != nil {
 		return nil, "", err
 	}
 	p, err := learning.Untrained(cmd.Context(), cfg)
-	return p, "the untrained policy of " + o.config, err
+	return p, "the untrained policy of " + o.Config, err
 }

@@ -21,15 +21,15 @@ import (
 
 type serveOptions struct {
 	host    *console.Host
-	config  string
-	set     []string
-	private string
+	Config  string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
+	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Private string   `flag:"private" usage:"serve the program behind standard input on this socket"`
 }
 
 // NewCmd is the verb serve.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Serve rewards and advantages over HTTP",
 		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
@@ -44,17 +44,12 @@ With --private it is the server of one program and its children: on a socket of
 this user's, with snapshot isolation, and gone with its uploads when standard
 input ends. It says ready when it listens.`,
 		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
 	f.String("dir", "", "the same as --set dir=: where uploads are kept")
 	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
-	f.StringVar(&o.private, "private", "", "serve the program behind standard input on this socket")
-	console.Files(cmd, "config", "yaml", "yml")
 	console.Files(cmd, "tenants", "yaml", "yml")
 	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
@@ -73,7 +68,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	defer signal.Stop(hangup)
 	ctx, abandon := context.WithCancelCause(cmd.Context())
 	defer abandon(nil)
-	s, err := serving.Open(ctx, c, serving.Options{Logger: o.host.Logger(), Getenv: o.host.Env, Temporary: o.private != ""})
+	s, err := serving.Open(ctx, c, serving.Options{Logger: o.host.Logger(), Getenv: o.host.Env, Temporary: o.Private != ""})
 	if err != nil {
 		return err
 	}
@@ -84,7 +79,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := o.ready(s, c); err != nil {
 		return err
 	}
-	if o.private != "" {
+	if o.Private != "" {
 		go func() {
 			_, _ = io.Copy(io.Discard, o.host.Stdin) // an end is an end
 			abandon(serving.ErrAbandoned)
@@ -96,23 +91,23 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 
 // load gives the configuration that the flags say.
 func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
-	overrides := append([]string(nil), o.set...)
+	overrides := append([]string(nil), o.Set...)
 	for _, flag := range []string{"listen", "dir", "tenants"} {
 		if f := cmd.Flags().Lookup(flag); f.Changed {
 			overrides = append(overrides, flag+"="+quoted(f.Value.String()))
 		}
 	}
-	if o.private != "" {
+	if o.Private != "" {
 		if cmd.Flags().Changed("config") || len(overrides) > 0 {
 			return nil, console.Usage(cmd, "omit the others", "--private goes with no other setting")
 		}
-		c := serving.Private(o.private)
+		c := serving.Private(o.Private)
 		return c, c.Check()
 	}
-	if o.config == "" {
+	if o.Config == "" {
 		return serving.Parse("", nil, "", overrides...)
 	}
-	return serving.Load(o.config, overrides...)
+	return serving.Load(o.Config, overrides...)
 }
 
 // quoted is text as YAML has it.
@@ -122,7 +117,7 @@ func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''
 func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 	w := s.Wall()
 	switch {
-	case o.private != "":
+	case o.Private != "":
 		_, err := fmt.Fprintln(o.host.Stdout, "ready")
 		return err
 	case o.host.Global.JSON:

@@ -15,14 +15,15 @@ import (
 )
 
 type usageOptions struct {
-	host     *console.Host
-	from, to string
+	host *console.Host
+	From string `flag:"from" usage:"from this time, as 2026-11-01 or 2026-11-01T08:00:00Z"`
+	To   string `flag:"to" usage:"up to this time"`
 }
 
 // newUsageCmd is the verb serve usage.
 func newUsageCmd(h *console.Host) *cobra.Command {
 	o := &usageOptions{host: h}
-	cmd := &cobra.Command{
+	return console.Verb(&cobra.Command{
 		Use:   "usage FILE...",
 		Short: "Add up accounting files by tenant and key",
 		Long: `Usage adds up what accounting files say: requests, fuel, evaluations by outcome,
@@ -30,19 +31,15 @@ by tenant and key. Files that were rotated belong together.`,
 		Example: "  merit serve usage usage.jsonl\n  merit serve usage usage.jsonl.1 usage.jsonl --from 2026-11-01 --to 2026-12-01",
 		Args:    someFiles,
 		RunE:    o.run,
-	}
-	f := cmd.Flags()
-	f.StringVar(&o.from, "from", "", "from this time, as 2026-11-01 or 2026-11-01T08:00:00Z")
-	f.StringVar(&o.to, "to", "", "up to this time")
-	return cmd
+	}, o)
 }
 
 func (o *usageOptions) run(cmd *cobra.Command, args []string) error {
-	from, err := moment(cmd, "from", o.from)
+	from, err := moment(cmd, "from", o.From)
 	if err != nil {
 		return err
 	}
-	to, err := moment(cmd, "to", o.to)
+	to, err := moment(cmd, "to", o.To)
 	if err != nil {
 		return err
 	}

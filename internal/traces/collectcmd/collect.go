@@ -15,14 +15,14 @@ import (
 
 type options struct {
 	host   *console.Host
-	config string
-	set    []string
+	Config string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
 }
 
 // NewCmd is the verb collect.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "collect",
 		Short: "Receive and store traces from instrumented agents",
 		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
@@ -36,17 +36,13 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 
 SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`,
 		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
-	f.StringVarP(&o.config, "config", "c", "", "configuration file")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
 	f.String("listen", "", "the same as --set listen=: HOST:PORT of OTLP over HTTP and of the plain form")
 	f.String("grpc", "", "the same as --set grpc=: HOST:PORT of OTLP over gRPC; '' is nowhere")
 	f.String("store", "", "the same as --set store=: a file or a Postgres URL; without it $MERIT_TRACES, else traces.db")
 	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
-	console.Files(cmd, "config", "yaml", "yml")
 	cmd.AddCommand(console.SchemaVerb(h, "collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
 	return cmd
 }
@@ -76,17 +72,17 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 
 // load gives the configuration that the flags say.
 func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
-	overrides := slices.Clone(o.set)
+	overrides := slices.Clone(o.Set)
 	for flag, key := range map[string]string{"listen": "listen", "grpc": "grpc", "store": "store", "key-file": "key_file"} {
 		if f := cmd.Flags().Lookup(flag); f.Changed {
 			overrides = append(overrides, key+"='"+strings.ReplaceAll(f.Value.String(), "'", "''")+"'")
 		}
 	}
-	slices.Sort(overrides[len(o.set):])
-	if o.config == "" {
+	slices.Sort(overrides[len(o.Set):])
+	if o.Config == "" {
 		return collecting.Parse("", nil, "", overrides...)
 	}
-	return collecting.Load(o.config, overrides...)
+	return collecting.Load(o.Config, overrides...)
 }
 
 // ready says where the collector listens and who may write.

@@ -16,14 +16,14 @@ import (
 type options struct {
 	host   *console.Host
 	config proxying.Config
-	file   string
-	set    []string
+	File   string   `flag:"config,c" usage:"configuration of merit collect, of which store, redact, retention, rewards and sandbox count" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"put a value over that configuration: key.path=value (repeatable)"`
 }
 
 // NewCmd is the verb proxy.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, config: proxying.DefaultConfig()}
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "proxy",
 		Short: "Record the calls that agents send to a model",
 		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
@@ -38,9 +38,8 @@ Calls without a name are joined where a conversation goes on.
 SIGTERM and Ctrl-C let calls under way end and records them (twice: it ends at
 once). GET /-/stats counts what was recorded.`,
 		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
-		Args:    console.NoArgs,
 		RunE:    o.run,
-	}
+	}, o)
 	f := cmd.Flags()
 	c := &o.config
 	f.StringVar(&c.Upstream, "upstream", "", "base of the model server's API")
@@ -52,20 +51,17 @@ once). GET /-/stats counts what was recorded.`,
 	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's key, which agents then need not have")
 	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
 	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
-	f.StringVarP(&o.file, "config", "c", "", "configuration of merit collect, of which store, redact, retention, rewards and sandbox count")
-	f.StringArrayVar(&o.set, "set", nil, "put a value over that configuration: key.path=value (repeatable)")
 	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
-	console.Files(cmd, "config", "yaml", "yml")
 	console.Renamed(cmd, "key-env", "upstream-key-env")
 	return cmd
 }
 
 // load reads what stands around the store.
 func (o *options) load() (err error) {
-	if o.file == "" {
-		o.config.Collect, err = collecting.Parse("", nil, "", o.set...)
+	if o.File == "" {
+		o.config.Collect, err = collecting.Parse("", nil, "", o.Set...)
 	} else {
-		o.config.Collect, err = collecting.Load(o.file, o.set...)
+		o.config.Collect, err = collecting.Load(o.File, o.Set...)
 	}
 	return err
 }

@@ -14,7 +14,8 @@ import (
 // newExportCmd is the verb traces export.
 func newExportCmd(p *place) *cobra.Command {
 	var format, out string
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
+		Args:  cobra.ArbitraryArgs,
 		Use:   "export [QUERY]",
 		Short: "Write traces as lines, as a tree of files, or as trajectories",
 		Long: `Export writes the traces that a query chooses:
@@ -56,7 +57,7 @@ func newExportCmd(p *place) *cobra.Command {
 			}
 			return exported(to, moved)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
 	f.StringVar(&out, "out", "", "a file, compressed if it ends in .zst or .gz, of trajectories Parquet if in .parquet; - is stdout; a folder for a tree")

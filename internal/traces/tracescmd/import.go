@@ -20,7 +20,7 @@ import (
 func newImportCmd(p *place) *cobra.Command {
 	var o traces.ImportOptions
 	var rules redact.Config
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "import FILE|FOLDER",
 		Short: "Put traces from files into the store",
 		Long: `Import reads what export writes, and more: a file of traces, of single spans or of
@@ -54,7 +54,7 @@ every one.`,
 			progress.Close()
 			return p.imported(moved, r.Found())
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out what cannot be used")
 	f.StringSliceVar(&rules.Off, "redact-off", nil, "rules that blank no secrets: "+strings.Join(append(redact.Rules(), "all"), ", "))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/traces/store"
 )
@@ -14,7 +15,8 @@ import (
 // newListCmd is the verb traces list.
 func newListCmd(p *place) *cobra.Command {
 	var after string
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
+		Args:    cobra.ArbitraryArgs,
 		Use:     "list [QUERY]",
 		Short:   "List traces, newest first",
 		Long:    "List shows the traces that a query chooses, a line each: at most limit= of them, 100 unless it is said, newest first unless order=oldest.",
@@ -28,7 +30,7 @@ func newListCmd(p *place) *cobra.Command {
 			ask := func(s *store.Store) (store.Page, error) { return s.List(cmd.Context(), q) }
 			return asked(p, cmd.Context(), ask, p.list)
 		},
-	}
+	})
 	cmd.Flags().StringVar(&after, "after", "", "go on behind a page: what --json gave as next")
 	return cmd
 }

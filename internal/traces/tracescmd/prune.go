@@ -16,13 +16,12 @@ import (
 func newPruneCmd(p *place) *cobra.Command {
 	var age, bytes string
 	var dry bool
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "prune",
 		Short: "Remove traces that are old, or more than is to be kept",
 		Long: `Prune removes traces that started longer ago than --age, and then the oldest until
 no more than --bytes are left. --dry-run only counts.`,
 		Example: "  merit traces prune --age 30d --bytes 2GB --dry-run",
-		Args:    console.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age == "" && bytes == "" {
 				return console.Usage(cmd, "for example --age 30d, or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
@@ -42,7 +41,7 @@ no more than --bytes are left. --dry-run only counts.`,
 			ask := func(s *store.Store) (store.Pruned, error) { return s.Prune(cmd.Context(), keep) }
 			return asked(p, cmd.Context(), ask, p.removed(done))
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&age, "age", "", "keep what started no longer ago: 30d, 36h")
 	f.StringVar(&bytes, "bytes", "", "keep at most so much: 500MB, 2GB, 2GiB")

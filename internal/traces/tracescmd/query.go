@@ -16,7 +16,8 @@ var columns = []string{string(store.ByDay), string(store.ByAgent), string(store.
 // newQueryCmd is the verb traces query.
 func newQueryCmd(p *place) *cobra.Command {
 	var by string
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
+		Args:    cobra.ArbitraryArgs,
 		Use:     "query [QUERY]",
 		Short:   "Count traces by day, agent, task or status",
 		Long:    "Query counts the traces that a query chooses by a column, with their spans, how many have a reward, and its mean over those.",
@@ -45,7 +46,7 @@ func newQueryCmd(p *place) *cobra.Command {
 				return t.Write(p.host.Stdout)
 			})
 		},
-	}
+	})
 	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "the column: day, agent, task or status")
 	console.Values(cmd, "by", columns...)
 	return cmd

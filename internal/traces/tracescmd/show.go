@@ -20,7 +20,7 @@ import (
 // newShowCmd is the verb traces show.
 func newShowCmd(p *place) *cobra.Command {
 	var full bool
-	cmd := &cobra.Command{
+	cmd := console.Verb(&cobra.Command{
 		Use:   "show ID",
 		Short: "Show a trace as a timeline",
 		Long: `Show prints what happened, in the order of the starts: calls of models with the
@@ -37,7 +37,7 @@ votes and answers of agents, rewards. With --json it prints the whole trace.`,
 				return err
 			})
 		},
-	}
+	})
 	cmd.Flags().BoolVar(&full, "full", false, "print texts whole")
 	return cmd
 }

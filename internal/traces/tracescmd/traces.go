@@ -17,7 +17,7 @@ import (
 
 // NewCmd is the verb traces with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
 		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
@@ -29,9 +29,7 @@ of one key are joined by commas:
   agent=planner,solver  task=sum  status=ok|error|open  id=…
   reward>=0.5  reward<=1  scored=true|false  meta.KEY=VALUE
   since=2026-11-01  before=24h  limit=100  order=newest|oldest`,
-		Args: console.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	p := &place{host: h}
 	cmd.PersistentFlags().StringVar(&p.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
 	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))

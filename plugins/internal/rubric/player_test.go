@@ -142,7 +142,7 @@ func judge(t testing.TB) *rubric.Engine {
 	k, err := rubrics.Open(t.Context(), c, rubrics.Options{Sandbox: s})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, k.Close()) })
-	return k.Engine(0)
+	return rubrics.NewEngine(k, 0)
 }
 
 // agreement is what a written rubric is worth: −‖s − g‖² over the outputs, and

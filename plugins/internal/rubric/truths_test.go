@@ -96,7 +96,7 @@ func TestRulesOfTheExample(t *testing.T) {
 	checker, err := rubrics.Open(t.Context(), config, rubrics.Options{Sandbox: limits, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, checker.Close()) })
-	engine := checker.Engine(2)
+	engine := rubrics.NewEngine(checker, 2)
 
 	train, heldout := byHand(t)
 	for i, one := range append(train, heldout...) {
