@@ -141,9 +141,27 @@ func (c *conn) enter() {
 	c.unlist()
 }
 
-func (c *conn) leave() {
-	if c != nil {
+// leave notes that a handler has returned. Of HTTP/1 net/http still has to send what
+// it wrote: idle says when it has.
+func (c *conn) leave(major int) {
+	switch {
+	case c == nil:
+	case major > 1:
 		c.release(&c.door.known)
+	default:
+		c.door.mu.Lock()
+		c.busy--
+		c.door.mu.Unlock()
+	}
+}
+
+// idle notes that an answer was sent, and no request is under way.
+func (c *conn) idle() {
+	c.door.mu.Lock()
+	defer c.door.mu.Unlock()
+	if c.busy == 0 && c.place == nil && !c.ended {
+		c.spare(&c.door.known)
+		c.door.free.Broadcast()
 	}
 }
 

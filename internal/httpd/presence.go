@@ -31,7 +31,7 @@ func Present(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, _ := r.Context().Value(connKey{}).(connected)
 		at.conn.enter()
-		defer at.conn.leave()
+		defer at.conn.leave(r.ProtoMajor)
 		a := &answer{ResponseWriter: w}
 		if at.wire != nil && r.ProtoMajor == 1 {
 			ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))

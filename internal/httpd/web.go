@@ -45,6 +45,15 @@ func Protect(s *http.Server, l net.Listener, connections int) net.Listener {
 		}
 		return ctx
 	}
+	changed := s.ConnState
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if mine := bare(c); mine != nil && state == http.StateIdle {
+			mine.idle()
+		}
+		if changed != nil {
+			changed(c, state)
+		}
+	}
 	if s.TLSConfig != nil {
 		paceHTTP2(s)
 		limitHandshakes(s)
