@@ -44,7 +44,7 @@ func (p Places) Explain(key string, err error) error {
 	var found []problem
 	type said struct{ what, hint string }
 	seen := map[said]bool{}
-	for _, e := range flatten(err) {
+	for _, e := range fault.Leaves(err) {
 		f, ok := e.(*fault.Error)
 		if !ok || f.Boundary != fault.Config {
 			found = append(found, problem{0, e})
@@ -58,22 +58,6 @@ func (p Places) Explain(key string, err error) error {
 		}
 	}
 	return joined(found)
-}
-
-// flatten returns the errors that errors.Join put beside each other.
-func flatten(err error) []error {
-	if err == nil {
-		return nil
-	}
-	several, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range several.Unwrap() {
-		all = append(all, flatten(e)...)
-	}
-	return all
 }
 
 // name writes a position and the key that is set there.

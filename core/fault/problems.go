@@ -80,3 +80,19 @@ func (p *Problems) OneOf(key, got string, allowed ...string) {
 	p.Check(false, key, got, "use one of "+strings.Join(allowed, ", "))
 	As((*p)[len(*p)-1]).Allowed = allowed
 }
+
+// Leaves returns the errors that errors.Join put beside each other, at any depth.
+func Leaves(err error) []error {
+	if err == nil {
+		return nil
+	}
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range several.Unwrap() {
+		all = append(all, Leaves(e)...)
+	}
+	return all
+}

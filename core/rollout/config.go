@@ -99,7 +99,7 @@ func (c Config) parser(spec env.Spec) (*action.Parser, error) {
 	parser, err := action.New(c.Action, spec.Actions, spec.Tools)
 	if err != nil {
 		var p fault.Problems
-		p.Under("rollout.action", flat(err))
+		p.Under("rollout.action", fault.Leaves(err))
 		err = errors.Join(p...)
 	}
 	return parser, errors.Join(err, c.ends(spec))

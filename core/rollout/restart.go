@@ -143,11 +143,3 @@ func (c *Collector) agree(spec env.Spec) error {
 	}
 	return nil
 }
-
-// flat returns the errors that are joined in err.
-func flat(err error) []error {
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		return several.Unwrap()
-	}
-	return []error{err}
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/httpd"
 )
 
 // printer is the answer of a stream: a line for each line.
@@ -18,15 +19,15 @@ type printer struct {
 
 // badLine stands where a line has no result.
 type badLine struct {
-	Line    int      `json:"line"` // 1-based, blank ones counted
-	Problem *problem `json:"problem"`
+	Line    int            `json:"line"` // 1-based, blank ones counted
+	Problem *httpd.Problem `json:"problem"`
 }
 
 // ending is the last line of a stream that ended before its input.
 type ending struct {
-	End      bool     `json:"end"`      // true
-	Answered int      `json:"answered"` // lines that are not blank and have an answer; those behind them were not read
-	Problem  *problem `json:"problem"`
+	End      bool           `json:"end"`      // true
+	Answered int            `json:"answered"` // lines that are not blank and have an answer; those behind them were not read
+	Problem  *httpd.Problem `json:"problem"`
 }
 
 func newPrinter(c *call) *printer {

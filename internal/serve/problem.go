@@ -3,30 +3,13 @@ package serve
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/httpd"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
-
-// problem is RFC 9457's application/problem+json.
-type problem struct {
-	Type     string  `json:"type"` // about:blank: the status says it all
-	Title    string  `json:"title"`
-	Status   int     `json:"status"`
-	Detail   string  `json:"detail"`
-	Problems []wrong `json:"problems"`
-}
-
-// wrong is one thing that is wrong.
-type wrong struct {
-	Where string `json:"where,omitempty"`
-	What  string `json:"what"`
-	Hint  string `json:"hint,omitempty"`
-}
 
 // refusal is an error whose status is known where it arises.
 type refusal struct {
@@ -86,27 +69,17 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// mostShown is how many problems an answer lists.
-const mostShown = 100
-
 // problemOf says what err means to a client.
-func problemOf(err error) *problem {
-	p := &problem{Type: "about:blank", Status: statusOf(err)}
-	p.Title = http.StatusText(p.Status)
-	list := leaves(nil, err)
-	if p.Status == http.StatusInternalServerError && fault.As(err) == nil {
-		list = []wrong{{What: "the server failed", Hint: "ask again; the operator finds the reason in the log"}}
+func problemOf(err error) *httpd.Problem {
+	status, list := statusOf(err), leaves(nil, err)
+	if status == http.StatusInternalServerError && fault.As(err) == nil {
+		list = []httpd.Wrong{{What: "the server failed", Hint: "ask again; the operator finds the reason in the log"}}
 	}
-	p.Detail = strings.TrimPrefix(list[0].Where+": "+list[0].What, ": ")
-	if n := len(list); n > 1 {
-		p.Detail = fmt.Sprintf("%d problems; the first: %s", n, p.Detail)
-	}
-	p.Problems = list[:min(len(list), mostShown)]
-	return p
+	return httpd.NewProblem(status, list)
 }
 
 // leaves appends what is wrong, in the order of err's tree.
-func leaves(list []wrong, err error) []wrong {
+func leaves(list []httpd.Wrong, err error) []httpd.Wrong {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, e := range all.Unwrap() {
 			list = leaves(list, e)
@@ -118,11 +91,9 @@ func leaves(list []wrong, err error) []wrong {
 		if inner := errors.Unwrap(err); inner != nil && fault.As(inner) != nil {
 			return leaves(list, inner)
 		}
-		return append(list, wrong{What: err.Error()})
+		return append(list, httpd.Wrong{What: err.Error()})
 	}
-	bare := *f
-	bare.Where = ""
-	return append(list, wrong{f.Where, bare.Error(), f.Hint})
+	return append(list, httpd.WrongOf(f))
 }
 
 // fail answers with a problem.

@@ -105,11 +105,7 @@ func (c *call) list() error {
 	if _, err := c.query(); err != nil {
 		return err
 	}
-	list := c.Library.List(c.tenant.Name)
-	if list == nil {
-		list = []library.Version{}
-	}
-	return c.json(http.StatusOK, map[string]any{"rewards": list})
+	return c.json(http.StatusOK, map[string]any{"rewards": c.Library.List(c.tenant.Name)})
 }
 
 // get answers GET /v1/rewards/{ref}.

@@ -6,6 +6,7 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/recheck/proof"
 )
 
 // FromTrajectories makes a batch of trajectories as files hold them, whose
@@ -17,18 +18,9 @@ import (
 // finite.
 func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, error) {
 	b := &Batch{Config: s.Advantage, Moments: s.Moments}
-	var groups []*rl.Group
-	number := map[string]int{}
-	for _, t := range all {
-		name := cmp.Or(t.Group, t.ID)
-		g, ok := number[name]
-		if !ok {
-			g = len(groups)
-			number[name] = g
-			groups = append(groups, &rl.Group{ID: name})
-			b.Groups = append(b.Groups, name)
-		}
-		groups[g].Trajectories = append(groups[g].Trajectories, t)
+	groups := proof.Groups(all, func(t *rl.Trajectory) string { return cmp.Or(t.Group, t.ID) })
+	for _, g := range groups {
+		b.Groups = append(b.Groups, g.ID)
 	}
 	joined, err := join(s.Align, groups)
 	if err != nil {

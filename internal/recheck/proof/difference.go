@@ -91,13 +91,10 @@ func compare(stored, fresh *rl.Trajectory) (*Difference, error) {
 	if err != nil || bytes.Equal(a, b) {
 		return nil, err
 	}
-	var x, y any
-	for text, into := range map[*[]byte]*any{&a: &x, &b: &y} {
-		d := json.NewDecoder(bytes.NewReader(*text))
-		d.UseNumber()
-		if err := d.Decode(into); err != nil {
-			return nil, err
-		}
+	x, err1 := decoded(json.RawMessage(a))
+	y, err2 := decoded(json.RawMessage(b))
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
 	}
 	d := first("", x, y)
 	if d == nil { // the same values in another order: of metrics

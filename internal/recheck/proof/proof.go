@@ -53,6 +53,21 @@ func (t *Tally) Add(o Tally) {
 	t.Differ += o.Differ
 }
 
+// Groups puts trajectories of one name side by side, in order of first appearance.
+func Groups(all []*rl.Trajectory, name func(*rl.Trajectory) string) (groups []*rl.Group) {
+	known := map[string]*rl.Group{}
+	for _, t := range all {
+		g := known[name(t)]
+		if g == nil {
+			g = &rl.Group{ID: name(t)}
+			known[g.ID] = g
+			groups = append(groups, g)
+		}
+		g.Trajectories = append(g.Trajectories, t)
+	}
+	return groups
+}
+
 // Group computes the members of one group again, all of them or the part that
 // was kept, and returns the first difference of each that differs. Moments are
 // those of the batch; nil if they were not kept. Of a part of a group only base

@@ -12,6 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/recheck/proof"
 )
 
 // Advantages is what the members of groups would get by either side.
@@ -93,29 +94,11 @@ func CompareAdvantages(c Credit, trajectories []*rl.Trajectory, a, b []scoring.R
 	return out, nil
 }
 
-// gather puts the trajectories of each group side by side, groups in order of
-// first appearance. Groups of one compare nothing and are left out.
-func gather(all []*rl.Trajectory) (groups []*rl.Group) {
-	known := map[string]*rl.Group{}
-	var order []*rl.Group
-	for _, t := range all {
-		if t.Group == "" {
-			continue
-		}
-		g := known[t.Group]
-		if g == nil {
-			g = &rl.Group{ID: t.Group}
-			known[t.Group] = g
-			order = append(order, g)
-		}
-		g.Trajectories = append(g.Trajectories, t)
-	}
-	for _, g := range order {
-		if len(g.Trajectories) > 1 {
-			groups = append(groups, g)
-		}
-	}
-	return groups
+// gather puts the trajectories of each group side by side. Groups of one compare
+// nothing and are left out.
+func gather(all []*rl.Trajectory) []*rl.Group {
+	groups := proof.Groups(all, func(t *rl.Trajectory) string { return t.Group })
+	return slices.DeleteFunc(groups, func(g *rl.Group) bool { return g.ID == "" || len(g.Trajectories) < 2 })
 }
 
 // copies returns groups whose trajectories may be written to.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/base/processors"
 	"github.com/merit-rl/merit/internal/data/jsonl"
+	"github.com/merit-rl/merit/internal/recheck/explain"
 	"github.com/merit-rl/merit/internal/recheck/proof"
 )
 
@@ -59,10 +61,10 @@ func (v *verification) files(ctx context.Context) error {
 // trajectories computes those of a file again, group by group, and checks its
 // sums.
 func (v *verification) trajectories(ctx context.Context, recipe proof.Recipe, name string, sums func(file string) (string, error)) (err error) {
-	f := File{Name: slashed(run.Trajectories, name)}
-	path := filepath.Join(v.dir, run.Trajectories, name)
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		if err := v.groups(ctx, recipe, path, &f); err != nil {
+	f := File{Name: path.Join(run.Trajectories, name)}
+	at := filepath.Join(v.dir, run.Trajectories, name)
+	if info, err := os.Stat(at); err == nil && info.Size() > 0 {
+		if err := v.groups(ctx, recipe, at, &f); err != nil {
 			return err
 		}
 	}
@@ -112,7 +114,7 @@ func (v *verification) compute(ctx context.Context, recipe proof.Recipe, chunk [
 	all.SetLimit(v.parallel())
 	for i, members := range chunk {
 		all.Go(func() (err error) {
-			tallies[i], found[i], err = recipe.Group(ctx, members, v.moments(members[0].ID))
+			tallies[i], found[i], err = recipe.Group(ctx, members, explain.Moments(v.metrics, explain.IterationOf(members[0].ID)))
 			return err
 		})
 	}
@@ -135,12 +137,21 @@ func (v *verification) parallel() int {
 	return processors.Count()
 }
 
+// read opens a file of the run.
+func (v *verification) read(file string) (*os.File, error) {
+	f, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(file)))
+	if err != nil {
+		err = &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+	}
+	return f, err
+}
+
 // frames checks each iteration's part of the training episodes, and that a
 // finished run has no others.
 func (v *verification) frames(file string) (checked string, err error) {
-	f, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(file)))
+	f, err := v.read(file)
 	if err != nil {
-		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+		return "", err
 	}
 	defer f.Close()
 	for _, it := range v.metrics {
@@ -172,9 +183,9 @@ func (v *verification) whole(file, digest string) (checked string, err error) {
 	if digest == "" {
 		return "", nil
 	}
-	f, err := os.Open(filepath.Join(v.dir, filepath.FromSlash(file)))
+	f, err := v.read(file)
 	if err != nil {
-		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
+		return "", err
 	}
 	defer f.Close()
 	h := sha256.New()
@@ -191,7 +202,7 @@ func (v *verification) whole(file, digest string) (checked string, err error) {
 // last one counts.
 func (v *verification) checkpoints() error {
 	for _, name := range []string{run.Best, run.Last} {
-		file := slashed(run.Checkpoints, name)
+		file := path.Join(run.Checkpoints, name)
 		c, err := run.ReadCheckpoint(v.dir, name)
 		switch {
 		case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):

@@ -22,7 +22,7 @@ func (v *verification) headline(m *run.Manifest) error {
 	if err != nil {
 		return nil // said before, or not written yet
 	}
-	v.sameValues("rewards", s.Rewards, m.Rewards, run.ManifestFile)
+	v.same("rewards", s.Rewards, m.Rewards, run.ManifestFile)
 	if c, err := run.ReadCheckpoint(v.dir, run.Last); err == nil {
 		v.figures(c, s, m)
 	}
@@ -38,7 +38,7 @@ func (v *verification) headline(m *run.Manifest) error {
 	v.same("p_value", s.PValue, p, "the tests")
 	starts, err := after.Starts(v.dir, len(v.metrics))
 	if err == nil {
-		v.sameValues("starts", s.Starts, starts, run.StartsFile+" and the tests")
+		v.same("starts", s.Starts, starts, run.StartsFile+" and the tests")
 	}
 	return nil // a line of starts that cannot be read has another digest
 }
@@ -50,7 +50,7 @@ func (v *verification) figures(c *run.Checkpoint, s *run.Summary, m *run.Manifes
 	v.same("best_iteration", s.Best, c.Cursor.Best.Iteration, from)
 	v.same("env_steps", s.EnvSteps, c.Cursor.EnvSteps, from)
 	v.same("episodes", s.Episodes, c.Cursor.Episodes, from)
-	v.sameValues("outcomes", s.Outcomes, c.Cursor.Outcomes, from)
+	v.same("outcomes", s.Outcomes, c.Cursor.Outcomes, from)
 	if m.Seed != c.Cursor.Seed {
 		v.find(run.ManifestFile, proof.Difference{Field: "seed", Stored: fmt.Sprint(m.Seed), Computed: fmt.Sprintf("%d by %s", c.Cursor.Seed, from)})
 	}
@@ -81,17 +81,13 @@ func (v *verification) measured(name string) (*train.Measurement, error) {
 
 func (v *verification) score(field string, stored run.Score, m *train.Measurement, name string) {
 	computed, _ := m.Score()
-	v.sameValues(field, stored, computed, run.Trajectories+"/"+name+ending)
+	v.same(field, stored, computed, run.Trajectories+"/"+name+ending)
 }
 
-func (v *verification) same(field string, stored, computed any, from string) {
-	v.sameValues(field, stored, computed, from)
-}
-
-// sameValues names the first field of a part of summary.json that is not what
+// same names the first field of a part of summary.json that is not what
 // was computed. Sums are taken in another order than the run took them, so
 // numbers may differ in their last bits.
-func (v *verification) sameValues(field string, stored, computed any, from string) {
+func (v *verification) same(field string, stored, computed any, from string) {
 	d, err := proof.Values(stored, computed, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) })
 	if err != nil || d == nil {
 		return // both were read from JSON

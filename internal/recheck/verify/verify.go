@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/recheck/proof"
@@ -182,11 +181,10 @@ func (v *verification) again(ctx context.Context, opts []merit.Option) error {
 // onlyModules reports whether nothing is wrong with a configuration but that
 // files of rewards are not where it says.
 func onlyModules(err error) bool {
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(many.Unwrap(), func(one error) bool { return !onlyModules(one) })
-	}
-	f := fault.As(err)
-	return f != nil && strings.Contains(f.Where, "rewards[") && strings.HasSuffix(f.Where, "].module")
+	return !slices.ContainsFunc(fault.Leaves(err), func(one error) bool {
+		f := fault.As(one)
+		return f == nil || !strings.Contains(f.Where, "rewards[") || !strings.HasSuffix(f.Where, "].module")
+	})
 }
 
 // verification is a Run under way.
@@ -205,23 +203,3 @@ type verification struct {
 func (v *verification) find(file string, d proof.Difference) {
 	v.report.Findings = append(v.report.Findings, Finding{file, d})
 }
-
-// moments returns those of the batch that a trajectory of training stood in.
-func (v *verification) moments(id string) *advantage.Moments {
-	var n int
-	if _, err := fmt.Sscanf(id, "train-%d-", &n); err != nil || n < 0 {
-		return nil
-	}
-	for i := range v.metrics {
-		if v.metrics[i].Iteration != n {
-			continue
-		}
-		if a := v.metrics[i].Advantage; a != nil && a.Moments != nil {
-			return &advantage.Moments{N: a.Moments.N, Mean: a.Moments.Mean, Deviation: a.Moments.Deviation}
-		}
-	}
-	return nil
-}
-
-// slashed is a path in the run directory as reports have it.
-func slashed(elem ...string) string { return strings.Join(elem, "/") }

@@ -47,7 +47,7 @@ func ReadPath(path string, limit int64) (Bundle, error) {
 			return b, nil
 		}
 	}
-	for _, e := range flatten(err) {
+	for _, e := range fault.Leaves(err) {
 		if known := fault.As(e); known != nil && known.Where != path {
 			known.Where = path + strings.TrimSuffix(": "+known.Where, ": upload")
 		}

@@ -16,7 +16,7 @@ func quote(s string) string { return unpack.Quote(s) }
 // it says: where the server keeps things is nobody's business.
 func without(err error, folder string) error {
 	var list []error
-	for _, e := range flatten(err) {
+	for _, e := range fault.Leaves(err) {
 		cut := func(s string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(s, folder+"/", ""), folder, "reward")
 		}
@@ -33,17 +33,4 @@ func without(err error, folder string) error {
 		list = append(list, &told)
 	}
 	return errors.Join(list...)
-}
-
-// flatten gives the parts of a joined error.
-func flatten(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var list []error
-	for _, e := range joined.Unwrap() {
-		list = append(list, flatten(e)...)
-	}
-	return list
 }

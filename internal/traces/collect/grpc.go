@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/httpd"
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/grpc"
@@ -30,7 +31,7 @@ type traces struct {
 func (t traces) Export(ctx context.Context, request *service.ExportTraceServiceRequest) (*service.ExportTraceServiceResponse, error) {
 	response, err := t.collector.take(ctx, request)
 	if err != nil {
-		return nil, status.Error(codeOf(statusOf(err)), said(flat(err)))
+		return nil, status.Error(codeOf(statusOf(err)), said(fault.Leaves(err)))
 	}
 	return response, nil
 }

@@ -130,10 +130,10 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	if r.URL.Path != "/v1/traces/spans" {
-		answerOTLP(w, r, code, &status.Status{Code: int32(codeOf(code)), Message: said(flat(err))})
+		answerOTLP(w, r, code, &status.Status{Code: int32(codeOf(code)), Message: said(fault.Leaves(err))})
 		return
 	}
-	answer(w, code, "application/problem+json", problem(code, flat(err)))
+	answer(w, code, "application/problem+json", problem(code, fault.Leaves(err)))
 }
 
 // statusOf: what is wrong with the request stays wrong; anything else may
