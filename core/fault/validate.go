@@ -13,7 +13,7 @@ import (
 // sections within say of themselves in their Validate. The tag jsonschema holds the
 // keywords minimum, maximum, exclusiveMinimum, exclusiveMaximum and enum, which the
 // schema has too; bounds of a duration are written as 1ms. The tag hint says what to
-// do in the place of the words that follow from the bounds.
+// do, instead of the words that follow from the bounds.
 func Validate(v any) Problems {
 	var p Problems
 	checkFields(&p, reflect.Indirect(reflect.ValueOf(v)), "")
@@ -103,7 +103,7 @@ func rulesOf(tag reflect.StructTag) rules {
 	return r
 }
 
-// allow reports whether x is within the bounds; no number is not.
+// allow reports whether x is within the bounds; NaN is not.
 func (r rules) allow(x float64) bool {
 	least, most := bound(r.least), bound(r.most)
 	return (r.least == "" || x > least || x == least && !r.aboveLeast) && (r.most == "" || x < most || x == most && !r.belowMost)
@@ -113,7 +113,7 @@ func bound(text string) float64 {
 	if d, err := time.ParseDuration(text); err == nil {
 		return float64(d)
 	}
-	x, _ := strconv.ParseFloat(text, 64) // "" is no bound
+	x, _ := strconv.ParseFloat(text, 64) // an empty text means no bound, and its value is not used
 	return x
 }
 

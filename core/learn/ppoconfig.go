@@ -96,7 +96,7 @@ type PPOConfig struct {
 	// episodes and may be larger by part of one.
 	Ratio RatioKind `yaml:"ratio" json:"ratio" jsonschema:"enum=step,enum=sequence"`
 	// The probability ratio is clipped to [1−ClipLow, 1+ClipHigh].
-	ClipLow  float64 `yaml:"clip_low" json:"clip_low" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a number above 0, at most 1, which is no lower bound"`
+	ClipLow  float64 `yaml:"clip_low" json:"clip_low" jsonschema:"exclusiveMinimum=0,maximum=1" hint:"use a number above 0 and at most 1; 1 sets no lower bound"`
 	ClipHigh float64 `yaml:"clip_high" json:"clip_high" jsonschema:"exclusiveMinimum=0,maximum=100"`
 	// DualClip bounds the loss of an action with a negative advantage at that
 	// many times the advantage, whatever its ratio (arXiv 1912.09729); a

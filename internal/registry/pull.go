@@ -169,7 +169,7 @@ const patienceStep = 250 * time.Millisecond
 
 func (c *client) read(ctx context.Context, from content.Fetcher, desc ocispec.Descriptor) ([]byte, error) {
 	if err := desc.Digest.Validate(); err != nil {
-		return nil, c.foreign(fault.Refused, "it names a part by what is no digest", notAReward, err)
+		return nil, c.foreign(fault.Refused, "it names a part by what is not a digest", notAReward, err)
 	}
 	in, err := from.Fetch(ctx, desc)
 	if err != nil {

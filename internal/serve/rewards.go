@@ -91,7 +91,7 @@ func (c *call) move(ref library.Ref) error {
 		return err
 	}
 	if at, err := library.ParseRef(digest); err != nil || at.Name != "" {
-		return fields.Wrong("digest", "is no digest", "send the digest that the upload was answered with: sha256:…")
+		return fields.Wrong("digest", "is not a digest", "send the digest that the upload was answered with: sha256:…")
 	}
 	version, err := c.Library.Move(c.r.Context(), c.tenant.Name, ref, digest)
 	if err != nil {

@@ -71,7 +71,7 @@ type Plugins struct {
 	Allow []string `yaml:"allow" json:"allow"`
 }
 
-// Validate returns every entry that is no digest.
+// Validate returns every entry that is not a digest.
 func (p Plugins) Validate() []error {
 	var problems fault.Problems
 	for i, digest := range p.Allow {

@@ -35,7 +35,7 @@ var injections = []injected{
 	{"shape", "a column of the reply is too short", false, 0, 4},
 	{"NaN", "a reward is NaN", false, 0, 4},
 	{"unknown slot", "an event speaks of a slot that does not exist", false, 0, 4},
-	{"garbage", "64 bytes that are no message, in the place of a reply", false, 0, 4},
+	{"garbage", "64 bytes that are not a message, instead of a reply", false, 0, 4},
 	{"old protocol", "exits, and what is started then speaks another protocol", false, 0, 4},
 	{"memory", "takes 4 GiB where 1 GiB is the limit", false, 0, 4},
 	{"slow start", "exits, and what is started then never shakes hands", true, 0, 4},

@@ -37,7 +37,7 @@ func (s Shard) Check() error {
 	}
 	for _, d := range s.Needs {
 		if !d.Digest.Valid() {
-			return refused(where, fmt.Sprintf("it needs %.80q, which is no digest", d.Digest), "use sha256: and 64 hexadecimal digits")
+			return refused(where, fmt.Sprintf("it needs %.80q, which is not a digest", d.Digest), "use sha256: and 64 hexadecimal digits")
 		}
 	}
 	return nil

@@ -94,10 +94,10 @@ func allowedByFile() (digests []string, everybody bool, err error) {
 	return digests, false, joined(wrong)
 }
 
-// CheckDigest reports why text is no digest in the form sha256:…
+// CheckDigest reports why text is not a digest in the form sha256:…
 func CheckDigest(text string) error {
 	if validDigest.MatchString(text) {
 		return nil
 	}
-	return fmt.Errorf("%q is no digest", text)
+	return fmt.Errorf("%q is not a digest", text)
 }

@@ -229,7 +229,7 @@ func TestExpected(t *testing.T) {
 		{want: disk.Expectation{Allow: []string{}}, says: "is not allowed here: sha256:" + digest},
 		{want: disk.Expectation{Allow: []string{other}}, says: "not on the list plugins.allow"},
 		{file: write(t, filepath.Join(t.TempDir(), "others"), other+"\n"), says: "is not in the file of $MERIT_PLUGINS_ALLOWED"},
-		{file: write(t, filepath.Join(t.TempDir(), "wrong"), "maze\n# fine\nsha256:12\n"), says: `:3: "sha256:12" is no digest`},
+		{file: write(t, filepath.Join(t.TempDir(), "wrong"), "maze\n# fine\nsha256:12\n"), says: `:3: "sha256:12" is not a digest`},
 		{file: filepath.Join(t.TempDir(), "absent"), says: "cannot be read"},
 	} {
 		t.Setenv(disk.AllowedVariable, c.file)

@@ -61,7 +61,7 @@ func (m *Manifest) Validate() []error {
 		p.OneOf("kind", m.Kind, "environment", "policy")
 	}
 	if m.Digest != "" && !validDigest.MatchString(m.Digest) {
-		p.Invalid("digest", fmt.Sprintf("%q is no digest", m.Digest), "write sha256: and 64 hexadecimal digits, or remove it")
+		p.Invalid("digest", fmt.Sprintf("%q is not a digest", m.Digest), "write sha256: and 64 hexadecimal digits, or remove it")
 	}
 	p.AtLeast("protocol", m.Protocol, 0)
 	return p
