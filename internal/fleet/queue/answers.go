@@ -1,0 +1,134 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// fetch tells of a result that the server has.
+func (s *submission) fetch(ctx context.Context, p place) {
+	stream, err := s.stream(ctx, resultStream)
+	if err != nil {
+		return // it is looked for again
+	}
+	if m, err := stream.GetLastMsgForSubject(ctx, p.result()); err == nil {
+		e := s.unseal(ctx, p, m.Subject, m.Header, m.Data)
+		e.found = true
+		s.tell(e)
+	}
+}
+
+// unseal checks a result, and brings a large one. Where this end has a key workers
+// have, and a result that nobody has signed may be anybody's in anybody's name.
+func (s *submission) unseal(ctx context.Context, p place, subject string, h nats.Header, data []byte) event {
+	v := event{place: p}
+	if v.envelope, v.err = open(subject, h, data); v.err != nil {
+		return v
+	}
+	v.barred = s.barred(v.worker, v.envelope.key)
+	switch {
+	case v.barred:
+		v.err = errors.New("its worker is excluded")
+	case s.conn.key != nil && v.envelope.key == "":
+		v.err = errors.New("it is not signed")
+	case v.stored >= 0:
+		data, v.err = s.large(ctx, p, v.envelope)
+	}
+	v.result = Result{Index: p.index, Worker: v.by(), Body: data, Deliveries: v.envelope.tries}
+	return v
+}
+
+// large brings a result that did not fit into a message, and takes it out.
+func (s *submission) large(ctx context.Context, p place, e envelope) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	stream, err := s.stream(ctx, bodyStream)
+	if err != nil {
+		return nil, err
+	}
+	var data []byte // it grows by what is there, and not by what a worker says
+	for i := 0; len(data) < e.stored; i++ {
+		part, err := stream.GetLastMsgForSubject(ctx, e.part(p, i))
+		if err != nil {
+			return nil, err
+		}
+		if len(part.Data) == 0 || len(part.Data) > e.stored-len(data) {
+			return nil, errors.New("its parts are not those of its size")
+		}
+		data = append(data, part.Data...)
+	}
+	if DigestOfBytes(data) != e.digest {
+		return nil, errors.New("its body is not what its digest says")
+	}
+	if err := stream.Purge(ctx, jetstream.WithPurgeSubject(e.parts(p)+"*")); err != nil {
+		s.Log.Debug("a large result stays in its stream, which forgets it by itself", "cause", err)
+	}
+	return data, nil
+}
+
+// take is what an event comes to: a result for the caller, or nil.
+func (s *submission) take(ctx context.Context, e event) (*Result, error) {
+	a := s.open[e.tail()]
+	switch before, again := s.seen[e.tail()]; {
+	case a == nil && e.found: // heard meanwhile
+		return nil, nil
+	case a == nil && e.err == nil && again: // a second one
+		s.count(func(c *Counts) {
+			if before == e.digest {
+				c.Twice++
+			} else {
+				c.Differing++
+			}
+		})
+		return nil, nil
+	case a == nil: // of a shard that is not drawn yet: it is kept
+		if e.err == nil {
+			s.had[e.place.result()] = 1
+		}
+		return nil, nil
+	case e.err != nil:
+		return s.refuse(ctx, a, e)
+	}
+	delete(s.open, e.tail())
+	s.seen[e.tail()] = e.digest
+	if r := e.result; e.failed {
+		return s.dead(a, r.Deliveries, fmt.Errorf("worker %s: %s", e.worker, plain(r.Body, maxCause))), nil
+	}
+	s.count(func(c *Counts) {
+		c.Shards++
+		c.Bytes += uint64(len(e.result.Body))
+		c.Redelivered += uint64(min(1, e.result.Deliveries-1))
+	})
+	return &e.result, nil
+}
+
+// dead is the result of a shard that was tried as often as it may be.
+func (s *submission) dead(a *asked, tries int, why error) *Result {
+	s.count(func(c *Counts) { c.Dead++ })
+	return &Result{Index: a.index, Deliveries: tries, Err: GivenUp(s.job, a.index, tries, why)}
+}
+
+// refuse takes a result out of the stream that is none, and asks again.
+func (s *submission) refuse(ctx context.Context, a *asked, e event) (*Result, error) {
+	s.count(func(c *Counts) { c.Refused++ })
+	a.doubt = true
+	if e.barred {
+		a.tries-- // who is excluded and does not go costs the shard nothing
+	} else {
+		s.Log.Warn("a result is refused", "worker", e.worker, "job", s.job, "shard", a.index, "cause", e.err)
+	}
+	if a.tries >= 2*MaxTries {
+		delete(s.open, e.tail())
+		return s.dead(a, a.tries, fmt.Errorf("a result of worker %s: %w", e.worker, e.err)), nil
+	}
+	if err := s.purge(ctx, resultStream, a.result()); err != nil && !lost(err) {
+		return nil, s.explain(err, "a result that is none cannot be taken out")
+	}
+	s.count(func(c *Counts) { c.Resubmitted++ })
+	return nil, s.send(ctx, a)
+}
