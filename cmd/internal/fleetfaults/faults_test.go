@@ -24,33 +24,33 @@ type fault struct {
 }
 
 var all = []fault{
-	{name: "nothing", what: "undisturbed", inject: func(*scene) error { return nil }},
-	{name: "worker killed", what: "kill -9 of a worker, which nobody starts again", inject: func(s *scene) error {
+	{name: "nothing", what: "no fault", inject: func(*scene) error { return nil }},
+	{name: "worker killed", what: "kill -9 of a worker, which is not restarted", inject: func(s *scene) error {
 		s.workers[0].kill()
 		return nil
 	}},
-	{name: "worker stopped", what: "SIGSTOP of a worker; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.workers[0]) }},
-	{name: "coordinator killed", what: "kill -9 of the coordinator, then --resume", inject: func(s *scene) error {
+	{name: "worker stopped", what: "SIGSTOP of a worker, and SIGCONT after 1.2 times the acknowledgement time", inject: func(s *scene) error { return s.pause(s.workers[0]) }},
+	{name: "coordinator killed", what: "kill -9 of the coordinator, then `--resume`", inject: func(s *scene) error {
 		s.coordinator.kill()
 		return s.startCoordinator(true)
 	}},
-	{name: "coordinator stopped", what: "SIGSTOP of the coordinator; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.coordinator) }},
-	{name: "server killed", what: "kill -9 of the server, started again a second later on what it stored", inject: func(s *scene) error {
+	{name: "coordinator stopped", what: "SIGSTOP of the coordinator, and SIGCONT after 1.2 times the acknowledgement time", inject: func(s *scene) error { return s.pause(s.coordinator) }},
+	{name: "server killed", what: "kill -9 of the server, restarted a second later with its data", inject: func(s *scene) error {
 		s.server.kill()
 		time.Sleep(time.Second)
 		return s.startServer()
 	}},
-	{name: "server stopped", what: "SIGSTOP of the server; SIGCONT 1.2 acknowledgement times later", inject: func(s *scene) error { return s.pause(s.server) }},
-	{name: "server loses its disk", what: "kill -9 of the server, started again with nothing", inject: func(s *scene) error {
+	{name: "server stopped", what: "SIGSTOP of the server, and SIGCONT after 1.2 times the acknowledgement time", inject: func(s *scene) error { return s.pause(s.server) }},
+	{name: "server loses its disk", what: "kill -9 of the server, restarted without its data", inject: func(s *scene) error {
 		s.server.kill()
 		if err := os.RemoveAll(s.server.Dir); err != nil {
 			return err
 		}
 		return s.startServer()
 	}},
-	{name: "disk full", what: "the server's disk has no byte left for five seconds", prepare: smallDisk, inject: fillDisk},
-	{name: "partition", what: "a worker in a network namespace of its own; its line is cut for 30 s", prepare: apart, inject: cutLine},
-	{name: "poison shard", what: "one shard ends every worker that takes it; workers are started again", fails: true, inject: poison},
+	{name: "disk full", what: "the server's disk is full for five seconds", prepare: smallDisk, inject: fillDisk},
+	{name: "partition", what: "a worker in a separate network namespace loses its connection for 30 s", prepare: apart, inject: cutLine},
+	{name: "poison shard", what: "one shard crashes every worker that takes it; workers are restarted", fails: true, inject: poison},
 	{name: "another build", what: "a worker of another build joins", inject: func(s *scene) error {
 		p, err := s.worker(crewSize, "other")
 		if err != nil {
@@ -63,11 +63,11 @@ var all = []fault{
 		}
 		return nil
 	}},
-	{name: "every result verified", what: "nothing; each shard is computed twice", prepare: func(s *scene) error {
+	{name: "every result verified", what: "no fault; each shard is computed twice", prepare: func(s *scene) error {
 		s.verify = 1
 		return nil
 	}, inject: func(*scene) error { return nil }},
-	{name: "liar", what: "a worker answers with the shard before; every result is verified", prepare: func(s *scene) error {
+	{name: "liar", what: "a worker returns the result of the previous shard; every result is verified", prepare: func(s *scene) error {
 		s.verify = 1
 		return nil
 	}, inject: func(s *scene) error {
@@ -78,7 +78,7 @@ var all = []fault{
 		s.workers = append(s.workers, p)
 		joined := time.Now()
 		err = soon(func() bool { return slices.Contains(s.coordinator.said(), "liar "+s.users[1+crewSize].Key) }, s.coordinator.done, "nobody finds the liar")
-		s.found = fmt.Sprintf("; it is found %.1f s after it was started", time.Since(joined).Seconds())
+		s.found = fmt.Sprintf("; Merit finds the liar %.1f s after its start", time.Since(joined).Seconds())
 		return err
 	}},
 }

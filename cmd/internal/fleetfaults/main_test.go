@@ -69,7 +69,7 @@ func TestFaults(t *testing.T) {
 	folder, table := t.TempDir(), strings.Builder{}
 	want, err := undisturbed(testneeds.Root(), folder)
 	require.NoError(t, err)
-	table.WriteString("| fault | what happens | the run ends | after | longest standstill | handed out again | sent again | results refused | the run's bytes |\n|---|---|---|--:|--:|--:|--:|--:|---|\n")
+	table.WriteString("| fault | what happens | the run ends | after | longest standstill | redelivered | sent again | results refused | bytes of the run |\n|---|---|---|--:|--:|--:|--:|--:|---|\n")
 	for i, f := range all {
 		if *only != "" && f.name != *only {
 			continue
@@ -193,10 +193,10 @@ func (s *scene) goOn() error {
 func (f fault) row(want map[string]string, o outcome) string {
 	ends, same := "well", "the same"
 	if f.fails {
-		ends = "with an error that names the shard; then well, with --resume and other workers"
+		ends = "with an error that names the shard; after `--resume` with other workers: well"
 	}
 	if !maps.Equal(want, o.files) {
-		same = "**others**"
+		same = "**different**"
 	}
 	return fmt.Sprintf("| %s | %s | %s | %.1f s | %.1f s | %d | %d | %d | %s |\n", f.name, f.what, ends+o.found, o.took.Seconds(), o.still.Seconds(), o.counts.Redelivered, o.counts.Resubmitted, o.counts.Refused, same)
 }
