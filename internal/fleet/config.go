@@ -11,28 +11,29 @@ import (
 // Config says how a run uses a fleet, if it is given one. Nothing of it changes
 // a byte of what the run writes.
 type Config struct {
-	// Groups is how many whole groups a worker plays in one go; 0 is as many as
-	// fill the slots of an environment.
+	// Groups is how many groups a worker plays at a time. 0 means as many as fill the
+	// slots of an environment.
 	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=0"`
-	// Label, if it is set, is what a worker must carry to get work of this run,
-	// such as gpu.
+	// Label restricts the run to workers that were started with the same label, such
+	// as gpu.
 	Label string `yaml:"label" json:"label"`
-	// Verify is the share of results that another worker computes again: a worker
-	// that says something else is found, named and gets nothing more. 0 believes
-	// all, 1 believes nobody alone.
+	// Verify is the share of results that Merit has computed a second time. If the two
+	// differ, the coordinator computes the result itself and excludes the worker that
+	// was wrong. 0 verifies nothing, 1 verifies everything.
 	Verify float64 `yaml:"verify" json:"verify" jsonschema:"minimum=0,maximum=1"`
-	// Patience is how long a run waits while no worker at all is there.
+	// Patience is how long a run waits for a worker if none is connected.
 	Patience time.Duration `yaml:"patience" json:"patience" jsonschema:"exclusiveMinimum=0" hint:"use a time above 0, such as 10m"`
-	// Replicas is how many servers of a cluster keep a copy of each queue, result
-	// and content: 1, 3 or 5. 0 is three where there are three servers, and else
-	// one; more copies that are there are kept.
+	// Replicas is how many servers of a cluster keep a copy of each queue, result and
+	// content: 1, 3 or 5. 0 means three if the cluster has at least three servers, and
+	// otherwise one. Merit never reduces the number of existing copies.
 	Replicas int `yaml:"replicas" json:"replicas"`
-	// Listen is where an embedded server waits for workers of other machines, as
-	// HOST:PORT. Beyond this machine it wants keys and certificates.
+	// Listen is the address, as HOST:PORT, at which an embedded server accepts workers
+	// from other machines. An address beyond this machine requires keys and
+	// certificates.
 	Listen string `yaml:"listen" json:"listen"`
-	// Key is the file with the key that this end proves itself by; CA is whose
-	// certificates it believes, Cert and CertKey are its own if the server
-	// wants one. An embedded server has Cert and CertKey for those who come.
+	// Key is the file with the private key that identifies this machine. CA is a file
+	// of certificate authorities to trust. Cert and CertKey are the client certificate,
+	// if the server requires one; for an embedded server they are its own certificate.
 	Key     string `yaml:"key" json:"key"`
 	CA      string `yaml:"ca" json:"ca"`
 	Cert    string `yaml:"cert" json:"cert"`
