@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -187,6 +188,44 @@ func TestPartialSuccess(t *testing.T) {
 	require.Len(t, sink.spans, len(spans)-2)
 }
 
+// Promise: a span whose ids are not those of OTLP is refused with the name of the
+// id, and the other spans of its request are kept: agents that send zeros or short
+// ids do not share a trace.
+func TestIDs(t *testing.T) {
+	const trace, span = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174"
+	for _, x := range []struct{ trace, span, parent, says string }{
+		{"zz" + trace[2:], span, "", "traceId"},
+		{trace, "zzzzzzzzzzzzzzzz", "", "spanId"},
+		{trace, "abc", "", "spanId"},
+		{trace, "abcd", "", "spanId"},
+		{trace, trace, "", "spanId"},
+		{span, span, "", "traceId"},
+		{strings.Repeat("0", 32), span, "", "traceId"},
+		{trace, strings.Repeat("0", 16), "", "spanId"},
+		{trace, "", "", "spanId"},
+		{trace, span, "abcd", "parentSpanId"},
+		{trace, span, "abcdefghijk", "parentSpanId"},
+		{trace, span, "", ""},
+		{trace, span, strings.Repeat("0", 16), ""},
+		{strings.ToUpper(trace), span, "EEE19B7EC3C1B175", ""},
+	} {
+		sink := &kept{}
+		one := func(trace, span, parent string) string {
+			return fmt.Sprintf(`{"traceId":%q,"spanId":%q,"parentSpanId":%q,"name":"work","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},{"key":"gen_ai.tool.name","value":{"stringValue":"t"}}]}`, trace, span, parent)
+		}
+		body := `{"resourceSpans":[{"scopeSpans":[{"spans":[` + one(trace, "aaaaaaaaaaaaaaaa", "") + "," + one(x.trace, x.span, x.parent) + `]}]}]}`
+		resp, text := post(t, collect.New(collect.Options{Sink: sink}), "/v1/traces", "application/json", []byte(body))
+		require.Equal(t, 200, resp.StatusCode, string(text))
+		if x.says == "" {
+			require.Len(t, sink.spans, 2, "%v: %s", x, text)
+			continue
+		}
+		require.Len(t, sink.spans, 1, "%v: %s", x, text)
+		require.Contains(t, string(text), `"rejectedSpans":"1"`)
+		require.Contains(t, string(text), x.says+": ", x)
+	}
+}
+
 // Promise: what is wrong with a request is answered so that an exporter gives it
 // up, and a store that fails so that it tries again.
 func TestRefusals(t *testing.T) {
@@ -203,7 +242,7 @@ func TestRefusals(t *testing.T) {
 		{"another key", "/v1/traces", "application/x-protobuf", good, 401, "key", []string{"Authorization", "Bearer no"}},
 		{"no type", "/v1/traces", "", good, 415, "OTLP", nil},
 		{"garbage", "/v1/traces", "application/x-protobuf", []byte("garbage"), 400, "OTLP", nil},
-		{"garbage", "/v1/traces", "application/json", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"zz"}]}]}]}`), 400, "hexadecimal", nil},
+		{"garbage", "/v1/traces", "application/json", []byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":7}]}]}]}`), 400, "OTLP", nil},
 		{"not gzip", "/v1/traces", "application/x-protobuf", good, 400, "gzip", []string{"Content-Encoding", "gzip"}},
 		{"zstd", "/v1/traces", "application/x-protobuf", good, 415, "zstd", []string{"Content-Encoding", "zstd"}},
 		{"too large", "/v1/traces", "application/x-protobuf", bytes.Repeat([]byte("x"), 200<<10), 413, "more than", nil},

@@ -82,12 +82,10 @@ func UnmarshalOTLP(body []byte, request *service.ExportTraceServiceRequest) erro
 	if err == nil {
 		err = protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(body, request)
 	}
-	if err == nil {
-		err = hexadecimal(request)
-	}
 	if err != nil {
 		return &fault.Error{Boundary: fault.Data, Kind: fault.Invalid, Where: "body", What: "is not OTLP's JSON", Err: err, Hint: "send an ExportTraceServiceRequest, or set OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf"}
 	}
+	hexadecimal(request)
 	return nil
 }
 
@@ -108,19 +106,20 @@ func whole(text []byte) ([]byte, error) {
 
 // hexadecimal reads ids anew. Protobuf's JSON has base64 where OTLP's has
 // hexadecimal digits; they are digits of base64 too, four of which are three bytes.
-func hexadecimal(request *service.ExportTraceServiceRequest) error {
+// An id that is not hexadecimal becomes one that no span may have, so that Read
+// refuses its span and keeps the others.
+func hexadecimal(request *service.ExportTraceServiceRequest) {
 	for _, rs := range request.GetResourceSpans() {
 		for _, ss := range rs.GetScopeSpans() {
 			for _, s := range ss.GetSpans() {
 				for _, id := range []*[]byte{&s.TraceId, &s.SpanId, &s.ParentSpanId} {
-					text := base64.StdEncoding.EncodeToString(*id)
-					var err error
-					if *id, err = hex.DecodeString(text); err != nil {
-						return fmt.Errorf("the id %.40q is not hexadecimal, of 8 or 16 bytes", text)
+					decoded, err := hex.DecodeString(base64.StdEncoding.EncodeToString(*id))
+					if err != nil {
+						decoded = []byte{0}
 					}
+					*id = decoded
 				}
 			}
 		}
 	}
-	return nil
 }

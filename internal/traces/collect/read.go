@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	service "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
@@ -85,10 +87,7 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	} else if scope != "" && spans[0].Attributes["otel.scope"] == nil {
 		spans[0].Attributes = with(spans[0].Attributes, "otel.scope", scope)
 	}
-	if err := check(spans, about); err != nil || src.bare.Trace == "" || src.bare.ID == "" {
-		if err == nil { // it says nothing, and belongs nowhere
-			return
-		}
+	if err := errors.Join(ids(s), check(spans, about)); err != nil {
 		b.Refused = append(b.Refused, err)
 		return
 	}
@@ -97,6 +96,28 @@ func (b *Batch) read(s *otlp.Span, resource *attributes, scope string) {
 	if about != nil && (len(spans) > 0 || about.Task != "") {
 		b.About = append(b.About, *about)
 	}
+}
+
+// ids checks the ids of a span: OTLP has 16 bytes for a trace and 8 for a span, not
+// all of them zero. A span of the first level has no parent, or one of zeros.
+func ids(s *otlp.Span) error {
+	var wrong []error
+	for _, id := range []struct {
+		name  string
+		bytes []byte
+		size  int
+		root  bool // may be missing
+	}{{"traceId", s.GetTraceId(), 16, false}, {"spanId", s.GetSpanId(), 8, false}, {"parentSpanId", s.GetParentSpanId(), 8, true}} {
+		none := len(bytes.Trim(id.bytes, "\x00")) == 0
+		if none && id.root && (len(id.bytes) == 0 || len(id.bytes) == id.size) || !none && len(id.bytes) == id.size {
+			continue
+		}
+		wrong = append(wrong, &fault.Error{
+			Boundary: fault.Data, Kind: fault.Invalid, Where: id.name, What: fmt.Sprintf("is not an id of %d bytes, at least one of which is not zero", id.size),
+			Hint: fmt.Sprintf("in JSON, send %d hexadecimal digits", 2*id.size),
+		})
+	}
+	return errors.Join(wrong...)
 }
 
 func check(spans []trace.Span, about *trace.About) error {
