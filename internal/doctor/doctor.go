@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/mod/semver"
 	"golang.org/x/sys/cpu"
 
 	"github.com/merit-rl/merit/core/fault"
@@ -101,11 +100,17 @@ func kernelFound(context.Context) (State, string, string) {
 		return Slower, runtime.GOOS, fix
 	}
 	release := strings.TrimSpace(string(text))
-	number, _, _ := strings.Cut(release, "-")
-	if semver.Compare("v"+number, "v6.7.0") < 0 {
+	if !isRecent(release) {
 		return Slower, "Linux " + release, fix
 	}
 	return OK, "Linux " + release, ""
+}
+
+// isRecent reports whether a release such as 6.8.0-45-generic is 6.7 or later.
+func isRecent(release string) bool {
+	var major, minor int
+	n, _ := fmt.Sscanf(release, "%d.%d", &major, &minor)
+	return n == 2 && (major > 6 || major == 6 && minor >= 7)
 }
 
 func cacheFound(folder string) (State, string, string) {
@@ -127,6 +132,9 @@ func cacheFound(folder string) (State, string, string) {
 
 func interpreterFound(i interpreter.Interpreter) (State, string, string) {
 	folder := interpreter.Folder()
+	if folder == "" {
+		return Missing, "there is no folder to keep it in", "set MERIT_HOME to a folder, then run merit " + i.Name + " install"
+	}
 	if _, err := i.Load(folder); err != nil {
 		return Missing, "not installed", "merit " + i.Name + " install"
 	}

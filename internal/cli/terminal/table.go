@@ -59,7 +59,7 @@ func (t *Table) Write(w io.Writer) error {
 func printable(row []string) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {
-		out[i] = Printable(cell)
+		out[i] = strings.ReplaceAll(Printable(cell), "\n", `\n`)
 	}
 	return out
 }

@@ -3,10 +3,13 @@ package initcmd
 
 import (
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/merit-rl/merit/internal/cli/console"
+	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/project"
 	"github.com/merit-rl/merit/sandbox/interpreter"
 )
@@ -41,11 +44,23 @@ func (o *options) run(_ *cobra.Command, args []string) error {
 			Files []string `json:"files"`
 		}{files})
 	}
-	folder, install := console.Quote(args[0]), ""
+	folder, install := typed(args[0]), ""
 	if !interpreter.Python().Installed(interpreter.Folder()) {
 		install = "  merit python install\n"
 	}
-	_, err = fmt.Fprintf(o.host.Stdout, "%d files in %s. Next:\n%s  merit reward test %s\n  merit train -c %s --out %s\n",
-		len(files), args[0], install, folder, console.Quote(args[0]+"/train.yaml"), console.Quote(args[0]+"/runs/first"))
+	_, err = fmt.Fprintf(o.host.Stdout, "%d files in %s\nNext:\n%s  merit reward test %s\n  merit train -c %s --out %s\n", len(files), terminal.Clean(args[0]), install,
+		console.Quote(folder), console.Quote(filepath.Join(folder, "train.yaml")), console.Quote(filepath.Join(folder, "runs", "first")))
 	return err
+}
+
+// typed is a folder as a command line takes it: not for a flag, nor with a function
+// behind its colon.
+func typed(folder string) string {
+	if strings.HasPrefix(folder, "-") {
+		folder = "./" + folder
+	}
+	if strings.Contains(folder, ":") {
+		folder = strings.TrimRight(folder, "/") + "/"
+	}
+	return folder
 }

@@ -12,6 +12,9 @@ import (
 // NewFolder writes files, by slash-separated path, into a folder that is empty
 // or not there: all of them or none. It returns their paths in order.
 func NewFolder(folder string, files map[string][]byte) (paths []string, err error) {
+	if info, err := os.Stat(folder); folder == "" || err == nil && !info.IsDir() {
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not a folder", Hint: "choose the name of a new folder; nothing was written"}
+	}
 	there, err := os.ReadDir(folder)
 	if err == nil && len(there) > 0 {
 		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Refused, Where: folder, What: "is not empty", Hint: "choose another folder; nothing was written"}

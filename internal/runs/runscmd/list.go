@@ -2,6 +2,8 @@ package runscmd
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +40,9 @@ func (o *listOptions) run(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		folder = args[0]
 	}
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return none(folder, "is not a folder", "runs/first")
+	}
 	rows, err := runspage.List(folder)
 	if err != nil {
 		return err
@@ -46,13 +51,17 @@ func (o *listOptions) run(_ *cobra.Command, args []string) error {
 		return o.host.PrintJSON(rows)
 	}
 	if len(rows) == 0 {
-		return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: "there are no runs below this folder", Hint: "merit train -c FILE --out " + folder + "/NAME makes one"}
+		return none(folder, "there are no runs below this folder", filepath.Join(folder, "first"))
 	}
 	table := terminal.Table{Head: []string{"run", "state", "iterations", "steps", "time", "success", "95 %", "return", "flags", "last written"}}
 	for _, r := range rows {
 		table.Add(listed(r)...)
 	}
 	return table.Write(o.host.Stdout)
+}
+
+func none(folder, what, out string) error {
+	return &fault.Error{Boundary: fault.Data, Kind: fault.Missing, Where: folder, What: what, Hint: "merit train -c train.yaml --out " + console.Quote(out) + " writes a run"}
 }
 
 // listed is a row of the table.

@@ -26,6 +26,7 @@ type place struct {
 	ID      string
 	Dir     string
 	Written time.Time // when it was last written to
+	problem error     // why nothing of it is read
 	stamp   stamp
 }
 
@@ -79,6 +80,7 @@ func look(dir string) (place, bool) {
 	if _, err := os.Stat(filepath.Join(dir, run.ConfigFile)); err != nil {
 		return p, false // a manifest of something else, such as a reward
 	}
+	p.problem = onlyFiles(dir)
 	p.Written = manifest.ModTime()
 	if m, err := os.Stat(filepath.Join(dir, run.MetricsFile)); err == nil {
 		p.stamp.metrics, p.stamp.modified = m.Size(), m.ModTime()
@@ -90,12 +92,28 @@ func look(dir string) (place, bool) {
 	return p, true
 }
 
+// onlyFiles refuses a run directory with something in it that a run does not write
+// and that nobody can read to its end, such as a pipe.
+func onlyFiles(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "is not a regular file", Hint: "remove it, or restore the run from a copy"}
+		}
+	}
+	return nil
+}
+
 // path is the directory of a run by its id, which a stranger may have written.
 func (o *room) path(id string) (string, error) {
 	dir := filepath.Join(o.dir, filepath.FromSlash(id))
 	if fs.ValidPath(id) && filepath.IsLocal(filepath.FromSlash(id)) {
-		if _, ok := look(dir); ok {
-			return dir, nil
+		if p, ok := look(dir); ok {
+			return dir, p.problem
 		}
 	}
 	return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Missing, Where: id, What: "there is no such run", Hint: "choose one of the list of runs"}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/internal/ui"
 )
@@ -134,7 +135,11 @@ func (o *room) brief(p place) Row {
 		return b.row
 	}
 	out := Row{ID: p.ID, Written: p.Written, Finished: !p.stamp.summary.IsZero()}
-	err := o.cache.use(p.Dir, func(h *history) error { h.brief(&out); return nil })
+	if p.problem != nil {
+		out.Problem = p.problem.Error()
+		return out
+	}
+	err := o.cache.use(p.Dir, func(h *history) error { return h.brief(&out) })
 	if err != nil {
 		out.Problem = err.Error()
 	}
@@ -145,9 +150,12 @@ func (o *room) brief(p place) Row {
 }
 
 // brief fills a row.
-func (h *history) brief(out *Row) {
+func (h *history) brief(out *Row) error {
+	if h.rows == 0 && out.Finished {
+		return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: run.MetricsFile, What: "has no iteration of a run that has finished", Hint: "restore the run from a copy"}
+	}
 	if h.rows == 0 {
-		return
+		return nil
 	}
 	out.Iterations = int(h.at("iteration", h.rows-1))
 	out.Steps = int(h.at("env_steps", h.rows-1))
@@ -173,6 +181,7 @@ func (h *history) brief(out *Row) {
 	for _, p := range curve.Points {
 		out.Spark = append(out.Spark, p[1])
 	}
+	return nil
 }
 
 // there is a number that may be missing.
