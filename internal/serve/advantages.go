@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/internal/base/strictjson"
@@ -102,10 +104,7 @@ func (c *call) estimator() (advantage.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
+	names := slices.Sorted(maps.Keys(known))
 	q, err := c.query(names...)
 	if err != nil {
 		return cfg, err

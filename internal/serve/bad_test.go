@@ -49,7 +49,7 @@ var badRequests = []bad{
 	{"no reward, both forms, bad parameters", "POST", "/v1/evaluate", `{"trajectories":[1],"groups":[[1]],"with":3,"limits":{"fuel":-1}}`, nil},
 	{"an empty array", "POST", "/v1/evaluate?reward=length", `[]`, nil},
 	{"an array without a reward", "POST", "/v1/evaluate", `[{"messages":[]}]`, nil},
-	{"parameters that there are not", "POST", "/v1/evaluate?reward=length&reward=group&gas=1&fuel=many", `[]`, nil},
+	{"unknown parameters", "POST", "/v1/evaluate?reward=length&reward=group&gas=1&fuel=many", `[]`, nil},
 	{"parameters of an object in the query", "POST", "/v1/evaluate?reward=length", `{"reward":"length","trajectories":[]}`, nil},
 	{"a reference that is none", "POST", "/v1/evaluate?reward=a/b@@", "[" + conversation("a", "", "x") + "]", nil},
 	{"a reward that there is not", "POST", "/v1/evaluate?reward=gsm8k@stable", "[" + conversation("a", "", "x") + "]", nil},

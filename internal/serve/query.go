@@ -27,7 +27,7 @@ func (c *call) query(allowed ...string) (url.Values, error) {
 		case !slices.Contains(allowed, name):
 			hint := "this path and content type have none"
 			if len(allowed) > 0 {
-				hint = "there are " + strings.Join(allowed, ", ")
+				hint = "the parameters are " + strings.Join(allowed, ", ")
 			}
 			problems = append(problems, refuse(http.StatusBadRequest, "query "+strconv.Quote(name), "is not a parameter", hint))
 		case len(values) > 1:

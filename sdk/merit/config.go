@@ -23,7 +23,7 @@ import (
 // Config is a whole configuration, each stage under its key.
 type Config struct {
 	// Seed is what all randomness of a run is derived from.
-	Seed uint64 `yaml:"seed" json:"seed"`
+	Seed uint64 `yaml:"seed" json:"seed" jsonschema:"minimum=0"`
 	// Environment is what is played.
 	Environment Environment `yaml:"environment" json:"environment"`
 	// Plugins says which plug-ins may run at all.

@@ -66,7 +66,7 @@ func Wrong(where, what, hint string) error {
 func Read(where string, text []byte, known ...string) (Object, error) {
 	o := Object{where: where, values: map[string][]byte{}}
 	if len(text) == 0 || text[0] != '{' {
-		return o, Wrong(orBody(where), "must be an object, not "+strictjson.Kind(text), "its fields are "+strings.Join(known, ", "))
+		return o, Wrong(orBody(where), "must be an object, not "+strictjson.Kind(text), "the fields are "+strings.Join(known, ", "))
 	}
 	allowed := map[string]bool{}
 	for _, name := range known {
@@ -77,7 +77,7 @@ func Read(where string, text []byte, known ...string) (Object, error) {
 		name := string(jsonspan.Text(text[m.KeyStart:m.KeyEnd]))
 		switch _, twice := o.values[name]; {
 		case !allowed[name] && len(problems) < mostProblems:
-			problems = append(problems, Wrong(o.At(short(name)), "is not a field", "there are "+strings.Join(known, ", ")))
+			problems = append(problems, Wrong(o.At(short(name)), "is not a field", "the fields are "+strings.Join(known, ", ")))
 		case twice && len(problems) < mostProblems:
 			problems = append(problems, Wrong(o.At(name), "is given twice", "give it once"))
 		case allowed[name]:
