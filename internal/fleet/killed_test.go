@@ -1,11 +1,11 @@
 package fleet_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,8 +23,8 @@ export default function (rollout) {
 }
 `
 
-// left are the temporary folders of Merit that are in the system's folder.
-func left(t *testing.T) (names []string) {
+// remains are the temporary folders of Merit that are in the system's folder.
+func remains(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(os.TempDir())
 	require.NoError(t, err)
@@ -42,13 +42,14 @@ func left(t *testing.T) (names []string) {
 func TestScoreWorkerKilled(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(hastyVariable, "1")
+	t.Setenv(doomedVariable, "outside")
 	data := trajectories(t, 2000)
 	cfg, r := scripted(t, busy, "fleet.verify=0") // which would hold results back
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)
 	require.NoError(t, err)
 
 	var join fleet.Joining
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Timings: hasty, Joinable: func(j fleet.Joining) { join = j }})
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Timings: hasty, Joinable: func(j fleet.Joining) { join = j }})
 	require.NoError(t, err)
 	victim := outsider(t, join)
 	s, err := fleet.NewScorer(f, r, cfg, fleet.CoordinatorOptions{})
@@ -59,18 +60,20 @@ func TestScoreWorkerKilled(t *testing.T) {
 		_, err := r.Evaluate(t.Context(), merit.EvaluateOptions{Data: data, Out: out, SkipBad: true, Evaluator: s, Chunk: fleet.ScoreChunk})
 		ended <- err
 	}()
-	require.Eventually(t, func() bool { return len(s.Totals().Workers) == 2 }, time.Minute, time.Millisecond, "both score")
-	require.NoError(t, victim.Process.Kill())
 	require.ErrorContains(t, victim.Wait(), "killed")
+	require.Contains(t, strings.Join(remains(t), " "), "merit-worker", "the dead worker's folder")
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		left <- fleet.Work(ctx, fleet.WorkOptions{Join: join.URL, Name: "next", Slots: 1, Access: fleet.Config{Key: join.Key}, Timings: hasty})
+	}()
 	require.NoError(t, <-ended)
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
 	require.True(t, plain == string(text))
-	require.Positive(t, s.Totals().Redeliveries, "it was killed while it had a shard")
+	require.Positive(t, s.Totals().Redeliveries, "the shard that it died with")
+	leave()
+	require.NoError(t, <-left)
 	require.NoError(t, f.Close())
-	require.Len(t, left(t), 1, "the dead worker's")
-	f, err = fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{})
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	require.Empty(t, left(t))
+	require.Empty(t, remains(t))
 }
