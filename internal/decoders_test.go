@@ -23,7 +23,7 @@ var loose = map[string]string{
 	"internal/data/jsonl/answers.go":                     "asks only where the first value of a line ends",
 	"internal/data/jsonl/foreign.go":                     "asks only whether a text breaks off",
 	"internal/base/jsonspan/jsonspan.go":                 "one string, which has been checked",
-	"internal/recheck/proof/difference.go":               "values that were encoded a line before",
+	"internal/recheck/recompute/difference.go":           "values that were encoded a line before",
 	"core/rl/evaluate.go":                                "tokens of a text that the strict decoder hands over, to keep the order of metrics",
 	"internal/traces/collect/json.go":                    "keeps numbers as text; strictjson.Check has gone before",
 	"examples/rewards/measure.go":                        "written as a user's is",

@@ -22,7 +22,7 @@ import (
 	"github.com/merit-rl/merit/internal/data/columns"
 	normal "github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/data/rowio"
-	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	openenv "github.com/merit-rl/merit/internal/openenv/shape"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/serve/credit"
@@ -76,7 +76,7 @@ func TestDeepJSON(t *testing.T) {
 		"a trace":         func(text []byte) error { _, err := trace.Decode(text); return err },
 		"a rubric":        func(text []byte) error { _, _, err := rubric.Parse(text); return err },
 		"OpenEnv":         func(text []byte) error { _, err := openenv.Decode(text); return err },
-		"scores":          func(text []byte) error { _, err := played.DecodeScores(played.Scoring{}, text); return err },
+		"scores":          func(text []byte) error { _, err := shardcodec.DecodeScores(shardcodec.Scoring{}, text); return err },
 		"strict JSON":     func(text []byte) error { var v any; return strictjson.Unmarshal(text, &v) },
 		"a check":         strictjson.Check,
 		"imported traces": func(text []byte) error { return imported(t, text) },

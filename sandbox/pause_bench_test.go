@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	wt "github.com/merit-rl/merit/sandbox/internal/wasmtest"
@@ -22,7 +22,7 @@ import (
 // it. Compiled code cannot be preempted, so guests pass through Go after every
 // slice of their fuel; the cases are those that take longest for a slice.
 func BenchmarkPause(b *testing.B) {
-	defer processors.Spare()() // as the command does
+	defer cpus.Spare()() // as the command does
 	c, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk/conformance/testdata/guests/c/answer.wasm"))
 	require.NoError(b, err)
 	fresh := func(c *sandbox.Config) { c.Isolation = sandbox.Fresh }

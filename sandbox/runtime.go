@@ -5,7 +5,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/source"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -21,7 +21,7 @@ type Runtime struct {
 
 // New returns a runtime. Guests are slow to be preempted: a program in which
 // something else must go on within milliseconds while every processor runs one
-// calls processors.Spare of internal/base/processors first, or sets fewer Workers than
+// calls cpus.Spare of internal/base/processors first, or sets fewer Workers than
 // it has processors. The error is a *fault.Error: a configuration that is
 // wrong, a cache folder that others can write to, or a worker process that
 // cannot be started.
@@ -33,7 +33,7 @@ func New(ctx context.Context, cfg Config) (*Runtime, error) {
 		return nil, errWorker // it would start itself without end
 	}
 	if cfg.Workers == 0 {
-		cfg.Workers = processors.Count()
+		cfg.Workers = cpus.Count()
 	}
 	b, err := newBackend(ctx, cfg)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/require"
@@ -43,7 +43,7 @@ type soakModule struct {
 // Promise: a million evaluations with one hostile one in twenty give no wrong
 // result, leak nothing and hold nobody up.
 func TestSoak(t *testing.T) {
-	defer processors.Spare()() // as the command does
+	defer cpus.Spare()() // as the command does
 	total, full := soakShort, false
 	if s := os.Getenv(soakCount); s != "" {
 		n, err := strconv.Atoi(s)
@@ -77,7 +77,7 @@ func TestSoak(t *testing.T) {
 	var memory [4]int // after a quarter, a half, three quarters, all
 	begin, start, probe := allResident(t), time.Now(), startProbe()
 	var wg sync.WaitGroup
-	for g := range 2 * processors.Count() {
+	for g := range 2 * cpus.Count() {
 		random := rand.New(rand.NewPCG(uint64(g), 1))
 		wg.Go(func() {
 			for !t.Failed() {
@@ -121,7 +121,7 @@ func TestSoak(t *testing.T) {
 		fmt.Fprintf(&table, "\n%-14s "+format, append([]any{name}, args...)...)
 	}
 	row("isolation", "%s", mode)
-	row("evaluations", "%d in %v, %.0f a second, %d goroutines", total, took.Round(time.Millisecond), float64(total)/took.Seconds(), 2*processors.Count())
+	row("evaluations", "%d in %v, %.0f a second, %d goroutines", total, took.Round(time.Millisecond), float64(total)/took.Seconds(), 2*cpus.Count())
 	for i, o := range reward.Outcomes {
 		row(string(o), "%d", outcomes[i].Load())
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,7 +88,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 // Promise: endless guests on every worker leave a program that asks for it a
 // processor: a health probe answers while they run.
 func TestHostileWorkersLeaveAProcessor(t *testing.T) {
-	defer processors.Spare()()
+	defer cpus.Spare()()
 	m := load(t, newRuntime(t, func(c *sandbox.Config) { c.Fuel, c.WallClock = lasting, soon }), endlessOn(6))
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

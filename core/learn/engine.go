@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/learn/internal/gradient"
 	"github.com/merit-rl/merit/core/learn/internal/loss"
 	"github.com/merit-rl/merit/core/learn/internal/product"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // maxPieceParams is the most parameters of a piece of the passes over all of
@@ -70,7 +70,7 @@ func (e *engine) start(rows int) error {
 	for len(e.gradients) < shards {
 		e.gradients = append(e.gradients, make([]float32, n.Params))
 	}
-	workers := min(processors.Count(), max(shards, len(e.squares)))
+	workers := min(cpus.Count(), max(shards, len(e.squares)))
 	for len(e.passes) < workers {
 		pass, err := e.backend.Pass(e.shardRows)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Weighted is one part of a composed reward.
@@ -40,7 +40,7 @@ type Pool struct {
 func NewPool(scorers []Weighted, parallel int) *Pool {
 	p := &Pool{parts: slices.Clone(scorers), parallel: parallel, indexing: ByAssistant}
 	if parallel <= 0 {
-		p.parallel = processors.Count()
+		p.parallel = cpus.Count()
 	}
 	nameParts(p.parts)
 	group, batch := Units(p.parts)

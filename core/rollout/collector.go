@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/processors"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Open starts an environment for a worker, numbered from 0, at the first use
@@ -71,10 +71,10 @@ func New(cfg Config, open Open, p policy.Policy, options ...Option) (*Collector,
 	}
 	parallel := cfg.Parallel
 	if parallel == 0 {
-		parallel = processors.Count()
+		parallel = cpus.Count()
 	}
 	for i := range parallel {
-		c.workers = append(c.workers, &worker{collector: c, id: i, open: open, budget: restart.Budget{Config: cfg.Restarts}})
+		c.workers = append(c.workers, &worker{collector: c, id: i, open: open, budget: backoff.Budget{Config: cfg.Restarts}})
 	}
 	return c, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/action"
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 )
 
 // AnchorSource names what identifies a state for step groups.
@@ -56,7 +56,7 @@ type Config struct {
 	Retries int `yaml:"retries" json:"retries" jsonschema:"minimum=0"`
 	// Restarts says how often an environment that dies is started again while no
 	// episode in it comes to its end.
-	Restarts restart.Config `yaml:"restarts" json:"restarts" resume:"free"`
+	Restarts backoff.Config `yaml:"restarts" json:"restarts" resume:"free"`
 	// Action says how the answer of a language model becomes an action. An
 	// answer that names none is an invalid action: the environment is not asked,
 	// and what the policy saw before stands.
@@ -80,7 +80,7 @@ func DefaultConfig() Config {
 		StepDeadline:    2 * time.Minute,
 		EpisodeDeadline: 30 * time.Minute,
 		Retries:         2,
-		Restarts:        restart.Default(),
+		Restarts:        backoff.Default(),
 		Action:          action.DefaultConfig(),
 		Anchor:          AnchorObservation,
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 )
 
 // worker plays episodes in one environment. A cycle is one call of the policy
@@ -26,7 +26,7 @@ type worker struct {
 	spec   env.Spec
 	batch  *env.Batch
 	reply  env.Reply
-	budget restart.Budget // of starts that come to no finished episode
+	budget backoff.Budget // of starts that come to no finished episode
 
 	// Of the collection under way:
 	queue   *queue

@@ -11,7 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 )
 
@@ -135,7 +135,7 @@ func (c *chunks) remember(chunk []item) error {
 // each calls f for 0 … n−1 on up to parallel goroutines.
 func each(n, parallel int, f func(i int)) {
 	if parallel <= 0 {
-		parallel = processors.Count()
+		parallel = cpus.Count()
 	}
 	parts := max(1, min(parallel, n/16))
 	var all sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/exit"
 	"github.com/merit-rl/merit/internal/cli/terminal"
@@ -35,7 +35,7 @@ func Main() int {
 	plugins.Main()
 	// A file size limit is an error of write, as a full disk is, not a death.
 	signal.Ignore(syscall.SIGXFSZ)
-	defer processors.Spare()() // for the watchdog and the plug-ins while rewards compute
+	defer cpus.Spare()() // for the watchdog and the plug-ins while rewards compute
 	return Run(context.Background(), console.System(), os.Args[1:])
 }
 

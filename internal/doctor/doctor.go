@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/cpu"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/host/disk"
 	"github.com/merit-rl/merit/internal/rewards/guest"
 	"github.com/merit-rl/merit/sandbox/interpreter"
@@ -78,7 +78,7 @@ func Checks(cache string) []Check {
 }
 
 func processorsFound(context.Context) (State, string, string) {
-	return OK, fmt.Sprintf("%d, %s/%s", processors.Count(), runtime.GOOS, runtime.GOARCH), ""
+	return OK, fmt.Sprintf("%d, %s/%s", cpus.Count(), runtime.GOOS, runtime.GOARCH), ""
 }
 
 func vectorsFound(context.Context) (State, string, string) {

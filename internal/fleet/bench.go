@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -66,7 +66,7 @@ func (b *Bench) Close() error {
 
 // rollout plays and scores what a shard orders.
 func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
-	o, err := played.ReadOrder(s)
+	o, err := shardcodec.ReadOrder(s)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 		return nil, errors.Join(err, seat.close()) // what broke is opened anew
 	}
 	j.free(seat)
-	if e := played.Passing(scored); e != nil {
+	if e := shardcodec.Passing(scored); e != nil {
 		return nil, unscored(s.Kind, "", *e)
 	}
-	return played.Encode(scored)
+	return shardcodec.Encode(scored)
 }
 
 // job returns an open job, which the caller leaves.

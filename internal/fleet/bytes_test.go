@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -83,18 +83,18 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 // has them in memory, and weights that go with an order are those that it names.
 func TestWeightsOfAnOrder(t *testing.T) {
 	small := queue.ContentOf([]byte("weights"))
-	of := func(o played.Order, c queue.Content) ([]byte, error) {
+	of := func(o shardcodec.Order, c queue.Content) ([]byte, error) {
 		o.Policy = c.Digest
 		return fleet.StateOf(t.Context(), o, queue.Shard{Needs: []queue.Content{queue.ContentOf(nil), c}})
 	}
-	got, err := of(played.Order{}, small)
+	got, err := of(shardcodec.Order{}, small)
 	require.NoError(t, err)
 	require.Equal(t, "weights", string(got))
 	path := filepath.Join(t.TempDir(), "weights")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Truncate(path, 256<<20+1)) // no disk is used
-	_, err = of(played.Order{}, queue.Content{Digest: small.Digest, Open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }})
+	_, err = of(shardcodec.Order{}, queue.Content{Digest: small.Digest, Open: func(context.Context) (io.ReadCloser, error) { return os.Open(path) }})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
-	_, err = of(played.Order{Weights: []byte("y")}, small)
+	_, err = of(shardcodec.Order{Weights: []byte("y")}, small)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/processors"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // crew is the workers that are to be started beside a server: where it is, and a
@@ -50,7 +50,7 @@ func startChildren(w crew, variables []string, o OpenOptions, lost func(names []
 	var names []string
 	over := make(chan error, len(w.seeds)) // of each child: why it is not started any more
 	for i, seed := range w.seeds {
-		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: w.url, seed: seed, variables: variables, slots: max(1, processors.Count()/len(w.seeds)), log: o.Log}
+		k := &child{name: fmt.Sprintf("local-%d-%d", os.Getpid(), i+1), program: program, url: w.url, seed: seed, variables: variables, slots: max(1, cpus.Count()/len(w.seeds)), log: o.Log}
 		names = append(names, k.name)
 		ends.Go(func() { over <- k.live(ctx) })
 	}
@@ -90,7 +90,7 @@ type child struct {
 // live starts the worker again when it dies, as often as it may. The error is why
 // it is not started any more, if nobody wanted that.
 func (k *child) live(ctx context.Context) error {
-	budget := restart.Budget{Config: restart.Config{Most: restart.Default().Most, Within: lasting}}
+	budget := backoff.Budget{Config: backoff.Config{Most: backoff.Default().Most, Within: lasting}}
 	for ctx.Err() == nil {
 		budget.Started(time.Now())
 		err := k.run(ctx)

@@ -15,9 +15,9 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/base/processors"
-	"github.com/merit-rl/merit/internal/fleet/played"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -96,7 +96,7 @@ const mostWeights = 4 << 20
 // orders, and returns them as a content, in which they go unless they are small. A
 // policy that never learnt is sent as nothing unless it says what acts: whoever opens
 // it anew has the same.
-func (c *Coordinator) equip(ctx context.Context, o *played.Order, p policy.Learner, orders int) (queue.Content, error) {
+func (c *Coordinator) equip(ctx context.Context, o *shardcodec.Order, p policy.Learner, orders int) (queue.Content, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	w := c.weights
@@ -109,7 +109,7 @@ func (c *Coordinator) equip(ctx context.Context, o *played.Order, p policy.Learn
 		c.weights = w
 	}
 	o.Policy, o.Version = w.content.Digest, w.version
-	if n := len(w.state); n > 0 && n <= played.MaxWeights && n*orders <= mostWeights {
+	if n := len(w.state); n > 0 && n <= shardcodec.MaxWeights && n*orders <= mostWeights {
 		o.Weights = w.state
 	}
 	return w.content, nil
@@ -155,7 +155,7 @@ func (c *Coordinator) counted(r queue.Result) {
 // result, several at one time.
 func (c *Coordinator) each(ctx context.Context, job string, n int, shard func(i int) (queue.Shard, error), take func(i int, r queue.Result)) error {
 	var failed error
-	places := make(chan struct{}, processors.Count()) // one for each result that is read now
+	places := make(chan struct{}, cpus.Count()) // one for each result that is read now
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	for r, err := range c.fleet.Submit(ctx, job, func(yield func(queue.Shard) bool) {

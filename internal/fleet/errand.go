@@ -8,8 +8,8 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
 // errand is a call of EvaluateAll under way.
@@ -70,8 +70,8 @@ func length(t *rl.Trajectory) int {
 }
 
 // scoring is what a parcel asks for.
-func (e *errand) scoring(p parcel) played.Scoring {
-	o := played.Scoring{Job: e.job.Digest}
+func (e *errand) scoring(p parcel) shardcodec.Scoring {
+	o := shardcodec.Scoring{Job: e.job.Digest}
 	for _, i := range slices.Concat(p...) {
 		o.Trajectories = append(o.Trajectories, e.all[i])
 	}
@@ -112,7 +112,7 @@ func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
 	err := r.Err
 	scores, there := r.Value.([]reward.Evaluation)
 	if err == nil && !there {
-		scores, err = played.DecodeScores(e.scoring(p), r.Body)
+		scores, err = shardcodec.DecodeScores(e.scoring(p), r.Body)
 	}
 	if err != nil && len(p) > 1 {
 		e.mutex.Lock()

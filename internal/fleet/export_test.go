@@ -5,13 +5,13 @@ import (
 
 	"github.com/merit-rl/merit/core/credit"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
 // StateOf are the weights of an order.
-func StateOf(ctx context.Context, o played.Order, s queue.Shard) ([]byte, error) {
+func StateOf(ctx context.Context, o shardcodec.Order, s queue.Shard) ([]byte, error) {
 	return new(job).stateOf(ctx, o, s)
 }
 

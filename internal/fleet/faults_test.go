@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -32,7 +32,7 @@ func (none) Evaluate(context.Context, *rl.Trajectory) reward.Evaluation {
 func failing(first int) func(queue.Handler) queue.Handler {
 	return func(h queue.Handler) queue.Handler {
 		return func(ctx context.Context, s queue.Shard) ([]byte, error) {
-			o, err := played.ReadOrder(s)
+			o, err := shardcodec.ReadOrder(s)
 			if err == nil && (first < 0 || o.Plan.FirstGroup == first) {
 				return nil, errors.New("the worker broke down")
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/scratch"
+	"github.com/merit-rl/merit/internal/base/tempdir"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -81,7 +81,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	dir, err := scratch.New("fleet")
+	dir, err := tempdir.New("fleet")
 	if err != nil {
 		return nil, err
 	}

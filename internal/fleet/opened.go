@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -95,7 +95,7 @@ func (j *job) close() error {
 // score scores the trajectories of a shard. What cannot be asked here, or takes
 // too long, is an error: another try may have an answer.
 func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
-	o, err := played.ReadScoring(ctx, s)
+	o, err := shardcodec.ReadScoring(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +107,14 @@ func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	evaluations, err := inOneSlot(j.session.Rewards).EvaluateAll(ctx, o.Trajectories, func(i int, e reward.Evaluation) {
-		if t := o.Trajectories[i]; played.Passes(t, e) {
+		if t := o.Trajectories[i]; shardcodec.Passes(t, e) {
 			cancel(unscored(queue.Score, t.ID, e)) // the others would be for nothing
 		}
 	})
 	if err != nil {
 		return nil, errors.Join(err, context.Cause(ctx))
 	}
-	return played.EncodeScores(evaluations)
+	return shardcodec.EncodeScores(evaluations)
 }
 
 // inOneSlot is a pool for one shard of several: as many evaluations at a time as a

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
@@ -44,7 +44,7 @@ func BenchmarkOverhead(b *testing.B) {
 		fleet       queue.Fleet
 		whole, part []float64 // of each run, in seconds
 	}
-	all := []*way{{name: "plain"}, {name: "local", fleet: local(b, processors.Count(), nil)}}
+	all := []*way{{name: "plain"}, {name: "local", fleet: local(b, cpus.Count(), nil)}}
 	for _, workers := range []int{1, 2, 4} {
 		f, err := fleet.Open(b.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: workers})
 		require.NoError(b, err)

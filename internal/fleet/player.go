@@ -12,8 +12,8 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rollout"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
 // player is a train.Player of a split.
@@ -34,7 +34,7 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 	if plan.Members == 0 {
 		plan.Members = p.cfg.Rollout.Members
 	}
-	whole, chunk := played.Order{Job: p.job.Digest, Split: p.split, Plan: plan}, p.chunk(plan.Members)
+	whole, chunk := shardcodec.Order{Job: p.job.Digest, Split: p.split, Plan: plan}, p.chunk(plan.Members)
 	weights, err := p.equip(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (p *player) chunk(members int) int {
 }
 
 // cut makes orders of whole groups.
-func cut(whole played.Order, groups int) (orders []played.Order) {
+func cut(whole shardcodec.Order, groups int) (orders []shardcodec.Order) {
 	for first := 0; first < whole.Plan.Groups; first += groups {
 		o := whole
 		o.Plan.FirstGroup += first
@@ -71,7 +71,7 @@ func cut(whole played.Order, groups int) (orders []played.Order) {
 type gathering struct {
 	*player
 	weights queue.Content
-	orders  []played.Order
+	orders  []shardcodec.Order
 	notify  func(rollout.Progress)
 
 	mutex    sync.Mutex // of what follows
@@ -84,7 +84,7 @@ type gathering struct {
 // run submits the orders. Those of which every worker lost episodes to what might
 // have passed are other orders then: what is lost once more is lost, and the other
 // episodes are not.
-func (g *gathering) run(ctx context.Context, whole played.Order) error {
+func (g *gathering) run(ctx context.Context, whole shardcodec.Order) error {
 	open := make([]int, len(g.orders))
 	for i := range open {
 		open[i] = i
@@ -114,7 +114,7 @@ func (g *gathering) run(ctx context.Context, whole played.Order) error {
 // name is the name of a Submit: a function of all that decides about its results
 // and of how they are cut, so that who asks again after a crash finds what is
 // there, and nobody finds what others asked for.
-func (g *gathering) name(whole played.Order, open []int) (string, error) {
+func (g *gathering) name(whole shardcodec.Order, open []int) (string, error) {
 	text, err := whole.Text()
 	if err != nil {
 		return "", err
@@ -156,28 +156,28 @@ func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
 // read is what becomes of a result as soon as it is there, while others are computed.
 func read(s queue.Shard, body []byte) (any, error) {
 	if s.Kind == queue.Score {
-		o, err := played.ReadScoring(context.Background(), s)
+		o, err := shardcodec.ReadScoring(context.Background(), s)
 		if err != nil {
 			return nil, err
 		}
-		return played.DecodeScores(o, body)
+		return shardcodec.DecodeScores(o, body)
 	}
-	o, err := played.ReadOrder(s)
+	o, err := shardcodec.ReadOrder(s)
 	if err != nil {
 		return nil, err
 	}
-	return played.Decode(o, body)
+	return shardcodec.Decode(o, body)
 }
 
 // scored is what became of an order.
-func scored(o played.Order, r queue.Result) (credit.Scored, error) {
+func scored(o shardcodec.Order, r queue.Result) (credit.Scored, error) {
 	if r.Err != nil {
 		return credit.Scored{}, r.Err
 	}
 	if s, ok := r.Value.(credit.Scored); ok {
 		return s, nil
 	}
-	return played.Decode(o, r.Body)
+	return shardcodec.Decode(o, r.Body)
 }
 
 // played puts the parts together, in order.

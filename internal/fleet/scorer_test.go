@@ -17,8 +17,8 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
 	"github.com/merit-rl/merit/internal/fleet"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -197,7 +197,7 @@ func breaking(t *testing.T, first func(s queue.Shard, ids []string) ([]byte, err
 	t.Helper()
 	return local(t, 2, func(h queue.Handler) queue.Handler {
 		return func(ctx context.Context, s queue.Shard) ([]byte, error) {
-			o, err := played.ReadScoring(ctx, s)
+			o, err := shardcodec.ReadScoring(ctx, s)
 			if err != nil {
 				return nil, err
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rollout"
-	"github.com/merit-rl/merit/internal/fleet/played"
 	"github.com/merit-rl/merit/internal/fleet/queue"
+	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
 // seat is a place at which one shard at a time is played.
@@ -23,7 +23,7 @@ type seat struct {
 }
 
 // seat returns a free place whose policy acts as o says.
-func (j *job) seat(ctx context.Context, o played.Order, shard queue.Shard) (*seat, error) {
+func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*seat, error) {
 	j.mutex.Lock()
 	var s *seat
 	if n := len(j.idle); n > 0 {
@@ -54,7 +54,7 @@ func (j *job) free(s *seat) {
 var untrained = queue.DigestOfBytes(nil)
 
 // load makes the policy of s the one that o names.
-func (s *seat) load(ctx context.Context, o played.Order, shard queue.Shard) error {
+func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
 	if s.weights != o.Policy {
 		state, err := s.job.stateOf(ctx, o, shard)
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *seat) load(ctx context.Context, o played.Order, shard queue.Shard) erro
 }
 
 // stateOf are the weights of an order, which go with it or are a content.
-func (j *job) stateOf(ctx context.Context, o played.Order, shard queue.Shard) ([]byte, error) {
+func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard) ([]byte, error) {
 	if o.Weights != nil {
 		if queue.DigestOfBytes(o.Weights) != o.Policy {
 			return nil, &fault.Error{
@@ -115,7 +115,7 @@ func needed(s queue.Shard, d queue.Digest) (queue.Content, error) {
 // play plays and scores an order. An episode that is lost to what may pass, such as
 // an environment's process that somebody ended, is a matter of this machine and no
 // result, unless the order takes it for one.
-func (s *seat) play(ctx context.Context, o played.Order) (scored credit.Scored, err error) {
+func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
 	c := s.collectors[o.Split]
 	if c == nil {
 		open := func(ctx context.Context, worker int) (env.Env, error) {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/learn/arithmetic"
-	"github.com/merit-rl/merit/internal/base/processors"
-	"github.com/merit-rl/merit/internal/base/scratch"
+	"github.com/merit-rl/merit/internal/base/cpus"
+	"github.com/merit-rl/merit/internal/base/tempdir"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -57,9 +57,9 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		return err
 	}
 	if o.Slots == 0 {
-		o.Slots = processors.Count()
+		o.Slots = cpus.Count()
 	}
-	jobs, err := scratch.New("worker")
+	jobs, err := tempdir.New("worker")
 	if err != nil {
 		return err
 	}

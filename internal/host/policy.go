@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/policy"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 	"github.com/merit-rl/merit/internal/wire"
 	pb "github.com/merit-rl/merit/internal/wire/proto"
 )
@@ -30,7 +30,7 @@ type remote struct {
 	loaded []byte         // the state that a new process is put into
 	lost   error          // why no request is answered, until Load
 	final  bool           // and after it
-	budget restart.Budget // of processes that answer nothing
+	budget backoff.Budget // of processes that answer nothing
 	pause  time.Duration  // before the next one
 	doing  string         // the control call that is under way, if there is one
 }
@@ -50,7 +50,7 @@ func OpenPolicy(ctx context.Context, cfg PolicyConfig) (policy.Learner, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &remote{cfg: cfg, launch: l, budget: restart.Budget{Config: cfg.Restarts}}
+	p := &remote{cfg: cfg, launch: l, budget: backoff.Budget{Config: cfg.Restarts}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	line, err := p.connect(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 	"github.com/merit-rl/merit/internal/wire"
 )
 
@@ -22,7 +22,7 @@ type PolicyConfig struct {
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout" jsonschema:"minimum=0" hint:"use a positive duration, or 0 for none"`
 	// Restarts says how often a process that dies is started again while it
 	// answers nothing.
-	Restarts restart.Config `yaml:"restarts" json:"restarts"`
+	Restarts backoff.Config `yaml:"restarts" json:"restarts"`
 
 	// Seed decides the initial weights.
 	Seed rl.Seed `yaml:"-" json:"-"`
@@ -41,7 +41,7 @@ func DefaultPolicyConfig() PolicyConfig {
 	return PolicyConfig{
 		// Python on a busy machine needs its minute.
 		Start:            Start{StartTimeout: time.Minute, Limits: Limits{Memory: 16 << 30, Files: 4096, Output: 1 << 20}},
-		ConfigureTimeout: 10 * time.Minute, LearnTimeout: time.Hour, Restarts: restart.Default(),
+		ConfigureTimeout: 10 * time.Minute, LearnTimeout: time.Hour, Restarts: backoff.Default(),
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // door is a listener with a bounded number of connections. When all places are
@@ -30,7 +30,7 @@ type door struct {
 }
 
 func newDoor(l net.Listener, most int) *door {
-	d := &door{Listener: l, most: most, handshakes: make(chan struct{}, max(1, processors.Count()/2))}
+	d := &door{Listener: l, most: most, handshakes: make(chan struct{}, max(1, cpus.Count()/2))}
 	d.free.L = &d.mu
 	return d
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
@@ -57,7 +57,7 @@ func TestHandshakesLeaveProcessors(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.LessOrEqual(t, most.Load(), int64(max(1, processors.Count()/2)))
+	require.LessOrEqual(t, most.Load(), int64(max(1, cpus.Count()/2)))
 	require.NoError(t, s.Close())
 	require.ErrorIs(t, <-ended, http.ErrServerClosed)
 }

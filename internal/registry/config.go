@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/merit-rl/merit/internal/base/archive"
 	"github.com/merit-rl/merit/internal/base/strictjson"
-	"github.com/merit-rl/merit/internal/base/unpack"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -70,14 +70,14 @@ func readConfig(data []byte) (Config, error) {
 	var wrong []error
 	check := func(ok bool, field string, value any) {
 		if !ok {
-			wrong = append(wrong, fmt.Errorf("%s is %s", field, unpack.Quote(fmt.Sprint(value))))
+			wrong = append(wrong, fmt.Errorf("%s is %s", field, archive.Quote(fmt.Sprint(value))))
 		}
 	}
 	for _, said := range [][2]string{{"name", c.Name}, {"version", c.Version}, {"description", c.Description}, {"abi", c.ABI}} {
 		check(len(said[1]) <= mostText && utf8.ValidString(said[1]), said[0], said[1])
 	}
 	check(c.Language != "" && languages[path.Ext(c.Entry)] == c.Language, "language", c.Language)
-	check(unpack.BadName(c.Entry) == "" && !strings.HasPrefix(c.Entry, ".") && !strings.Contains(c.Entry, "/"), "entry", c.Entry)
+	check(archive.BadName(c.Entry) == "" && !strings.HasPrefix(c.Entry, ".") && !strings.Contains(c.Entry, "/"), "entry", c.Entry)
 	check(digestForm.MatchString(c.Digest), "digest", c.Digest)
 	check(digestForm.MatchString(c.Runner) != c.module(), "runner", c.Runner)
 	check(len(c.With) <= mostWith, "with", string(c.With))

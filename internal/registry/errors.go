@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -63,7 +63,7 @@ func (c *client) explain(ctx context.Context, err error) error {
 func refused(f *fault.Error, answer *errcode.ErrorResponse) {
 	f.Err = nil
 	if len(answer.Errors) > 0 {
-		f.Err = errors.New(unpack.Quote(answer.Errors.Error()))
+		f.Err = errors.New(archive.Quote(answer.Errors.Error()))
 	}
 	if answer.StatusCode == http.StatusUnauthorized {
 		f.Kind, f.What, f.Err = fault.Refused, "", ErrUnauthorized

@@ -11,7 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"github.com/merit-rl/merit/sandbox"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -51,7 +51,7 @@ func pack(b *sandbox.Bundle, info reward.Info, said sandbox.Manifest, limits san
 			return nil, err
 		}
 		// Whoever pulls it holds it to these bounds.
-		if _, err := unpack.Exact(bytes.NewReader(data), bytesOf(limits.ScriptMiB)); err != nil {
+		if _, err := archive.Exact(bytes.NewReader(data), bytesOf(limits.ScriptMiB)); err != nil {
 			return nil, unpackable(b.Reference.Path, err)
 		}
 		title = "reward.tar.gz"

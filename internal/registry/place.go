@@ -12,8 +12,8 @@ import (
 	"slices"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"github.com/merit-rl/merit/internal/base/durable"
-	"github.com/merit-rl/merit/internal/base/unpack"
 	"github.com/merit-rl/merit/sandbox"
 )
 
@@ -120,7 +120,7 @@ func (t Target) free(at string, limits sandbox.Limits) error {
 		}
 		name, err := filepath.Rel(at, path)
 		if _, part := b.Files[filepath.ToSlash(name)]; err == nil && !part {
-			kept.What += ": " + unpack.Quote(name)
+			kept.What += ": " + archive.Quote(name)
 			return kept
 		}
 		return err
@@ -153,7 +153,7 @@ func (c *client) verify(at string, config Config, files map[string][]byte) (stri
 	wrong := ""
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if _, covered := b.Files[name]; !covered && b.Script() && wrong == "" {
-			wrong = "it has a file that is no part of the reward: " + unpack.Quote(name)
+			wrong = "it has a file that is no part of the reward: " + archive.Quote(name)
 		}
 	}
 	switch {

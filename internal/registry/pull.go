@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"github.com/merit-rl/merit/internal/base/strictjson"
-	"github.com/merit-rl/merit/internal/base/unpack"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
 	"oras.land/oras-go/v2/errdef"
@@ -89,7 +89,7 @@ func (c *client) receive(ctx context.Context) (*packed, error) {
 	case desc.MediaType == ocispec.MediaTypeImageIndex || strings.Contains(desc.MediaType, "manifest.list"):
 		return nil, c.foreign(fault.Refused, "it is an index of several artifacts", "name the one that is the reward, by its digest", nil)
 	case desc.MediaType != ocispec.MediaTypeImageManifest:
-		return nil, c.foreign(fault.Refused, "it is no reward but "+unpack.Quote(desc.MediaType), notAReward, nil)
+		return nil, c.foreign(fault.Refused, "it is no reward but "+archive.Quote(desc.MediaType), notAReward, nil)
 	}
 	p := &packed{}
 	if p.manifest, err = c.fetch(ctx, c.repo.Manifests(), desc, mostManifest); err != nil {
@@ -110,7 +110,7 @@ func (c *client) receive(ctx context.Context) (*packed, error) {
 		most = bytesOf(c.Sandbox.ModuleMiB)
 	}
 	if want := p.config.layerType(); layer.MediaType != want {
-		return nil, c.foreign(fault.Refused, fmt.Sprintf("its layer is %s, and has to be %s", unpack.Quote(layer.MediaType), want), notAReward, nil)
+		return nil, c.foreign(fault.Refused, fmt.Sprintf("its layer is %s, and has to be %s", archive.Quote(layer.MediaType), want), notAReward, nil)
 	}
 	p.layer.Descriptor = layer
 	return p, c.bounded(layer, most)
@@ -137,7 +137,7 @@ func (c *client) check(text []byte) (config, layer ocispec.Descriptor, err error
 		if kind == "" {
 			kind = m.Config.MediaType
 		}
-		return config, layer, c.foreign(fault.Refused, "it is no reward but "+unpack.Quote(kind), notAReward, nil)
+		return config, layer, c.foreign(fault.Refused, "it is no reward but "+archive.Quote(kind), notAReward, nil)
 	case len(m.Layers) != 1:
 		return config, layer, c.foreign(fault.Refused, fmt.Sprintf("it has %d layers, and a reward has one", len(m.Layers)), notAReward, nil)
 	}
@@ -205,7 +205,7 @@ func (c *client) open(ctx context.Context, p *packed) (files map[string][]byte, 
 	if p.config.module() {
 		return map[string][]byte{p.config.Entry: p.layer.data}, nil
 	}
-	files, err = unpack.Exact(bytes.NewReader(p.layer.data), bytesOf(c.Sandbox.ScriptMiB))
+	files, err = archive.Exact(bytes.NewReader(p.layer.data), bytesOf(c.Sandbox.ScriptMiB))
 	if err != nil {
 		return nil, unpackable(c.ref.String(), err)
 	}

@@ -2,7 +2,7 @@ package registry
 
 import (
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"oras.land/oras-go/v2/registry"
 )
 
@@ -14,7 +14,7 @@ func parse(ref string) (registry.Reference, error) {
 	r, err := registry.ParseReference(ref)
 	if err != nil {
 		return r, &fault.Error{
-			Boundary: fault.CLI, Kind: fault.Invalid, Where: unpack.Quote(ref), What: "names no place in a registry", Err: err,
+			Boundary: fault.CLI, Kind: fault.Invalid, Where: archive.Quote(ref), What: "names no place in a registry", Err: err,
 			Hint: "write registry/repository:tag or registry/repository@sha256:…, such as localhost:5000/rewards/exact:1.0",
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/merit-rl/merit/core/reward"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/serve/library"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
@@ -83,7 +83,7 @@ func (c *call) open(ref string, o library.Options) (*scorer, error) {
 	info := lease.Reward.Info()
 	gated := c.metrics.timed(c.tenant.Name, c.Scheduler.Gate(c.tenant, lease.Reward))
 	// Those who wait for a slot keep nobody from decoding.
-	x := &scorer{parallel: max(2*processors.Count(), info.InFlight)}
+	x := &scorer{parallel: max(2*cpus.Count(), info.InFlight)}
 	x.pool = reward.NewPool([]reward.Weighted{{Scorer: gated, Weight: 1}}, x.parallel)
 	x.group, x.batch = reward.Units([]reward.Weighted{{Scorer: gated}})
 	return x, nil

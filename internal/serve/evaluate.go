@@ -21,7 +21,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 	"github.com/merit-rl/merit/internal/data/row"
 	"github.com/merit-rl/merit/internal/serve/internal/fields"
@@ -209,7 +209,7 @@ func (c *call) trajectories(where string, texts [][]byte) ([]*rl.Trajectory, err
 	ends := pieces(texts)
 	starts := append([]int{0}, ends...)
 	ended := make([]error, len(ends))
-	each(len(ends), processors.Count(), func(k int) {
+	each(len(ends), cpus.Count(), func(k int) {
 		ended[k] = c.decode(func() error {
 			for i := starts[k]; i < ends[k]; i++ {
 				all[i], wrong[i] = c.trajectory(texts[i], i)

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -82,7 +82,7 @@ func (p *player) train(ctx context.Context, i int, r Run) (err error) {
 	}
 	cfg := *r.Config
 	if cfg.Rollout.Parallel == 0 { // each run has its share of the processors
-		cfg.Rollout.Parallel = max(1, processors.Count()/max(p.Parallel, 1))
+		cfg.Rollout.Parallel = max(1, cpus.Count()/max(p.Parallel, 1))
 	}
 	opts := []merit.Option{merit.WithProgress(progress{p.board, i, cfg.Train})}
 	if p.Session != nil {

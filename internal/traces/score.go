@@ -10,7 +10,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/traces/store"
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
@@ -49,7 +49,7 @@ const (
 func Score(ctx context.Context, s *store.Store, parts []reward.Weighted, o ScoreOptions) (*Scored, error) {
 	p := &pass{store: s, options: o, pool: reward.NewPool(parts, o.Parallel), names: identify(parts)}
 	if p.options.Parallel <= 0 {
-		p.options.Parallel = processors.Count()
+		p.options.Parallel = cpus.Count()
 	}
 	run := p.chunks
 	if slices.ContainsFunc(parts, func(w reward.Weighted) bool { return w.Scorer.Info().Group }) {

@@ -16,7 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 	"github.com/merit-rl/merit/internal/host"
 )
 
@@ -39,7 +39,7 @@ type Policy struct {
 	Limits host.Limits `yaml:"limits" json:"limits" resume:"free"`
 	// Restarts says how often a process that dies is started again while it
 	// answers nothing.
-	Restarts restart.Config `yaml:"restarts" json:"restarts" resume:"free"`
+	Restarts backoff.Config `yaml:"restarts" json:"restarts" resume:"free"`
 
 	learn.PolicyConfig `yaml:",inline"`
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/base/checks"
 )
 
 // Open returns the environment that is checked, with any number of slots. It is
@@ -56,14 +56,14 @@ var trials = []trial{
 // Run tries every promise, in order, and returns a result for each. What crashes in
 // the same way in many is the result of the first; the others are skipped. It ends
 // early with the error of a context that is over.
-func Run(ctx context.Context, open Open, o Options) ([]promise.Result, error) {
-	var results []promise.Result
+func Run(ctx context.Context, open Open, o Options) ([]checks.Result, error) {
+	var results []checks.Result
 	told := map[string]bool{} // how it crashed so far
 	for _, t := range trials {
 		if err := ctx.Err(); err != nil {
 			return results, err
 		}
-		r := promise.Check(t.promise, fault.Plugin, t.hint, func(c *promise.Checker) {
+		r := checks.Check(t.promise, fault.Plugin, t.hint, func(c *checks.Checker) {
 			d := &driver{Checker: c, ctx: ctx, open: open, texts: o.Texts}
 			defer d.closeAll()
 			d.start()

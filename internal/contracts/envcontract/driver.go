@@ -9,13 +9,13 @@ import (
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/base/checks"
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
 // driver plays episodes with actions that depend on the step alone.
 type driver struct {
-	*promise.Checker
+	*checks.Checker
 	ctx    context.Context
 	open   Open
 	env    env.Env

@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/base/checks"
 )
 
 // Subject is a policy that is checked.
@@ -61,13 +61,13 @@ var trials = []trial{
 //     the context's error at once.
 //
 // It ends early with the error of a context that is over.
-func Run(ctx context.Context, s Subject) ([]promise.Result, error) {
-	var results []promise.Result
+func Run(ctx context.Context, s Subject) ([]checks.Result, error) {
+	var results []checks.Result
 	for _, t := range trials {
 		if err := ctx.Err(); err != nil {
 			return results, err
 		}
-		results = append(results, promise.Check(t.promise, fault.Plugin, t.hint, func(c *promise.Checker) {
+		results = append(results, checks.Check(t.promise, fault.Plugin, t.hint, func(c *checks.Checker) {
 			t.check(&driver{Checker: c, Subject: s, ctx: ctx})
 		}))
 	}
@@ -75,7 +75,7 @@ func Run(ctx context.Context, s Subject) ([]promise.Result, error) {
 }
 
 type driver struct {
-	*promise.Checker
+	*checks.Checker
 	Subject
 	ctx context.Context
 }

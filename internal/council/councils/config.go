@@ -10,7 +10,7 @@ import (
 
 	"github.com/merit-rl/merit/core/config"
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/restart"
+	"github.com/merit-rl/merit/internal/base/backoff"
 	"github.com/merit-rl/merit/internal/council"
 	"github.com/merit-rl/merit/internal/data/tasks"
 	"github.com/merit-rl/merit/internal/host"
@@ -79,7 +79,7 @@ type Plugin struct {
 	Limits host.Limits `yaml:"limits" json:"limits"`
 	// Restarts says how often a process that dies is started again while it
 	// answers nothing.
-	Restarts restart.Config `yaml:"restarts" json:"restarts"`
+	Restarts backoff.Config `yaml:"restarts" json:"restarts"`
 }
 
 // SetDefaults is called for a section that is there before it is read.

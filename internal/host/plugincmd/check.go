@@ -13,7 +13,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/promise"
+	"github.com/merit-rl/merit/internal/base/checks"
 	"github.com/merit-rl/merit/internal/cli/console"
 	"github.com/merit-rl/merit/internal/cli/terminal"
 	"github.com/merit-rl/merit/internal/contracts/envcontract"
@@ -72,7 +72,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var results []promise.Result
+	var results []checks.Result
 	if found.Kind == host.Policy {
 		results, err = o.policy(cmd.Context(), path)
 	} else {
@@ -103,7 +103,7 @@ func (o *checkOptions) config(path string) host.Config {
 	return cfg
 }
 
-func (o *checkOptions) environment(ctx context.Context, path string) ([]promise.Result, error) {
+func (o *checkOptions) environment(ctx context.Context, path string) ([]checks.Result, error) {
 	cfg := o.config(path)
 	if _, err := host.Check(ctx, cfg); err != nil {
 		return nil, err // of its options: nothing can be tried
@@ -118,10 +118,10 @@ func (o *checkOptions) environment(ctx context.Context, path string) ([]promise.
 	if err != nil {
 		return results, nil // it said why above
 	}
-	return append(results, promise.Result{Promise: "speed", Note: steps(rate) + " with 64 slots"}), nil
+	return append(results, checks.Result{Promise: "speed", Note: steps(rate) + " with 64 slots"}), nil
 }
 
-func (o *checkOptions) policy(ctx context.Context, path string) ([]promise.Result, error) {
+func (o *checkOptions) policy(ctx context.Context, path string) ([]checks.Result, error) {
 	cfg := host.DefaultPolicyConfig()
 	cfg.Path, cfg.Actions, cfg.Log, cfg.Getenv = path, o.Actions, o.host.Logger(), o.host.Env
 	if o.Options != "" {
@@ -145,7 +145,7 @@ func (o *checkOptions) observe(i int) policy.Observation {
 }
 
 // report prints the results. Those that failed make the command fail.
-func (o *checkOptions) report(found host.Found, results []promise.Result) error {
+func (o *checkOptions) report(found host.Found, results []checks.Result) error {
 	var lines []line
 	failed := 0
 	for _, r := range results {

@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/core/align"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 // FromTrajectories makes a batch of trajectories as files hold them, whose
@@ -18,7 +18,7 @@ import (
 // finite.
 func FromTrajectories(s Settings, source string, all []*rl.Trajectory) (*Batch, error) {
 	b := &Batch{Config: s.Advantage, Moments: s.Moments}
-	groups := proof.Groups(all, func(t *rl.Trajectory) string { return cmp.Or(t.Group, t.ID) })
+	groups := recompute.Groups(all, func(t *rl.Trajectory) string { return cmp.Or(t.Group, t.ID) })
 	for _, g := range groups {
 		b.Groups = append(b.Groups, g.ID)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/scoring"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 // Advantages is what the members of groups would get by either side.
@@ -97,7 +97,7 @@ func CompareAdvantages(c Credit, trajectories []*rl.Trajectory, a, b []scoring.R
 // gather puts the trajectories of each group side by side. Groups of one compare
 // nothing and are left out.
 func gather(all []*rl.Trajectory) []*rl.Group {
-	groups := proof.Groups(all, func(t *rl.Trajectory) string { return t.Group })
+	groups := recompute.Groups(all, func(t *rl.Trajectory) string { return t.Group })
 	return slices.DeleteFunc(groups, func(g *rl.Group) bool { return g.ID == "" || len(g.Trajectories) < 2 })
 }
 

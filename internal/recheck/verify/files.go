@@ -16,10 +16,10 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/recheck/explain"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 const ending = ".jsonl.zst"
@@ -32,7 +32,7 @@ func (v *verification) files(ctx context.Context) error {
 	case err == nil:
 		digests, v.finished = s.Digests, true
 	case !errors.Is(err, fault.Of(fault.Storage, fault.Missing)): // of a run that goes on
-		v.find(run.SummaryFile, proof.Difference{Field: "file", Stored: err.Error(), Computed: "a summary"})
+		v.find(run.SummaryFile, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a summary"})
 	}
 	train := v.recipe
 	train.Advantage = &v.cfg.Advantage
@@ -60,7 +60,7 @@ func (v *verification) files(ctx context.Context) error {
 
 // trajectories computes those of a file again, group by group, and checks its
 // sums.
-func (v *verification) trajectories(ctx context.Context, recipe proof.Recipe, name string, sums func(file string) (string, error)) (err error) {
+func (v *verification) trajectories(ctx context.Context, recipe recompute.Recipe, name string, sums func(file string) (string, error)) (err error) {
 	f := File{Name: path.Join(run.Trajectories, name)}
 	at := filepath.Join(v.dir, run.Trajectories, name)
 	if info, err := os.Stat(at); err == nil && info.Size() > 0 {
@@ -76,7 +76,7 @@ func (v *verification) trajectories(ctx context.Context, recipe proof.Recipe, na
 // atOnce is how many groups are read before they are computed.
 const atOnce = 64
 
-func (v *verification) groups(ctx context.Context, recipe proof.Recipe, path string, f *File) error {
+func (v *verification) groups(ctx context.Context, recipe recompute.Recipe, path string, f *File) error {
 	var chunk [][]*rl.Trajectory
 	var damage error
 	for t, err := range jsonl.Trajectories(path) {
@@ -102,14 +102,14 @@ func (v *verification) groups(ctx context.Context, recipe proof.Recipe, path str
 	if err := v.compute(ctx, recipe, chunk, f); err != nil || damage == nil {
 		return err
 	}
-	v.find(f.Name, proof.Difference{Field: "file", Stored: damage.Error(), Computed: "trajectories"})
+	v.find(f.Name, recompute.Difference{Field: "file", Stored: damage.Error(), Computed: "trajectories"})
 	return nil
 }
 
 // compute takes groups side by side and reports them in order.
-func (v *verification) compute(ctx context.Context, recipe proof.Recipe, chunk [][]*rl.Trajectory, f *File) error {
-	tallies := make([]proof.Tally, len(chunk))
-	found := make([][]proof.Difference, len(chunk))
+func (v *verification) compute(ctx context.Context, recipe recompute.Recipe, chunk [][]*rl.Trajectory, f *File) error {
+	tallies := make([]recompute.Tally, len(chunk))
+	found := make([][]recompute.Difference, len(chunk))
 	var all errgroup.Group
 	all.SetLimit(v.parallel())
 	for i, members := range chunk {
@@ -134,7 +134,7 @@ func (v *verification) parallel() int {
 	if v.o.Parallel > 0 {
 		return v.o.Parallel
 	}
-	return processors.Count()
+	return cpus.Count()
 }
 
 // read opens a file of the run.
@@ -166,13 +166,13 @@ func (v *verification) frames(file string) (checked string, err error) {
 			computed = "the end of the file"
 		}
 		if computed != it.Saved.Digest {
-			v.find(file, proof.Difference{Field: fmt.Sprintf("episodes of iteration %d", it.Iteration), Stored: it.Saved.Digest + " in " + run.MetricsFile, Computed: computed})
+			v.find(file, recompute.Difference{Field: fmt.Sprintf("episodes of iteration %d", it.Iteration), Stored: it.Saved.Digest + " in " + run.MetricsFile, Computed: computed})
 			return checked, nil // what follows may only have moved
 		}
 	}
 	if v.finished && checked != "" { // one that was stopped may have more, which a resume cuts
 		if more, _ := io.Copy(io.Discard, f); more > 0 {
-			v.find(file, proof.Difference{Field: "bytes behind the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
+			v.find(file, recompute.Difference{Field: "bytes behind the last iteration", Stored: fmt.Sprint(more), Computed: "0 by " + run.MetricsFile})
 		}
 	}
 	return checked, nil
@@ -193,7 +193,7 @@ func (v *verification) whole(file, digest string) (checked string, err error) {
 		return "", &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: file, What: "cannot be read", Err: err, Hint: "restore the file from a copy"}
 	}
 	if computed := fmt.Sprintf("sha256:%x", h.Sum(nil)); computed != digest {
-		v.find(file, proof.Difference{Field: "file", Stored: digest + " in " + run.SummaryFile, Computed: computed})
+		v.find(file, recompute.Difference{Field: "file", Stored: digest + " in " + run.SummaryFile, Computed: computed})
 	}
 	return "sha256", nil
 }
@@ -208,7 +208,7 @@ func (v *verification) checkpoints() error {
 		case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):
 			continue // of a run that was stopped before its first
 		case errors.Is(err, fault.Of(fault.Storage, fault.Corrupt)):
-			v.find(file, proof.Difference{Field: "file", Stored: err.Error(), Computed: "a checkpoint"})
+			v.find(file, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a checkpoint"})
 		case err != nil:
 			return err
 		default:
@@ -223,7 +223,7 @@ func (v *verification) checkpoints() error {
 func (v *verification) counts(file string, c run.Cursor) {
 	differs := func(field string, stored, computed any) {
 		if stored != computed {
-			v.find(file, proof.Difference{Field: field, Stored: fmt.Sprint(stored), Computed: fmt.Sprint(computed) + " in " + run.MetricsFile})
+			v.find(file, recompute.Difference{Field: field, Stored: fmt.Sprint(stored), Computed: fmt.Sprint(computed) + " in " + run.MetricsFile})
 		}
 	}
 	if c.MetricLines < 0 || len(v.metrics) < c.MetricLines {

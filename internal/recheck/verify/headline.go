@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
 	"github.com/merit-rl/merit/internal/data/jsonl"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 // headline computes the figures of summary.json again: those of the test from
@@ -52,10 +52,10 @@ func (v *verification) figures(c *run.Checkpoint, s *run.Summary, m *run.Manifes
 	v.same("episodes", s.Episodes, c.Cursor.Episodes, from)
 	v.same("outcomes", s.Outcomes, c.Cursor.Outcomes, from)
 	if m.Seed != c.Cursor.Seed {
-		v.find(run.ManifestFile, proof.Difference{Field: "seed", Stored: fmt.Sprint(m.Seed), Computed: fmt.Sprintf("%d by %s", c.Cursor.Seed, from)})
+		v.find(run.ManifestFile, recompute.Difference{Field: "seed", Stored: fmt.Sprint(m.Seed), Computed: fmt.Sprintf("%d by %s", c.Cursor.Seed, from)})
 	}
 	if v.cfg.Seed != c.Cursor.Seed {
-		v.find(run.ConfigFile, proof.Difference{Field: "seed", Stored: fmt.Sprint(v.cfg.Seed), Computed: fmt.Sprintf("%d by %s", c.Cursor.Seed, from)})
+		v.find(run.ConfigFile, recompute.Difference{Field: "seed", Stored: fmt.Sprint(v.cfg.Seed), Computed: fmt.Sprintf("%d by %s", c.Cursor.Seed, from)})
 	}
 }
 
@@ -88,7 +88,7 @@ func (v *verification) score(field string, stored run.Score, m *train.Measuremen
 // was computed. Sums are taken in another order than the run took them, so
 // numbers may differ in their last bits.
 func (v *verification) same(field string, stored, computed any, from string) {
-	d, err := proof.Values(stored, computed, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) })
+	d, err := recompute.Values(stored, computed, func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*(1+math.Abs(b)) })
 	if err != nil || d == nil {
 		return // both were read from JSON
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 	"github.com/merit-rl/merit/internal/rubric"
 	"github.com/merit-rl/merit/internal/rubric/rubrics"
 	"github.com/merit-rl/merit/internal/traces/learning"
@@ -30,7 +30,7 @@ type Reward struct {
 // nothing to close where the rewards cannot all be asked again: the parts of a
 // weighted sum cannot be told from it.
 func (v *verification) rewards(ctx context.Context, m *run.Manifest, opts []merit.Option) (*merit.Rewards, error) {
-	v.recipe = proof.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members}
+	v.recipe = recompute.Recipe{Indexing: reward.ByAssistant, Align: v.cfg.Align, Members: v.cfg.Rollout.Members}
 	if len(m.Rewards) == 1 {
 		v.recipe.Indexing = reward.StepIndexing(m.Rewards[0].StepIndexing)
 	}
@@ -67,7 +67,7 @@ func (v *verification) part(ctx context.Context, part *merit.Reward, found *Rewa
 		return v.module(ctx, part, found)
 	}
 	if part.Weight != recorded.Weight {
-		v.find(run.ConfigFile, proof.Difference{
+		v.find(run.ConfigFile, recompute.Difference{
 			Field: "weight of reward " + recorded.Name, Stored: fmt.Sprint(part.Weight), Computed: fmt.Sprintf("%v by %s", recorded.Weight, run.ManifestFile),
 		})
 	}
@@ -122,7 +122,7 @@ func (v *verification) module(ctx context.Context, part *merit.Reward, found *Re
 	if len(other) > 0 {
 		seen = other[0]
 	}
-	v.find(run.ManifestFile, proof.Difference{Field: "digest of reward " + found.Name, Stored: found.Digest, Computed: seen})
+	v.find(run.ManifestFile, recompute.Difference{Field: "digest of reward " + found.Name, Stored: found.Digest, Computed: seen})
 	return nil
 }
 
@@ -159,7 +159,7 @@ func (v *verification) sameParts(parts []reward.Weighted, recorded []run.Module)
 		}
 		if info := parts[i].Scorer.Info(); info.Digest != r.Digest {
 			r.Why, same = "what is there has the digest "+info.Digest, false
-			v.find(run.ManifestFile, proof.Difference{Field: "digest of reward " + r.Name, Stored: r.Digest, Computed: info.Digest})
+			v.find(run.ManifestFile, recompute.Difference{Field: "digest of reward " + r.Name, Stored: r.Digest, Computed: info.Digest})
 		}
 	}
 	return same

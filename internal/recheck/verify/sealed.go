@@ -9,7 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 )
 
 // sealed holds every file of the run to the digest that its manifest has. It
@@ -29,11 +29,11 @@ func (v *verification) sealed() (late []Finding, err error) {
 	if stored != computed {
 		v.changed(lines, run.ManifestFile, stored, computed)
 	} else if stored == "" && lines != nil {
-		v.find(run.ManifestFile, proof.Difference{Field: "digest", Stored: "nothing", Computed: "one: the run has " + run.DigestsFile})
+		v.find(run.ManifestFile, recompute.Difference{Field: "digest", Stored: "nothing", Computed: "one: the run has " + run.DigestsFile})
 	}
 	if manifest == nil {
 		if len(v.report.Findings) == 0 {
-			v.find(run.ManifestFile, proof.Difference{Field: "file", Stored: err.Error(), Computed: "a manifest"})
+			v.find(run.ManifestFile, recompute.Difference{Field: "file", Stored: err.Error(), Computed: "a manifest"})
 		}
 		return nil, nil
 	}
@@ -50,7 +50,7 @@ func (v *verification) noManifest(err error) error {
 	if listed != nil || len(files) == 0 || !errors.Is(err, fault.Of(fault.Storage, fault.Missing)) {
 		return err
 	}
-	v.find(run.ManifestFile, proof.Difference{Field: "file", Stored: "nothing", Computed: "a manifest, which every run has"})
+	v.find(run.ManifestFile, recompute.Difference{Field: "file", Stored: "nothing", Computed: "a manifest, which every run has"})
 	return nil
 }
 
@@ -72,9 +72,9 @@ func (v *verification) sum(lines run.LineDigests, name string, want run.Sum) []F
 		v.checked[name] = true
 		return nil
 	case errors.Is(err, fault.Of(fault.Storage, fault.Missing)):
-		f.Difference = proof.Difference{Field: "file", Stored: "nothing: it is gone", Computed: want.Digest + " by " + run.ManifestFile}
+		f.Difference = recompute.Difference{Field: "file", Stored: "nothing: it is gone", Computed: want.Digest + " by " + run.ManifestFile}
 	case err != nil:
-		f.Difference = proof.Difference{Field: "file", Stored: err.Error(), Computed: want.Digest + " by " + run.ManifestFile}
+		f.Difference = recompute.Difference{Field: "file", Stored: err.Error(), Computed: want.Digest + " by " + run.ManifestFile}
 	case strings.HasPrefix(name, run.Trajectories+"/"), strings.HasPrefix(name, run.Checkpoints+"/"):
 		f.Difference = whole(found, want)
 	default:
@@ -90,15 +90,15 @@ func (v *verification) sum(lines run.LineDigests, name string, want run.Sum) []F
 
 func said(s run.Sum) string { return fmt.Sprintf("%s (%d bytes)", s.Digest, s.Bytes) }
 
-func whole(found, want run.Sum) proof.Difference {
-	return proof.Difference{Field: "file", Stored: said(found), Computed: said(want) + " by " + run.ManifestFile}
+func whole(found, want run.Sum) recompute.Difference {
+	return recompute.Difference{Field: "file", Stored: said(found), Computed: said(want) + " by " + run.ManifestFile}
 }
 
 // changed names the line of a text that was changed, if its digests tell.
 func (v *verification) changed(lines run.LineDigests, name, stored, computed string) {
-	d := proof.Difference{Field: "file", Stored: stored, Computed: computed}
+	d := recompute.Difference{Field: "file", Stored: stored, Computed: computed}
 	if line := lines.Changed(v.dir, name); line != nil {
-		d = proof.Difference{Field: fmt.Sprintf("line %d", line.Number), Stored: shown(line.Text), Computed: "another line by " + run.DigestsFile}
+		d = recompute.Difference{Field: fmt.Sprintf("line %d", line.Number), Stored: shown(line.Text), Computed: "another line by " + run.DigestsFile}
 		switch {
 		case line.Gone:
 			d.Stored, d.Computed = "nothing", "a line by "+run.DigestsFile
@@ -127,7 +127,7 @@ func (v *verification) strangers(m *run.Manifest) error {
 	files, err := run.Files(v.dir)
 	for _, name := range files {
 		if _, ok := m.Files[name]; !ok && name != run.ManifestFile {
-			v.find(name, proof.Difference{Field: "file", Stored: "a file", Computed: "nothing: the run did not write it, by " + run.ManifestFile})
+			v.find(name, recompute.Difference{Field: "file", Stored: "a file", Computed: "nothing: the run did not write it, by " + run.ManifestFile})
 		}
 	}
 	return err

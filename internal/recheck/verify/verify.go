@@ -15,7 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/run"
-	"github.com/merit-rl/merit/internal/recheck/proof"
+	"github.com/merit-rl/merit/internal/recheck/recompute"
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
@@ -82,13 +82,13 @@ type File struct {
 	// Checked says by what, besides the tally: "sha256" of the whole file or of
 	// each iteration's part, or empty where the run keeps none.
 	Checked string `json:"checked,omitempty"`
-	proof.Tally
+	recompute.Tally
 }
 
 // Finding is one place that differs.
 type Finding struct {
 	File string `json:"file"`
-	proof.Difference
+	recompute.Difference
 }
 
 // String says it in one line, without the file.
@@ -193,13 +193,13 @@ type verification struct {
 	o       Options
 	cfg     *merit.Config
 	metrics []run.Iteration
-	recipe  proof.Recipe // without what differs from file to file
+	recipe  recompute.Recipe // without what differs from file to file
 	report  *Report
 
 	finished bool            // it has a summary
 	checked  map[string]bool // files with the digest of the manifest
 }
 
-func (v *verification) find(file string, d proof.Difference) {
+func (v *verification) find(file string, d recompute.Difference) {
 	v.report.Findings = append(v.report.Findings, Finding{file, d})
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 )
 
 // Kind says what a bundle holds.
@@ -73,7 +73,7 @@ func (b Bundle) Disk() (bytes int64, files int) {
 }
 
 // ContentTypes are those of uploads.
-var ContentTypes = unpack.ContentTypes()
+var ContentTypes = archive.ContentTypes()
 
 // ReadBundle reads an upload by its content type: a module, a script of one
 // file, or an archive of a folder with reward.py, reward.js or reward.wasm at
@@ -81,7 +81,7 @@ var ContentTypes = unpack.ContentTypes()
 // have more than limit bytes: that is of the kind Exhausted. The error lists
 // every problem.
 func ReadBundle(contentType string, body io.Reader, limit int64) (Bundle, error) {
-	files, err := unpack.Read(contentType, body, limit)
+	files, err := archive.Read(contentType, body, limit)
 	if err != nil {
 		return Bundle{}, err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/internal/base/archive"
 	"github.com/merit-rl/merit/internal/base/durable"
-	"github.com/merit-rl/merit/internal/base/unpack"
 )
 
 // Put checks b by opening it with o, stores it durably under ref.Name and moves
@@ -59,9 +59,9 @@ func checkPut(ref Ref, b Bundle, o *Options) (err error) {
 	if o.With, err = compact(o.With); err != nil {
 		return err
 	}
-	var p unpack.Problems
+	var p archive.Problems
 	for name := range b.Files {
-		if what := unpack.BadName(name); what != "" {
+		if what := archive.BadName(name); what != "" {
 			p.Add(quote(name), what, "use plain relative names")
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 )
 
 // Shared is a reward that the operator gives to every tenant.
@@ -40,7 +40,7 @@ func (l *Library) Share(ctx context.Context, list []Shared) error {
 // ReadPath reads a reward from a file or folder of the operator's, as ReadBundle
 // does from an upload.
 func ReadPath(path string, limit int64) (Bundle, error) {
-	files, err := unpack.Path(path, limit)
+	files, err := archive.Path(path, limit)
 	if err == nil {
 		var b Bundle
 		if b, err = newBundle(files); err == nil {

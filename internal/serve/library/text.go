@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"github.com/merit-rl/merit/core/fault"
-	"github.com/merit-rl/merit/internal/base/unpack"
+	"github.com/merit-rl/merit/internal/base/archive"
 )
 
 // quote shows what a client wrote, bounded and with nothing that a terminal
 // would obey.
-func quote(s string) string { return unpack.Quote(s) }
+func quote(s string) string { return archive.Quote(s) }
 
 // without returns err with a folder of the server's disk left out of all that
 // it says: where the server keeps things is nobody's business.

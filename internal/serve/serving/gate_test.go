@@ -9,7 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 	"github.com/merit-rl/merit/sandbox"
@@ -33,7 +33,7 @@ func BenchmarkGuestInTurn(b *testing.B) {
 	}
 	for name, scorer := range map[string]reward.Scorer{"without": module, "with": tenant.NewScheduler(0).Gate(who, module)} {
 		b.Run(name, func(b *testing.B) {
-			pool := reward.NewPool([]reward.Weighted{{Scorer: scorer, Weight: 1}}, 2*processors.Count())
+			pool := reward.NewPool([]reward.Weighted{{Scorer: scorer, Weight: 1}}, 2*cpus.Count())
 			for b.Loop() {
 				_, err := pool.EvaluateAll(b.Context(), conversations, nil)
 				require.NoError(b, err)

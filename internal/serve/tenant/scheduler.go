@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Scheduler decides whose evaluation runs next: fair between tenants by fuel,
@@ -46,7 +46,7 @@ type turn struct {
 // means one for each processor.
 func NewScheduler(slots int) *Scheduler {
 	if slots <= 0 {
-		slots = processors.Count()
+		slots = cpus.Count()
 	}
 	s := &Scheduler{slots: slots, flows: map[*account]*flow{}}
 	s.turns.New = func() any { return &turn{start: make(chan struct{}, 1)} }

@@ -11,7 +11,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 	"github.com/merit-rl/merit/sandbox/internal/fuel"
 )
 
@@ -140,7 +140,7 @@ func (p *Program) open(ctx context.Context, wasm []byte, dir string) (err error)
 		c = c.WithCompilationCache(p.cache)
 	}
 	p.runtime = wazero.NewRuntimeWithConfig(ctx, config(c))
-	p.compiled, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, processors.Count()), wasm)
+	p.compiled, err = p.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, cpus.Count()), wasm)
 	return err
 }
 

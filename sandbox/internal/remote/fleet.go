@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/merit-rl/merit/sandbox/internal/jail"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/source"
-	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
 
@@ -27,7 +27,7 @@ type fleet struct {
 	options  Options
 	known    source.Languages
 	argument string // by which the program knows that it is a worker
-	measures wall.Measures
+	measures jail.Measures
 	tokens   chan struct{}
 
 	mu      sync.Mutex

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/internal/jail"
 	"github.com/merit-rl/merit/sandbox/internal/profile"
 	"github.com/merit-rl/merit/sandbox/internal/result"
 	"github.com/merit-rl/merit/sandbox/internal/text"
-	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
 
@@ -29,7 +29,7 @@ const (
 // link is a worker process and the pipe to it. One question is in flight at a
 // time. After an error the link must be cut.
 type link struct {
-	process *wall.Process
+	process *jail.Process
 	in      *bufio.Reader
 	out     []byte // the frame being written
 	buf     []byte // the payload being read
@@ -45,18 +45,18 @@ type link struct {
 }
 
 // dial starts a worker process.
-func dial(ctx context.Context, argument string, told hello, log func(note []byte)) (*link, wall.Measures, error) {
-	process, err := wall.Start(argument)
+func dial(ctx context.Context, argument string, told hello, log func(note []byte)) (*link, jail.Measures, error) {
+	process, err := jail.Start(argument)
 	if err != nil {
-		return nil, wall.Measures{}, err
+		return nil, jail.Measures{}, err
 	}
 	l := &link{process: process, in: bufio.NewReaderSize(process.Out, 64<<10), loaded: map[int]profile.Encoder{}, scripts: told.Languages, offered: told.Programs, log: log}
 	payload, err := json.Marshal(told)
 	if err != nil {
 		l.cut()
-		return nil, wall.Measures{}, err
+		return nil, jail.Measures{}, err
 	}
-	var measures wall.Measures
+	var measures jail.Measures
 	interpreters := time.Duration(len(told.Languages) + len(told.Programs))
 	frame, v := l.ask(ctx, startPatience+interpreters*interpreterPatience, 1<<16, wire.Hello, func(b []byte) []byte { return append(b, payload...) })
 	if v == nil && (frame.Kind != wire.Ready || json.Unmarshal(frame.Payload, &measures) != nil) {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
+	"github.com/merit-rl/merit/sandbox/internal/jail"
 	"github.com/merit-rl/merit/sandbox/internal/local"
 	"github.com/merit-rl/merit/sandbox/internal/source"
-	"github.com/merit-rl/merit/sandbox/internal/wall"
 	"github.com/merit-rl/merit/sandbox/internal/wire"
 )
 
@@ -79,7 +79,7 @@ func Serve(in io.Reader, out io.Writer, languages source.Languages) error {
 }
 
 // enter takes what is needed of the disk and goes behind the wall.
-func (s *server) enter(told hello) (m wall.Measures, err error) {
+func (s *server) enter(told hello) (m jail.Measures, err error) {
 	memory := int64(told.WorkerMiB) << 20
 	debug.SetMemoryLimit(memory / 2) // memories that are mapped have the rest
 	if s.backend, err = local.New(told.Options.Options, s.languages); err != nil {
@@ -98,7 +98,7 @@ func (s *server) enter(told hello) (m wall.Measures, err error) {
 		}
 	}
 	s.backend.Detach(memory / 2)
-	return wall.Enter(wall.Limits{MemoryBytes: uint64(memory), FileBytes: uint64(told.MemoryMiB) << 20, CPU: workerCPU})
+	return jail.Enter(jail.Limits{MemoryBytes: uint64(memory), FileBytes: uint64(told.MemoryMiB) << 20, CPU: workerCPU})
 }
 
 // question is a frame with the context of its answer.

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/merit-rl/merit/internal/base/processors"
+	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
 // Cache keeps programs and states on disk, one folder for each, named by what
@@ -186,7 +186,7 @@ func digests(path string) ([][sha256.Size]byte, error) {
 	}
 	parts := make([][sha256.Size]byte, info.Size()/sealPart+1)
 	var work errgroup.Group
-	work.SetLimit(processors.Count())
+	work.SetLimit(cpus.Count())
 	for i := range parts {
 		work.Go(func() error {
 			h := sha256.New()

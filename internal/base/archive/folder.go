@@ -1,0 +1,174 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	mostFiles = 10_000 // of an upload
+	mostName  = 512    // bytes of a path
+	mostPart  = 200    // bytes of one name in it, which disks bound at 255 or less
+	mostDepth = 32     // folders of a path
+)
+
+// folder collects the files of an upload, and everything that is wrong with
+// them. Nothing is written anywhere before all of it is known to be good.
+type folder struct {
+	files map[string][]byte
+	names map[string]entry // by what a file system that ignores case would take them for
+	exact bool             // every file is kept, under the name that it has
+	left  int64            // bytes that may still come
+	buf   bytes.Buffer     // the file that is read: what it grew to serves the next ones
+	limit int64
+	wrong Problems
+}
+
+// entry is a name as it was written.
+type entry struct {
+	name string
+	dir  bool
+}
+
+func newFolder(limit int64) *folder {
+	return &folder{files: map[string][]byte{}, names: map[string]entry{}, left: limit, limit: limit}
+}
+
+// add takes a file, unless its name is wrong or nothing that a reward could
+// need. The error says that no more may be read.
+func (f *folder) add(name string, content io.Reader) error {
+	if !f.claim(name) || !f.exact && omitted(name) {
+		return nil
+	}
+	if len(f.files) >= mostFiles {
+		return tooMany()
+	}
+	f.buf.Reset()
+	if _, err := f.buf.ReadFrom(io.LimitReader(content, f.left+1)); err != nil {
+		return err
+	}
+	if f.left -= int64(f.buf.Len()); f.left < 0 {
+		return tooLarge("what it unpacks to", f.limit)
+	}
+	f.files[name] = append([]byte{}, f.buf.Bytes()...)
+	return nil
+}
+
+// claim notes a name that is good and free.
+func (f *folder) claim(name string) bool {
+	if what := BadName(name); what != "" {
+		f.problem(name, what, "pack the folder again with plain relative names")
+		return false
+	}
+	for i, c := range name {
+		if c == '/' && !f.take(entry{name[:i], true}) {
+			return false
+		}
+	}
+	return f.take(entry{name, false})
+}
+
+// take notes that e exists, or says what is in its way.
+func (f *folder) take(e entry) bool {
+	key := fold(e.name)
+	before, taken := f.names[key]
+	switch {
+	case !taken:
+		f.names[key] = e
+		return true
+	case before.name != e.name:
+		f.problem(e.name, "differs from "+Quote(before.name)+" by case or accents only", "rename one of the two: not every disk tells them apart")
+	case before.dir && e.dir:
+		return true
+	case before.dir != e.dir:
+		f.problem(e.name, "is a file and a folder", "rename one of the two")
+	default:
+		f.problem(e.name, "is in the archive twice", "pack the folder again")
+	}
+	return false
+}
+
+func (f *folder) problem(name, what, hint string) { f.wrong.Add(Quote(name), what, hint) }
+
+// refuse notes an entry that is neither file nor folder.
+func (f *folder) refuse(name string, mode fs.FileMode) {
+	what := "is no regular file"
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		what = "is a link"
+	case mode&(fs.ModeDevice|fs.ModeCharDevice) != 0:
+		what = "is a device"
+	}
+	f.problem(name, what, "put a copy of what it stands for into the archive")
+}
+
+// all gives the files, or every problem of them.
+func (f *folder) all() (map[string][]byte, error) {
+	if err := f.wrong.Err(); err != nil {
+		return nil, err
+	}
+	if f.exact {
+		return f.files, nil
+	}
+	return lift(f.files), nil
+}
+
+// fold is what a name is to a file system that ignores case and ways to write
+// an accent.
+func fold(name string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(name))) }
+
+// BadName says what is wrong with the path of a file, or nothing.
+func BadName(name string) string {
+	switch {
+	case !utf8.ValidString(name):
+		return "the name is not UTF-8"
+	case len(name) > mostName, slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > mostPart }):
+		return fmt.Sprintf("the name is longer than %d bytes, or a part of it than %d", mostName, mostPart)
+	case strings.HasPrefix(name, "/"), len(name) > 1 && name[1] == ':':
+		return "the name is absolute"
+	case strings.Contains("/"+name+"/", "/../"):
+		return "the name leads out of the folder"
+	case strings.ContainsFunc(name, func(r rune) bool { return r == '\\' || !unicode.IsPrint(r) }):
+		return "the name has a backslash or a character that cannot be seen"
+	case !fs.ValidPath(name), name == ".":
+		return "the name is not clean"
+	case strings.Count(name, "/") >= mostDepth:
+		return fmt.Sprintf("it lies deeper than %d folders", mostDepth)
+	}
+	return ""
+}
+
+// omitted reports whether a file is no part of a reward: what it is tested
+// with, and what tools leave behind.
+func omitted(name string) bool {
+	dir, base := path.Split(name)
+	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+		if strings.HasPrefix(part, ".") || part == "fixtures" || part == "node_modules" || part == "__MACOSX" {
+			return true
+		}
+	}
+	return base == ".DS_Store" || strings.HasPrefix(base, "._")
+}
+
+// lift takes away the one folder that everything lies in, if so.
+func lift(files map[string][]byte) map[string][]byte {
+	top, lifted := "", map[string][]byte{}
+	for name, data := range files {
+		first, rest, deep := strings.Cut(name, "/")
+		if !deep || top != "" && first != top {
+			return files
+		}
+		top, lifted[rest] = first, data
+	}
+	return lifted
+}

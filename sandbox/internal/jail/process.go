@@ -1,0 +1,135 @@
+package jail
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Process is a running worker. In and Out are its standard input and output.
+type Process struct {
+	In, Out *os.File
+
+	cmd    *exec.Cmd
+	errors head
+	done   chan struct{}
+	death  Death
+}
+
+// Start runs this program again with one argument, by which it knows what it
+// is for.
+func Start(argument string) (*Process, error) {
+	path, err := self()
+	if err != nil {
+		return nil, err
+	}
+	in, toIn, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	fromOut, out, err := os.Pipe()
+	if err != nil {
+		return nil, errorsAfterClosing(err, toIn)
+	}
+	defer out.Close()
+	p := &Process{In: toIn, Out: fromOut, done: make(chan struct{})}
+	p.cmd = &exec.Cmd{
+		Path: path, Args: []string{filepath.Base(os.Args[0]), argument}, Dir: string(filepath.Separator),
+		Env:   []string{"GOMAXPROCS=2", "GOTRACEBACK=single"}, // one for what computes, one for what watches it
+		Stdin: in, Stdout: out, Stderr: &p.errors,
+		WaitDelay: time.Second, SysProcAttr: attributes(),
+	}
+	// The signal that ends the process with its parent is tied to the thread
+	// that starts it; threads of goroutines that nobody locked to one live on.
+	started := make(chan error)
+	go func() { started <- p.cmd.Start() }()
+	if err := <-started; err != nil {
+		return nil, errorsAfterClosing(err, toIn, fromOut)
+	}
+	go p.wait()
+	return p, nil
+}
+
+func errorsAfterClosing(err error, files ...*os.File) error {
+	for _, f := range files {
+		_ = f.Close()
+	}
+	return err
+}
+
+func (p *Process) wait() {
+	err := p.cmd.Wait()
+	text := p.errors.String()
+	p.death = Death{
+		OutOfMemory: outOfMemory(text),
+		Forbidden:   forbidden(p.cmd.ProcessState),
+		Text:        "exit status 0",
+	}
+	if err != nil {
+		p.death.Text = err.Error()
+	}
+	if first, _, _ := strings.Cut(strings.TrimSpace(text), "\n"); first != "" {
+		p.death.Text += ": " + first
+	}
+	close(p.done)
+}
+
+// outOfMemory says whether a process that left text had no memory left. Mostly
+// Go's runtime says so; its collector (1.26, spanQueue.drain) does not look
+// whether it got the memory for its queue and writes to the address 0.
+func outOfMemory(text string) bool {
+	return strings.Contains(text, "out of memory") || strings.Contains(text, "cannot allocate memory") ||
+		strings.Contains(text, "SIGSEGV") && strings.Contains(text, "addr=0x0\n") && strings.Contains(text, "runtime.(*spanQueue).drain(")
+}
+
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Kill ends the process and says how it ended, which may have been before.
+func (p *Process) Kill() Death {
+	_ = p.cmd.Process.Kill() // an error means that it is gone
+	<-p.done
+	_, _ = p.In.Close(), p.Out.Close()
+	return p.death
+}
+
+// Death waits a moment for a process that closed its output to end, ends it if
+// it does not, and says how it ended.
+func (p *Process) Death(patience time.Duration) Death {
+	select {
+	case <-p.done:
+	case <-time.After(patience):
+	}
+	return p.Kill()
+}
+
+// head keeps the first bytes that are written to it.
+type head struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+const headBytes = 4096
+
+// Write implements io.Writer; it takes everything.
+func (h *head) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.buf.Write(p[:min(len(p), headBytes-h.buf.Len())])
+	return len(p), nil
+}
+
+// String returns what was kept.
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.buf.String()
+}

@@ -1,7 +1,0 @@
-//go:build linux && !amd64 && !arm64
-
-package wall
-
-func filter() (missing string, err error) {
-	return "seccomp: there is no filter for this processor", nil
-}
