@@ -291,7 +291,7 @@ var rows = []struct {
 			if _, end, err := s.open(t, wish{listen: listen}); err == nil {
 				require.NoError(t, end())
 			} else { // a machine without IPv6
-				require.ErrorContains(t, err, "the server cannot listen there", listen)
+				require.ErrorContains(t, err, "the server cannot listen on this address", listen)
 			}
 		}
 	}},

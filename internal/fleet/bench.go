@@ -13,32 +13,32 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// BenchOptions are what a bench needs of the program.
+// ExecutorOptions configure an Executor.
 type BenchOptions struct {
-	// Dir is where jobs are unpacked, in folders of the bench's own that Close
-	// removes; empty is the system's folder for such things.
+	// Dir is where jobs are unpacked, each into a new folder that Close removes. Empty means
+	// the system's temporary folder.
 	Dir  string
-	Lent // what jobs may have
-	// Options are those of the sessions that it opens: a logger, variables.
+	Lent // what jobs may use
+	// Options are for the sessions that the executor opens: a logger, variables.
 	Options []merit.Option
 	Log     *slog.Logger // nil = none
 }
 
-// Bench does the work of shards in this process. What a job needs is opened at
-// its first shard and kept for those that follow; each shard under way has an
-// environment and a policy of its own. It is safe for concurrent use.
+// Executor computes shards in this process. It opens a job at the job's first shard and keeps
+// it for later shards. Each running shard has its own environment and policy. It is safe for
+// concurrent use.
 type Bench struct {
 	o BenchOptions
 
-	mutex sync.Mutex // of what follows
+	mutex sync.Mutex // guards jobs and order
 	jobs  map[queue.Digest]*job
-	order []queue.Digest // of jobs, the one used last at the end
+	order []queue.Digest // of jobs; the most recently used is last
 }
 
 // maxJobs is how many jobs are kept open.
 const maxJobs = 2
 
-// NewBench returns a bench that has opened nothing yet.
+// NewExecutor returns an executor without open jobs.
 func NewBench(o BenchOptions) *Bench {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -46,12 +46,12 @@ func NewBench(o BenchOptions) *Bench {
 	return &Bench{o: o, jobs: map[queue.Digest]*job{}}
 }
 
-// Handlers returns what computes each kind of shard.
+// Handlers returns the handler for each kind of shard.
 func (b *Bench) Handlers() map[queue.Kind]queue.Handler {
 	return map[queue.Kind]queue.Handler{queue.Rollout: b.rollout, queue.Score: b.score}
 }
 
-// Close ends what the bench has opened, when no shard is under way any more.
+// Close closes all open jobs. Call it when no shard is running.
 func (b *Bench) Close() error {
 	b.mutex.Lock()
 	jobs := b.jobs
@@ -64,7 +64,7 @@ func (b *Bench) Close() error {
 	return errors.Join(errs...)
 }
 
-// rollout plays and scores what a shard orders.
+// rollout plays and scores the episodes that a shard orders.
 func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 	o, err := shardcodec.ReadOrder(s)
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 	}
 	defer j.leave()
 	if j.session.Config.Environment.Plugin == "" {
-		return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the job has nothing to play", Hint: "report it"}
+		return nil, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the job has no environment", Hint: "report it"}
 	}
 	seat, err := j.seat(ctx, o, s)
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 	}
 	scored, err := seat.play(ctx, o)
 	if err != nil {
-		return nil, errors.Join(err, seat.close()) // what broke is opened anew
+		return nil, errors.Join(err, seat.close()) // the next shard opens a new one
 	}
 	j.free(seat)
 	if e := shardcodec.Passing(scored); e != nil {
@@ -93,7 +93,7 @@ func (b *Bench) rollout(ctx context.Context, s queue.Shard) ([]byte, error) {
 	return shardcodec.Encode(scored)
 }
 
-// job returns an open job, which the caller leaves.
+// job returns an open job. The caller must call leave.
 func (b *Bench) job(ctx context.Context, s queue.Shard, digest queue.Digest) (*job, error) {
 	bundle, err := needed(s, digest)
 	if err != nil {
@@ -111,7 +111,7 @@ func (b *Bench) job(ctx context.Context, s queue.Shard, digest queue.Digest) (*j
 	b.mutex.Unlock()
 	for _, o := range old {
 		if err := o.close(); err != nil {
-			b.o.Log.WarnContext(ctx, "a job was not closed well", "job", o.digest, "cause", err)
+			b.o.Log.WarnContext(ctx, "closing a job failed", "job", o.digest, "cause", err)
 		}
 	}
 	if err := j.open(ctx, bundle); err != nil {
@@ -121,7 +121,7 @@ func (b *Bench) job(ctx context.Context, s queue.Shard, digest queue.Digest) (*j
 	return j, nil
 }
 
-// evict takes out the jobs beyond maxJobs that nobody uses.
+// evict removes unused jobs beyond maxJobs.
 func (b *Bench) evict() (old []*job) {
 	kept := b.order[:0:0]
 	for i, d := range b.order {

@@ -90,13 +90,13 @@ func TestUnpack(t *testing.T) {
 
 	outside := filepath.Join(t.TempDir(), "outside")
 	for why, headers := range map[string][]tar.Header{
-		"is no name of a file": {{Name: "../x", Typeflag: tar.TypeReg}},
-		"is no file":           {{Name: "x", Typeflag: tar.TypeFifo}},
-		"path escapes":         {{Name: "files/link", Typeflag: tar.TypeSymlink, Linkname: filepath.Dir(outside)}, {Name: "files/link/outside", Typeflag: tar.TypeReg}},
-		"file exists":          {{Name: "x", Typeflag: tar.TypeReg}, {Name: "x", Typeflag: tar.TypeReg}},
-		"made-of.json":         {{Name: "config.yaml", Typeflag: tar.TypeReg}},
-		"is a link":            {{Name: "config.yaml", Typeflag: tar.TypeSymlink, Linkname: outside}},
-		"are too large":        {{Name: "files/1/x", Typeflag: tar.TypeReg, Size: 9 << 30}}, // as a sparse file says
+		"is not a valid file name": {{Name: "../x", Typeflag: tar.TypeReg}},
+		"is not a regular file":    {{Name: "x", Typeflag: tar.TypeFifo}},
+		"path escapes":             {{Name: "files/link", Typeflag: tar.TypeSymlink, Linkname: filepath.Dir(outside)}, {Name: "files/link/outside", Typeflag: tar.TypeReg}},
+		"file exists":              {{Name: "x", Typeflag: tar.TypeReg}, {Name: "x", Typeflag: tar.TypeReg}},
+		"made-of.json":             {{Name: "config.yaml", Typeflag: tar.TypeReg}},
+		"is a link":                {{Name: "config.yaml", Typeflag: tar.TypeSymlink, Linkname: outside}},
+		"are too large":            {{Name: "files/1/x", Typeflag: tar.TypeReg, Size: 9 << 30}}, // as a sparse file says
 	} {
 		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers)), t.TempDir(), fleet.Lent{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), why)
@@ -115,7 +115,7 @@ func TestConfined(t *testing.T) {
 	here := project(t)
 	_, files := pack(t, here)
 	for why, change := range map[string]func() (config string, link tar.Header){
-		"which is none of its files": func() (string, tar.Header) {
+		"which is not one of its files": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "files/1/shaped", here+"/shaped", 1), tar.Header{}
 		},
 		`read the link "files/1/shaped"`: func() (string, tar.Header) {
@@ -124,7 +124,7 @@ func TestConfined(t *testing.T) {
 		"the worker's own key": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [MERIT_FLEET_KEY]", 1), tar.Header{}
 		},
-		"the variables HOME,PATH of its environment": func() (string, tar.Header) {
+		"the environment variables HOME,PATH": func() (string, tar.Header) {
 			return strings.Replace(files["config.yaml"], "pass_env: []", "pass_env: [PATH, LENT, HOME]", 1), tar.Header{}
 		},
 	} {
@@ -171,7 +171,7 @@ func TestBundleTooLarge(t *testing.T) {
 	t.Chdir(dir)
 	_, err = fleet.Pack(s)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Exhausted))
-	require.ErrorContains(t, err, "more bytes than a bundle may have")
+	require.ErrorContains(t, err, "too many bytes for a bundle")
 }
 
 func archive(t *testing.T, headers []tar.Header, contents ...string) []byte {

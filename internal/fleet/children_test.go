@@ -26,7 +26,7 @@ func TestAllChildrenDead(t *testing.T) {
 	require.NoError(t, err)
 	_, err = play(t.Context(), t, open(t, cfg), f, merit.TrainOptions{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Crashed))
-	require.ErrorContains(t, err, "the worker processes of this machine (2) died again and again")
+	require.ErrorContains(t, err, "all 2 worker processes on this machine crashed repeatedly")
 	require.ErrorContains(t, err, "the disk is gone")
 	require.NotContains(t, err.Error(), "hello")
 	require.Less(t, time.Since(began), fleet.Of(cfg).Patience/5)

@@ -114,8 +114,8 @@ func TestEmbeddedLocks(t *testing.T) {
 		overrides []string
 		what      []string
 	}{
-		{nil, []string{"no key is known", "there is no certificate"}},
-		{[]string{"fleet.users=" + users}, []string{"there is no certificate"}},
+		{nil, []string{"needs a list of accepted keys", "no certificate is given"}},
+		{[]string{"fleet.users=" + users}, []string{"no certificate is given"}},
 	} {
 		_, err := fleet.Open(t.Context(), fleet.Embedded, config(t, sokoban, append(c.overrides, "fleet.listen=0.0.0.0:0")...), fleet.OpenOptions{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
@@ -127,7 +127,7 @@ func TestEmbeddedLocks(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, natsd.AddUser(users, public+" worker another"))
 	_, err = fleet.Open(t.Context(), fleet.Embedded, config(t, sokoban, "fleet.users="+users), fleet.OpenOptions{})
-	require.ErrorContains(t, err, "it names the teams lab and another")
+	require.ErrorContains(t, err, "the file names the teams lab and another")
 }
 
 // Promise: where a server listens at all addresses, the one for other machines is a

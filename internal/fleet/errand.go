@@ -12,7 +12,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// errand is a call of EvaluateAll under way.
+// errand is one running call of EvaluateAll.
 type errand struct {
 	*Scorer
 	all  []*rl.Trajectory
@@ -20,20 +20,20 @@ type errand struct {
 	out  []reward.Evaluation
 
 	mutex sync.Mutex
-	alone []parcel // units of parcels that nobody could score
+	alone []parcel // units of failed multi-unit parcels, to be sent alone
 }
 
-// parcel is what a shard has: whole units, each a trajectory or the members of one
-// group, by their positions in the trajectories.
+// parcel holds the units of one shard. A unit is a single trajectory or all members of one
+// group, as indexes into the trajectories.
 type parcel [][]int
 
-// Bounds of a parcel of more than one unit.
+// Limits of a parcel that has more than one unit.
 const (
 	parcelTrajectories = 64
 	parcelBytes        = 4 << 20 // of text
 )
 
-// cut makes parcels of units that stand together.
+// cut groups consecutive units into parcels.
 func (e *errand) cut() (all []parcel) {
 	var units [][]int
 	order, ends := e.pool.Units(e.all)
@@ -57,7 +57,7 @@ func (e *errand) cut() (all []parcel) {
 	return append(all, p)
 }
 
-// length is about how many bytes t has.
+// length returns the approximate size of t in bytes.
 func length(t *rl.Trajectory) int {
 	n := len(t.GroundTruth)
 	for _, m := range t.Messages {
@@ -69,7 +69,7 @@ func length(t *rl.Trajectory) int {
 	return n
 }
 
-// scoring is what a parcel asks for.
+// scoring returns the order for a parcel.
 func (e *errand) scoring(p parcel) shardcodec.Scoring {
 	o := shardcodec.Scoring{Job: e.job.Digest}
 	for _, i := range slices.Concat(p...) {
@@ -78,7 +78,7 @@ func (e *errand) scoring(p parcel) shardcodec.Scoring {
 	return o
 }
 
-// submit has parcels scored.
+// submit sends parcels to the fleet and handles their results.
 func (e *errand) submit(ctx context.Context, open []parcel) error {
 	name, err := e.name(open)
 	if err != nil {
@@ -89,8 +89,8 @@ func (e *errand) submit(ctx context.Context, open []parcel) error {
 	})
 }
 
-// name is the name of a Submit: who asks again after a crash finds what is there,
-// and nobody takes back what others ask for.
+// name returns the job name for Submit. It is a hash of what is asked for, so that a retry
+// after a crash finds existing results and never touches those of other requests.
 func (e *errand) name(open []parcel) (string, error) {
 	first, err := e.scoring(open[0]).Shard(e.job)
 	if err != nil {
@@ -106,8 +106,8 @@ func (e *errand) name(open []parcel) (string, error) {
 	return "score-" + queue.DigestOfBytes(text).Hex()[:32], nil
 }
 
-// take files the result of a parcel. The units of one that is lost as a whole are
-// parcels of their own, so that no trajectory is without a score because of another.
+// take stores the result of a parcel. If a parcel of several units fails, each unit becomes a
+// parcel, so that a trajectory never goes unscored because of another.
 func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
 	err := r.Err
 	scores, there := r.Value.([]reward.Evaluation)
@@ -123,7 +123,7 @@ func (e *errand) take(ctx context.Context, p parcel, r queue.Result) {
 		return
 	}
 	if err != nil {
-		e.log.WarnContext(ctx, "workers cannot score it", "trajectory", e.all[p[0][0]].ID, "trajectories", len(p[0]), "cause", err)
+		e.log.WarnContext(ctx, "no worker could score the trajectories", "trajectory", e.all[p[0][0]].ID, "trajectories", len(p[0]), "cause", err)
 		scores = slices.Repeat([]reward.Evaluation{{Outcome: reward.Infrastructure, Reason: fmt.Sprintf("%.300s", "the fleet could not score it: "+err.Error())}}, len(p[0]))
 	}
 	for k, i := range slices.Concat(p...) {

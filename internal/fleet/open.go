@@ -18,53 +18,53 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Embedded is the address of a server in this process.
+// Embedded is the address that starts a server inside this process.
 const Embedded = "embedded"
 
-// KeyVariable holds the seed of the key by which a process proves itself to a
-// fleet, where no file names it.
+// KeyVariable is the environment variable that holds the key seed of a process if the
+// configuration names no key file.
 const KeyVariable = "MERIT_FLEET_KEY"
 
-// OpenOptions are what a fleet needs of the program.
+// OpenOptions configure Open.
 type OpenOptions struct {
-	// Workers is how many worker processes of this machine are started, for a
-	// server in this process.
+	// Workers is the number of worker processes to start on this machine, for an embedded
+	// server.
 	Workers int
-	// Program is what they run, with merit worker's arguments behind it; empty is
-	// this program.
+	// Program is the command that the workers run, to which the arguments of merit worker are
+	// appended. Empty means this program.
 	Program []string
-	// Options are those of the sessions in which this process computes what
-	// workers disagree about.
+	// Options are for the sessions in which this process recomputes results that workers
+	// disagree about.
 	Options []merit.Option
 	Getenv  func(string) string // os.Getenv if nil
 	Log     *slog.Logger        // nil = none
-	// Joinable, if it is set, is told how workers come to a server in this process.
+	// Joinable, if not nil, is called with how workers reach an embedded server.
 	Joinable func(Joining)
-	// OnLiar, if it is set, is told of a worker that gave a wrong result.
+	// OnLiar, if not nil, is called for a worker that returned a wrong result.
 	OnLiar  func(worker string, why error)
-	Timings queue.Timings // for tests: those of workers must be the same
+	Timings queue.Timings // for tests; must equal the workers' timings
 }
 
-// Joining is how others come to a server in this process.
+// Joining tells how other processes reach an embedded server.
 type Joining struct {
-	URL   string // for processes of this machine
-	Key   string // a file with a key of a worker
-	Watch string // a file with a key of a watcher
-	// Beyond is the address for other machines, whose keys stand in the file of users,
-	// and who trust the server by Certificate; empty if none can come.
+	URL   string // for processes on this machine
+	Key   string // file with a worker's key
+	Watch string // file with a watcher's key
+	// Beyond is the address for other machines, whose keys are in the users file and which
+	// trust the server by Certificate. It is empty if other machines cannot join.
 	Beyond, Certificate string
 }
 
-// Opened is a fleet that this process coordinates. What workers say is verified
-// as the configuration has it.
+// Opened is a fleet that this process coordinates. It verifies the workers' results as
+// configured.
 type Opened struct {
 	*queue.Verifier
 	remote *queue.Remote
-	ends   []func() error // of what was begun for it, in order
+	ends   []func() error // cleanup functions, in order of creation
 }
 
-// Open comes to the fleet at address: nats:// or tls://, or the word embedded,
-// which starts a server in this process, and workers beside it if options want some.
+// Open connects to the fleet at address, which is nats://…, tls://… or the word embedded. The
+// latter starts a server in this process, and o.Workers local workers.
 func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Opened, err error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -115,7 +115,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	return f, nil
 }
 
-// Close ends the fleet: its workers of this machine, and its server.
+// Close stops the local workers and the embedded server, and disconnects.
 func (f *Opened) Close() error {
 	var errs []error
 	if f.remote != nil {
@@ -128,16 +128,16 @@ func (f *Opened) Close() error {
 	return errors.Join(errs...)
 }
 
-// Counts is what the queue has seen.
+// Counts returns what the queue has counted.
 func (f *Opened) Counts() queue.Counts { return f.remote.Counts() }
 
-// Gauges are the fleet's figures for Prometheus.
+// Gauges returns the fleet's Prometheus metrics.
 func (f *Opened) Gauges() CoordinatorGauges {
 	return CoordinatorGauges{Build: f.remote.Build, Status: f.remote.Status, Counts: f.remote.Counts, Verified: f.Report}
 }
 
-// Credentials are by what a process proves itself to a fleet, and whom it
-// believes: nil where the configuration and the environment name nothing.
+// Credentials returns the key seed with which a process authenticates, and its TLS
+// configuration. Either is nil if the configuration and the environment do not set it.
 func Credentials(cfg Config, getenv func(string) string) (seed []byte, trust *tls.Config, err error) {
 	if cfg.Key != "" {
 		if seed, err = natsd.ReadSeed(cfg.Key); err != nil {
@@ -164,13 +164,13 @@ func checkAddress(address string, workers int) error {
 		}
 		return nil
 	case !strings.HasPrefix(address, "nats://") && !strings.HasPrefix(address, "tls://"):
-		return wrong(fmt.Sprintf("%.80q is no address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
+		return wrong(fmt.Sprintf("%.80q is not the address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
 	case workers > 0:
-		return wrong("workers of this machine are for a server of this process", "use --fleet embedded, or start them with merit worker --join")
+		return wrong("local workers need a server in this process", "use --fleet embedded, or start them with merit worker --join")
 	}
 	return nil
 }
 
 func stored(err error) error {
-	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be used", Err: err, Hint: "look at the disk, or point TMPDIR elsewhere"}
+	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be created or used", Err: err, Hint: "check the disk, or set TMPDIR to another folder"}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// seat is a place at which one shard at a time is played.
+// seat plays one shard at a time.
 type seat struct {
 	job        *job
 	policy     policy.Learner
@@ -22,7 +22,7 @@ type seat struct {
 	collectors map[string]*rollout.Collector // by split
 }
 
-// seat returns a free place whose policy acts as o says.
+// seat returns an idle or new slot whose policy has the weights that o names.
 func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*seat, error) {
 	j.mutex.Lock()
 	var s *seat
@@ -43,17 +43,18 @@ func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (
 	return s, nil
 }
 
-// free gives a place back.
+// free returns a slot to the idle ones.
 func (j *job) free(s *seat) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.idle = append(j.idle, s)
 }
 
-// untrained is what a policy is sent as that is as whoever opens it has it.
+// untrained is the digest of empty weights. It is sent for an untrained policy, which the
+// worker initializes itself.
 var untrained = queue.DigestOfBytes(nil)
 
-// load makes the policy of s the one that o names.
+// load loads the weights that o names into the policy of s.
 func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
 	if s.weights != o.Policy {
 		state, err := s.job.stateOf(ctx, o, shard)
@@ -61,7 +62,7 @@ func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) 
 			return err
 		}
 		if len(state) == 0 {
-			state = nil // an untrained policy's
+			state = nil // the policy is untrained
 		}
 		if err := s.policy.Load(ctx, state); err != nil {
 			return err
@@ -70,19 +71,19 @@ func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) 
 	}
 	if v := s.policy.Version(); v != o.Version {
 		return &fault.Error{
-			Boundary: fault.Fleet, Kind: fault.Differs, Where: "policy", What: "the weights are of another version than the order says",
-			Hint: "is the policy's engine the one that the coordinator uses?",
+			Boundary: fault.Fleet, Kind: fault.Differs, Where: "policy", What: "the version of the loaded weights differs from the version in the order",
+			Hint: "check that this worker uses the same policy engine as the coordinator",
 		}
 	}
 	return nil
 }
 
-// stateOf are the weights of an order, which go with it or are a content.
+// stateOf returns the weights of an order, from the order itself or from a content.
 func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard) ([]byte, error) {
 	if o.Weights != nil {
 		if queue.DigestOfBytes(o.Weights) != o.Policy {
 			return nil, &fault.Error{
-				Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the weights with it are others than it names", Hint: "whoever sent it is broken or of another version",
+				Boundary: fault.Fleet, Kind: fault.Corrupt, Where: "order", What: "the embedded weights do not match the digest", Hint: "check that coordinator and workers run the same, undamaged build",
 			}
 		}
 		return o.Weights, nil
@@ -103,18 +104,18 @@ func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard
 	return j.state, nil
 }
 
-// needed returns what a shard needs by a digest that it names.
+// needed returns the content with a digest among those that a shard needs.
 func needed(s queue.Shard, d queue.Digest) (queue.Content, error) {
 	i := slices.IndexFunc(s.Needs, func(c queue.Content) bool { return c.Digest == d })
 	if i < 0 {
-		return queue.Content{}, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: string(s.Kind), What: "it names what it does not need", Hint: "whoever sent it is broken or of another version"}
+		return queue.Content{}, &fault.Error{Boundary: fault.Fleet, Kind: fault.Corrupt, Where: string(s.Kind), What: "it refers to a content that is not in its list of needs", Hint: "check that coordinator and workers run the same, undamaged build"}
 	}
 	return s.Needs[i], nil
 }
 
-// play plays and scores an order. An episode that is lost to what may pass, such as
-// an environment's process that somebody ended, is a matter of this machine and no
-// result, unless the order takes it for one.
+// play plays and scores an order. If an episode is lost for a reason that may pass, such as a
+// killed environment process, play returns an error, unless the order is lossy and accepts lost
+// episodes as a result.
 func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
 	c := s.collectors[o.Split]
 	if c == nil {

@@ -58,7 +58,7 @@ func TestLentVariables(t *testing.T) {
 	t.Setenv("LEVELS_KEY", "a secret")
 	cfg := config(t, sokoban, "environment.pass_env=[LEVELS_KEY]")
 	_, err := play(t.Context(), t, open(t, cfg), local(t, 1, nil), merit.TrainOptions{})
-	require.ErrorContains(t, err, "the variables LEVELS_KEY of its environment")
+	require.ErrorContains(t, err, "the environment variables LEVELS_KEY")
 	require.ErrorContains(t, err, "--pass-env")
 
 	for names, why := range map[string]string{fleet.KeyVariable: "own key", "A=b": "no name of a variable", "": "no name of a variable"} {

@@ -28,9 +28,9 @@ func TestKeys(t *testing.T) {
 		{" " + good + "\r\n", 0o440, ""},
 		{good, 0o644, "others on this machine can read or change the key"},
 		{good, 0o620, "others on this machine can read or change the key"},
-		{good[1:], 0o600, "at least 24 characters, this has 23"},
-		{"x", 0o600, "at least 24 characters, this has 1"},
-		{"\n" + good, 0o600, "at least 24 characters, this has 0"},
+		{good[1:], 0o600, "at least 24 characters, but this one has 23"},
+		{"x", 0o600, "at least 24 characters, but this one has 1"},
+		{"\n" + good, 0o600, "at least 24 characters, but this one has 0"},
 		{"two words, together long enough", 0o600, "one word"},
 		{good + "ü", 0o600, "one word"},
 		{good + strings.Repeat("\n", 5000), 0o600, "the file has more than 4096 bytes"},
@@ -57,7 +57,7 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, key)
 	_, err = httpd.EnvKey("key-env", "SHORT", env)
-	require.ErrorContains(t, err, "at least 24 characters, this has 1")
+	require.ErrorContains(t, err, "at least 24 characters, but this one has 1")
 	_, err = httpd.EnvKey("key-env", "NONE", env)
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }

@@ -22,7 +22,7 @@ func TestServerEnds(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	s := httpd.New(l, httpd.Config{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-answer })})
 	_, err = httpd.Listen(l.Addr().String(), "--listen")
-	require.ErrorContains(t, err, "the server cannot listen there")
+	require.ErrorContains(t, err, "the server cannot listen on this address")
 	ctx, stop := context.WithCancel(t.Context())
 	served, status := make(chan error, 1), make(chan int, 1)
 	go func() { served <- s.Serve(ctx) }()

@@ -74,7 +74,7 @@ var badRequests = []bad{
 	{"settings of lines that are wrong", "POST", "/v1/advantages?estimator=ppo&gamma=x", "{}", []string{"Content-Type", ndjson}},
 	{"compressed lines", "POST", "/v1/advantages", "\x1f\x8b0000", []string{"Content-Type", ndjson}},
 	{"too many rows", "POST", "/v1/advantages", `{"rows":[` + strings.Repeat("1,", 20) + `1]}`, nil},
-	{"the requests of this second are used up", "GET", "/v1/rewards", "", []string{"Authorization", "Bearer slow"}},
+	{"the requests for this second are used up", "GET", "/v1/rewards", "", []string{"Authorization", "Bearer slow"}},
 }
 
 // Promise: a bad request has the status that says whose fault it is, and a

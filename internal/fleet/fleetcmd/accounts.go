@@ -9,21 +9,21 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
-// newAccountsCmd is the verb fleet accounts.
+// newAccountsCmd returns the command fleet accounts.
 func newAccountsCmd(h *console.Host) *cobra.Command {
 	o := struct {
-		Helm bool `flag:"helm" usage:"as values of the chart nats/nats"`
+		Helm bool `flag:"helm" usage:"print values for the Helm chart nats/nats"`
 	}{}
 	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
-		Short: "What another NATS server must know of a file of users",
-		Long: `Accounts prints, for a NATS server that somebody else runs, the part of its
-configuration that merit's own server makes of a file of users: an account for each
-team, with its quotas, and what each key may publish and hear. The server includes
-it; the official Helm chart takes it as one more file of values, with --helm. It
-holds public keys only.
+		Short: "Print the configuration of an external NATS server for a users file",
+		Long: `Accounts converts a users file into configuration for a NATS server that you do
+not start with Merit. The output has an account for each team, with its quotas, and
+the subjects that each key may publish and subscribe to. Include it in the server's
+configuration, or, with --helm, pass it to the official Helm chart as a values file.
+It contains only public keys.
 
-The server must run JetStream, and beyond one machine TLS.`,
+The server must run JetStream. If other machines reach it, it must also use TLS.`,
 		Example: "  merit fleet accounts users\n  merit fleet accounts users --helm",
 		Args:    console.Exactly("USERS"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ The server must run JetStream, and beyond one machine TLS.`,
 	}, &o)
 }
 
-// values puts accounts where the chart takes what it has no name for.
+// values nests accounts under the chart's key for settings that it passes through.
 func values(accounts []byte) ([]byte, error) {
 	text, err := json.MarshalIndent(map[string]any{"config": map[string]any{"merge": json.RawMessage(accounts)}}, "", "  ")
 	return append(text, '\n'), err

@@ -18,40 +18,41 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Variable names the server of a fleet for verbs that are not told one.
+// Variable is the environment variable with the address of the fleet's server, used if --fleet
+// is not given.
 const Variable = "MERIT_FLEET"
 
-// looking is what the verbs that look at a fleet share.
+// looking holds the flags of the commands that inspect a fleet.
 type looking struct {
 	host    *console.Host
 	Address string `flag:"fleet" usage:"address of the server (default $MERIT_FLEET)"`
 	access
 }
 
-// look comes to the server.
+// look connects to the server.
 func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 	o := queue.Options{URL: cmp.Or(l.Address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "nobody says which server", Hint: "give its address, or set " + Variable}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "no server is given", Hint: "set --fleet to its address, or set " + Variable}
 	}
 	var err error
 	if o.Seed, o.TLS, err = fleet.Credentials(l.config(), l.host.Env); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // who looks wants to know now
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // answer quickly if the server is unreachable
 	defer cancel()
 	return queue.Look(ctx, o)
 }
 
-// NewCmd is the verb fleet, with more verbs below it.
+// NewCmd returns the command fleet with its subcommands and more.
 func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "fleet",
 		Short: "Run and monitor a fleet of workers",
-		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
-they log, and lets them go. Workers join with merit worker; merit train --fleet
-gives them work. It makes the keys by which all of them know each other, and runs a
-server that stays when runs come and go.`,
+		Long: `Fleet shows the workers of a server, the queues and the workers' logs, and drains
+workers. Workers join with merit worker, and merit train --fleet gives them work.
+Fleet also makes the keys with which they authenticate, and runs a server that is
+independent of any run.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
 	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
 }
@@ -59,18 +60,17 @@ server that stays when runs come and go.`,
 func newStatusCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		JSON  bool `flag:"json" usage:"as JSON"`
-		Watch bool `flag:"watch" usage:"show it again and again, until Ctrl-C"`
+		JSON  bool `flag:"json" usage:"print JSON"`
+		Watch bool `flag:"watch" usage:"refresh every two seconds until Ctrl-C"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "status",
-		Short: "Who works, and what waits",
-		Long: `Status lists the workers: how much they do at one time, what they have done, how
-long a shard takes them, and who is slow, which is twice as long as the median.
-Below are the queues, by build and label: what waits, what is under way, what was
-handed out more than once, and how old the oldest shard is; and how many shards
-were given up within three days. With --watch it is shown again every two seconds,
-until Ctrl-C.`,
+		Short: "Show workers and queues",
+		Long: `Status lists the workers: their slots, what they have done, the seconds per shard,
+and which are slow (twice the median or more). Below it lists the queues by build and
+label: shards that wait, shards in progress, shards that were delivered more than
+once, and the age of the oldest shard. It also shows how many shards were given up
+within the last three days. With --watch, it refreshes every two seconds until Ctrl-C.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
@@ -96,17 +96,16 @@ until Ctrl-C.`,
 	}, l))
 }
 
-// every is how often --watch looks.
+// every is the refresh interval of --watch.
 const every = 2 * time.Second
 
-// again shows something until ctx ends: on a terminal in one place, else one below
-// the other.
+// again calls show repeatedly until ctx is canceled. On a terminal it clears the screen first.
 func (l *looking) again(ctx context.Context, show func() error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		if l.host.StdoutTerminal {
-			fmt.Fprint(l.host.Stdout, "\x1b[H\x1b[2J") // home, and clear
+			fmt.Fprint(l.host.Stdout, "\x1b[H\x1b[2J") // move to the top left and clear
 		}
 		if err := show(); err != nil {
 			if ctx.Err() != nil {
@@ -131,7 +130,7 @@ func print(h *console.Host, s *queue.Status) error {
 		note := ""
 		switch {
 		case w.Drains:
-			note = "drains"
+			note = "draining"
 		case median > 0 && w.Seconds > 2*median:
 			note = "slow"
 		}
@@ -141,24 +140,24 @@ func print(h *console.Host, s *queue.Status) error {
 		return err
 	}
 	if s.Dead > 0 {
-		fmt.Fprintf(h.Stdout, "\n%d shards were given up within three days: their episodes have the outcome infrastructure\n", s.Dead)
+		fmt.Fprintf(h.Stdout, "\n%d shards were given up within the last three days; their episodes have the outcome infrastructure\n", s.Dead)
 	}
 	if len(s.Queues) == 0 {
 		return nil
 	}
 	fmt.Fprintln(h.Stdout)
-	q := terminal.Table{Head: []string{"queue", "label", "waiting", "under way", "redelivered", "oldest"}}
+	q := terminal.Table{Head: []string{"queue", "label", "waiting", "in progress", "redelivered", "oldest"}}
 	for _, x := range s.Queues {
 		q.Add(x.Build, x.Label, fmt.Sprint(x.Waiting), fmt.Sprint(x.Underway), fmt.Sprint(x.Redelivered), x.Oldest.Round(time.Second).String())
 	}
 	return q.Write(h.Stdout)
 }
 
-// inline is text of a worker on one line: with line breaks in it, it could pass
-// for another's row or line.
+// inline returns a worker's text on one line. With line breaks it could imitate the row or line
+// of another worker.
 func inline(s string) string { return strings.ReplaceAll(terminal.Printable(s), "\n", `\n`) }
 
-// medianSeconds is over workers that have done something.
+// medianSeconds returns the median over workers that have computed a shard.
 func medianSeconds(workers []queue.Worker) float64 {
 	var all []float64
 	for _, w := range workers {
@@ -176,17 +175,17 @@ func medianSeconds(workers []queue.Worker) float64 {
 func newDrainCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		All bool `flag:"all" usage:"every worker that is there"`
+		All bool `flag:"all" usage:"drain every worker"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "drain [WORKER …]",
-		Short:   "Let workers finish what they have, and go",
-		Long:    "Drain tells workers to take nothing more, to finish what they have, and to end, with\nexit code 0. What they do not finish within a minute goes back and is computed by\nothers.",
+		Short:   "Let workers finish their shards and stop",
+		Long:    "Drain tells workers to accept no more shards, to finish those in progress, and to exit\nwith code 0. After a minute, unfinished shards return to the queue and other workers\ncompute them.",
 		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if l.All == (len(names) > 0) {
-				return console.Usage(cmd, "name workers, or give --all", "which workers?")
+				return console.Usage(cmd, "name workers, or use --all", "no worker is named")
 			}
 			a, err := l.look(cmd.Context())
 			if err != nil {
@@ -208,7 +207,7 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 					problems = append(problems, err)
 					continue
 				}
-				fmt.Fprintln(h.Stdout, name, "drains")
+				fmt.Fprintln(h.Stdout, name, "is draining")
 			}
 			return errors.Join(problems...)
 		},
@@ -218,12 +217,12 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 func newLogsCmd(h *console.Host) *cobra.Command {
 	l := &struct {
 		looking
-		Follow bool `flag:"follow" usage:"go on until Ctrl-C"`
+		Follow bool `flag:"follow" usage:"continue until Ctrl-C"`
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",
-		Short:   "What workers log",
-		Long:    "Logs shows what workers have logged within a day, in the order of time; with --follow\nalso what they log from now on, until Ctrl-C. Workers log warnings and errors, and\nmore if they are started with --log-level info.",
+		Short:   "Show the logs of workers",
+		Long:    "Logs prints what workers logged within the last day, in chronological order. With\n--follow it continues with new lines until Ctrl-C. Workers log warnings and errors;\nstart them with --log-level info to log more.",
 		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -239,7 +238,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err == nil
 			})
 			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
-				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit worker --log-level info")
+				fmt.Fprintln(h.Stderr, "nothing was logged within the last day; workers log only warnings and errors unless started with --log-level info")
 			}
 			return err
 		},

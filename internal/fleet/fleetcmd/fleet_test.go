@@ -27,12 +27,12 @@ func TestStatusTables(t *testing.T) {
 	require.NoError(t, print(&console.Host{Stdout: &out}, s))
 	require.Equal(t, `worker  host                      slots  busy  done  failed  seconds  labels   build
 a       one                           2     1    10       0     1.00           b1
-b       two\nroot  evil\u001b[2J      2     0     9       1     1.50           b1     drains
+b       two\nroot  evil\u001b[2J      2     0     9       1     1.50           b1     draining
 c       three                         1     0     3       0     3.50  gpu big  b1     slow
 d       four                          1     0     0       0     0.00           b1
 
-queue  label  waiting  under way  redelivered  oldest
-b1     any          7          3            1   1m30s
+queue  label  waiting  in progress  redelivered  oldest
+b1     any          7            3            1   1m30s
 `, out.String())
 }
 

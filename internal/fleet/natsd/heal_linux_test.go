@@ -88,7 +88,7 @@ func fillAndFree(t *testing.T, dir string) {
 	_, err = stream.GetLastMsgForSubject(t.Context(), "s.before")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	for _, what := range []string{"the disk of the fleet's server fails", "no space left on device", "the server of the fleet has started anew"} {
+	for _, what := range []string{"the disk of the fleet's server fails", "no space left on device", "the fleet's server has restarted"} {
 		require.Contains(t, said.String(), what, fmt.Sprint(said.String()))
 	}
 }

@@ -29,13 +29,13 @@ func TestListensBeyondThisMachineOnlyWithLocks(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:4222"} {
 		_, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: listen})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), listen)
-		require.ErrorContains(t, err, "no key is known")
-		require.ErrorContains(t, err, "there is no certificate")
+		require.ErrorContains(t, err, "needs a list of accepted keys")
+		require.ErrorContains(t, err, "no certificate is given")
 	}
 	_, public, err := natsd.NewKey()
 	require.NoError(t, err)
 	_, err = natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "0.0.0.0:0", Users: []natsd.User{{Key: public, Role: natsd.Worker}}})
-	require.ErrorContains(t, err, "there is no certificate")
+	require.ErrorContains(t, err, "no certificate is given")
 	s, err := natsd.Start(t.Context(), natsd.Options{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())

@@ -37,22 +37,22 @@ func TestUsers(t *testing.T) {
 func TestUsersRefusesWrongLines(t *testing.T) {
 	seed, a := pair(t)
 	for line, says := range map[string]string{
-		"":                              "names nobody",
-		"x worker":                      "no public key",
-		a[:55] + " worker":              "no public key",
-		string(seed) + " worker":        "holds a secret key",
-		a + " boss":                     "is no role",
-		a + " worker a.b":               "cannot name a team",
-		a + " worker a b":               "neither KEY ROLE TEAM",
-		a:                               "neither KEY ROLE TEAM",
-		a + " worker\n" + a + " worker": "users:2: the key has a line above",
-		"team":                          "the team has no name",
+		"":                              "lists no users",
+		"x worker":                      "not a public key",
+		a[:55] + " worker":              "not a public key",
+		string(seed) + " worker":        "contains a private key",
+		a + " boss":                     "is not a role",
+		a + " worker a.b":               "is not a valid team name",
+		a + " worker a b":               "neither KEY ROLE [TEAM]",
+		a:                               "neither KEY ROLE [TEAM]",
+		a + " worker\n" + a + " worker": "users:2: the key already appears",
+		"team":                          "the team has no valid name",
 		"team a storage=1":              "not allowed",
 		"team a storage=99999999TiB":    "not allowed",
 		"team a storage=-1GiB":          "not allowed",
 		"team a connections=0":          "not allowed",
 		"team a shares=1":               "not allowed",
-		"\xff":                          "no text",
+		"\xff":                          "not UTF-8 text",
 	} {
 		_, err := natsd.ParseUsers("users", line)
 		require.ErrorContains(t, err, says, line)
@@ -105,7 +105,7 @@ func TestSeed(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(wrong), 0o600))
 		require.NoError(t, os.Chmod(path, 0o600))
 		_, err = natsd.ReadSeed(path)
-		require.ErrorContains(t, err, "no secret key")
+		require.ErrorContains(t, err, "not hold a private key")
 	}
 }
 

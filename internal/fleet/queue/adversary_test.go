@@ -284,5 +284,5 @@ func TestExcludedIsNobody(t *testing.T) {
 		last = err
 	}
 	require.ErrorIs(t, last, fault.Of(fault.Fleet, fault.Timeout))
-	require.ErrorContains(t, last, "no worker is there")
+	require.ErrorContains(t, last, "no worker is connected")
 }

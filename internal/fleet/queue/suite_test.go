@@ -151,7 +151,7 @@ func sizes(t *testing.T, open Open) {
 	require.Empty(t, got[0].Body)
 	require.NoError(t, got[2].Err)
 	require.True(t, bytes.Equal(bytes.Repeat([]byte{7}, 5<<20), got[2].Body))
-	require.ErrorContains(t, got[3].Err, "its result has")
+	require.ErrorContains(t, got[3].Err, "the result has")
 }
 
 // most is how far a fleet of a few workers may draw ahead of what it has yielded.

@@ -68,16 +68,16 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 		what, hint  string
 	}{
 		"expired":                         {old, nothing, nil, "has expired", "renew it"},
-		"another name":                    {elsewhere, nothing, nil, "is for other names than this address", "--name HOST"},
-		"an unknown authority":            {same, nothing, func(o *queue.Options, _ string) { o.TLS = believing(t, stranger) }, "nobody whom this end believes", "--ca"},
-		"the system's authorities":        {same, nothing, func(o *queue.Options, _ string) { o.TLS = nil }, "nobody whom this end believes", "--ca"},
-		"nats:// to TLS":                  {same, nothing, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "nobody whom this end believes", "--ca"},
-		"TLS to plain":                    {same, plain, nil, "wants TLS, and the server of the fleet has no certificate", "--tls-cert"},
-		"TLS before a word":               {same, func(o *server.Options) { o.TLSHandshakeFirst = true }, nil, "wants TLS before it says a word", "handshake_first"},
-		"no certificate of the client":    {same, wanting, nil, "a certificate of this end", "--tls-key"},
-		"a wrong certificate of a client": {same, wanting, func(o *queue.Options, _ string) { o.TLS.Certificates = []tls.Certificate{own} }, "certificate of this end", "--tls-cert"},
-		"TLS 1.2 only":                    {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, nil, "does not speak TLS 1.3", "1.3"},
-		"TLS 1.2 only, by nats://":        {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "does not speak TLS 1.3", "1.3"},
+		"another name":                    {elsewhere, nothing, nil, "is not valid for this address", "--name HOST"},
+		"an unknown authority":            {same, nothing, func(o *queue.Options, _ string) { o.TLS = believing(t, stranger) }, "signed by an unknown authority", "--ca"},
+		"the system's authorities":        {same, nothing, func(o *queue.Options, _ string) { o.TLS = nil }, "signed by an unknown authority", "--ca"},
+		"nats:// to TLS":                  {same, nothing, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "signed by an unknown authority", "--ca"},
+		"TLS to plain":                    {same, plain, nil, "requires TLS, but the fleet's server has no certificate", "--tls-cert"},
+		"TLS before a word":               {same, func(o *server.Options) { o.TLSHandshakeFirst = true }, nil, "requires a TLS handshake first", "handshake_first"},
+		"no certificate of the client":    {same, wanting, nil, "a client certificate", "--tls-key"},
+		"a wrong certificate of a client": {same, wanting, func(o *queue.Options, _ string) { o.TLS.Certificates = []tls.Certificate{own} }, "client certificate", "--tls-cert"},
+		"TLS 1.2 only":                    {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, nil, "does not support TLS 1.3", "1.3"},
+		"TLS 1.2 only, by nats://":        {same, func(o *server.Options) { o.TLSConfig.MaxVersion = tls.VersionTLS12 }, func(o *queue.Options, _ string) { o.TLS, o.URL = nil, strings.Replace(o.URL, "tls:", "nats:", 1) }, "does not support TLS 1.3", "1.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +134,7 @@ func TestWhoIsNoServer(t *testing.T) {
 	}
 	_, err := queue.Look(t.Context(), options("nats://"+says("220 mail.example ESMTP\r\n")))
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
-	require.ErrorContains(t, err, "no server of a fleet")
+	require.ErrorContains(t, err, "not a fleet's server")
 	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 	defer cancel()
 	_, err = queue.Look(ctx, options("nats://"+says("")))

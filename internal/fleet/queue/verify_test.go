@@ -247,7 +247,7 @@ func TestVerifiedTaint(t *testing.T) {
 	lying.Store(true)
 	got, err := try(t, v, "iteration-3", 300)
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Differs))
-	require.ErrorContains(t, err, "worker b: it gave a wrong result of iteration-3")
+	require.ErrorContains(t, err, "worker b: it returned a wrong result of iteration-3")
 	require.ErrorContains(t, err, "from iteration-1 to iteration-2")
 	require.Empty(t, got, "nothing of it is given away")
 	_, late := try(t, v, "iteration-4", 1)
@@ -274,8 +274,8 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 		handlers map[queue.Kind]queue.Handler
 		says     string
 	}{
-		"dice":   {dice, "this process itself gives two results to one shard"},
-		"nobody": {map[queue.Kind]queue.Handler{}, "this process cannot say who is right"},
+		"dice":   {dice, "this process itself computes two different results for one shard"},
+		"nobody": {map[queue.Kind]queue.Handler{}, "this process cannot decide which is right"},
 		"broken": {map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) {
 			return nil, errors.New("no browser here")
 		}}, "no browser here"},

@@ -164,7 +164,7 @@ func TestOrder(t *testing.T) {
 	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
 	require.NoError(t, err)
 	_, err = shardcodec.ReadOrder(s)
-	require.ErrorContains(t, err, "262145 bytes of weights are too many")
+	require.ErrorContains(t, err, "262145 bytes of weights exceed the limit")
 
 	o.Plan.Groups = 1 << 40
 	s, err = o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
@@ -176,27 +176,27 @@ func TestOrder(t *testing.T) {
 // Promise: what is no answer to the order is refused, with what is wrong about it.
 func TestNoAnswer(t *testing.T) {
 	for why, change := range map[string]func(*credit.Scored){
-		"1 groups and 6 evaluations":             func(s *credit.Scored) { s.Groups = s.Groups[:1] },
-		"2 groups and 5 evaluations":             func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
-		"it does not hold group train-3-g7":      func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
-		"another task":                           func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
-		"has 2 members, not 3":                   func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
-		"it does not hold episode train-3-g7-m1": func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
-		"is of another group":                    func(s *credit.Scored) { s.Groups[0].Trajectories[1].Seed++ },
-		"it ended for":                           func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = "luck" },
-		"with the error":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = rl.StopError },
-		"judged already":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].Outcome = "scored" },
-		"messages is empty":                      func(s *credit.Scored) { s.Groups[0].Trajectories[0].Messages = nil },
-		"is NaN":                                 func(s *credit.Scored) { s.Groups[0].Trajectories[0].Metrics = map[string]float64{"x": math.NaN()} },
-		"its bootstrap is":                       func(s *credit.Scored) { x := math.Inf(1); s.Groups[0].Trajectories[0].Bootstrap = &x },
-		"its outcome is":                         func(s *credit.Scored) { s.Evaluations[2].Outcome = "won" },
-		"has the outcome infrastructure":         func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Infrastructure },
-		"its score is no number":                 func(s *credit.Scored) { s.Evaluations[2].Result.Score = math.Inf(1) },
-		"time is not a function":                 func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Timeout },
-		"is the newest":                          func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{PolicyVersion: 1 << 62}) },
-		"a number of it is not finite":           func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{LogProb: math.Inf(-1)}) },
-		"credit already":                         func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Credit: &rl.Credit{}}) },
-		"the probability of a token is not finite": func(s *credit.Scored) {
+		"1 groups and 6 evaluations":        func(s *credit.Scored) { s.Groups = s.Groups[:1] },
+		"2 groups and 5 evaluations":        func(s *credit.Scored) { s.Evaluations = s.Evaluations[:5] },
+		"group train-3-g7 is missing":       func(s *credit.Scored) { s.Groups[0], s.Groups[1] = s.Groups[1], s.Groups[0] },
+		"a different task":                  func(s *credit.Scored) { s.Groups[0].Task.Seed++ },
+		"has 2 members, not 3":              func(s *credit.Scored) { s.Groups[1].Trajectories = s.Groups[1].Trajectories[:2] },
+		"episode train-3-g7-m1 is missing":  func(s *credit.Scored) { s.Groups[0].Trajectories[1] = nil },
+		"belongs to another group":          func(s *credit.Scored) { s.Groups[0].Trajectories[1].Seed++ },
+		"the stop reason is":                func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = "luck" },
+		"with the error":                    func(s *credit.Scored) { s.Groups[0].Trajectories[0].StopReason = rl.StopError },
+		"already has an outcome":            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Outcome = "scored" },
+		"messages is empty":                 func(s *credit.Scored) { s.Groups[0].Trajectories[0].Messages = nil },
+		"is NaN":                            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Metrics = map[string]float64{"x": math.NaN()} },
+		"the bootstrap value is":            func(s *credit.Scored) { x := math.Inf(1); s.Groups[0].Trajectories[0].Bootstrap = &x },
+		"the outcome is":                    func(s *credit.Scored) { s.Evaluations[2].Outcome = "won" },
+		"has the outcome infrastructure":    func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Infrastructure },
+		"the score is not a number":         func(s *credit.Scored) { s.Evaluations[2].Result.Score = math.Inf(1) },
+		"depends on the worker":             func(s *credit.Scored) { s.Evaluations[2].Outcome = reward.Timeout },
+		"is newer than the order's version": func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{PolicyVersion: 1 << 62}) },
+		"a number is not finite":            func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{LogProb: math.Inf(-1)}) },
+		"already has credit":                func(s *credit.Scored) { s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Credit: &rl.Credit{}}) },
+		"the log-probability of a token is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Tokens: []rl.Token{{LogProb: math.NaN()}}})
 		},
 		"largest logit": func(s *credit.Scored) {
@@ -205,7 +205,7 @@ func TestNoAnswer(t *testing.T) {
 		"a feature is not finite": func(s *credit.Scored) {
 			s.Groups[0].Trajectories[0].Steps = steps(rl.Step{Policy: &rl.Sampled{Features: []float32{float32(math.NaN())}}})
 		},
-		"what should be JSON is not": func(s *credit.Scored) { s.Groups[0].Trajectories[0].GroundTruth = json.RawMessage("{") },
+		"a JSON value is invalid": func(s *credit.Scored) { s.Groups[0].Trajectories[0].GroundTruth = json.RawMessage("{") },
 	} {
 		o := order(2, 3)
 		s := answer(o, 1)

@@ -124,17 +124,17 @@ func TestBadRequests(t *testing.T) {
 		kind fault.Kind
 		want []string
 	}{
-		{`{"rows":[}`, fault.Protocol, []string{"body: it is not JSON: at byte 9"}},
+		{`{"rows":[}`, fault.Protocol, []string{"body: the body is not JSON: at byte 9"}},
 		{"{\"rows\":[\"\xff\"]}", fault.Protocol, []string{"body: it is not UTF-8"}},
-		{`{"rows":[{"reward":NaN}]}`, fault.Protocol, []string{"it is not JSON"}},
+		{`{"rows":[{"reward":NaN}]}`, fault.Protocol, []string{"is not JSON"}},
 		{`[]`, fault.Invalid, []string{"body: must be an object, not an array"}},
-		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given"}},
+		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given, not one"}},
 		{`{"rows":[],"columns":{}}`, fault.Invalid, []string{"2 of rows, columns and groups are given"}},
 		{`{"rows":[],"row":1,"rows":[]}`, fault.Invalid, []string{"rows: is given twice"}},
 		{`{"rows":[]}`, fault.Invalid, []string{"there are no rows"}},
-		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements are more than 5"}},
+		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements exceed the limit of 5"}},
 		{`{"rows":[1]}`, fault.Invalid, []string{"is not a JSON object"}},
-		{`{"rows":[{}],"step_index":"message","align":{}}`, fault.Invalid, []string{"step_index: has no meaning without groups", "align: has no meaning"}},
+		{`{"rows":[{}],"step_index":"message","align":{}}`, fault.Invalid, []string{"step_index: is only valid with groups", "align: has no meaning"}},
 		{`{"config":{"gama":1},"rows":[]}`, fault.Invalid, []string{"config.gama: is not a field"}},
 		{`{"config":{"gamma":"1"},"rows":[]}`, fault.Invalid, []string{"config.gamma: must not be a string"}},
 		{`{"config":{"gamma":2,"estimator":"ppo"},"groups":[]}`, fault.Invalid, []string{`config.estimator: "ppo" is not allowed`, "config.gamma: 2 is not allowed"}},
@@ -143,11 +143,11 @@ func TestBadRequests(t *testing.T) {
 		{`{"columns":{"group":[1],"step":[0,1],"reward":1}}`, fault.Invalid, []string{"columns.step: has 2 rows, columns.group has 1", "columns.reward: must be an array, not a number"}},
 		{`{"columns":{"group":[]}}`, fault.Invalid, []string{"columns: there are no rows"}},
 		{`{"columns":{"group":[1]}}`, fault.Invalid, []string{"trajectory is missing"}},
-		{`{"groups":[[{"messages":[{"role":"assistant","content":"x"}],"score":1}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing, and no outcome says why"}},
+		{`{"groups":[[{"messages":[{"role":"assistant","content":"x"}],"score":1}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing, and so is an outcome"}},
 		{`{"groups":{}}`, fault.Invalid, []string{"groups: must be an array, not an object"}},
 		{`{"groups":[[],3,[{}],[` + talk + `}]]}`, fault.Invalid, []string{"groups[0]: is empty", "groups[1]: must be an array, not a number", "groups[2][0]: messages is empty"}},
-		{`{"groups":[[` + talk + `,"outcome":"scored"}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: there is none, though the outcome is scored"}},
-		{`{"groups":[[{"messages":[{"role":"user","content":"x"}]}]]}`, fault.Invalid, []string{"groups[0][0]: it has no step"}},
+		{`{"groups":[[` + talk + `,"outcome":"scored"}]]}`, fault.Invalid, []string{"groups[0][0].evaluation: is missing although the outcome is scored"}},
+		{`{"groups":[[{"messages":[{"role":"user","content":"x"}]}]]}`, fault.Invalid, []string{"groups[0][0]: the trajectory has no steps"}},
 		{`{"groups":[[` + talk + `}]],"step_index":"turn","align":{"default_step_reward":1,"max_unscored":9}}`, fault.Invalid, []string{`step_index: "turn" is not allowed`, "max_unscored: 9 is not allowed"}},
 		{`{"config":{"estimator":"gae"},"groups":[[` + talk + `,"evaluation":{"score":1}}]]}`, fault.Invalid, []string{"no advantages"}},
 		{`{"groups":[[` + talk + `,"evaluation":{"score":1e308,"step_outputs":[{"step_index":0,"base_reward":1e308}]}},` + talk + `,"evaluation":{"score":-1e308}}]]}`, fault.Invalid, []string{"no advantages"}},
@@ -192,7 +192,7 @@ func TestWork(t *testing.T) {
 		_, err := credit.Answer([]byte("{"+config+","+body+"}"), 10)
 		require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 		require.ErrorIs(t, err, advantage.ErrWork)
-		require.ErrorContains(t, err, where+": comparing its anchors by similarity takes more than 50000000 steps")
+		require.ErrorContains(t, err, where+": comparing the anchors by similarity takes more than 50000000 steps")
 		require.Contains(t, fault.As(err).Hint, "send fewer rows")
 		_, err = credit.Answer([]byte("{"+body+"}"), 10)
 		require.NoError(t, err)

@@ -189,9 +189,9 @@ func TestRefusedUploads(t *testing.T) {
 	_, _, err = lib.Put(ctx, "../ann", ref(t, "x"), script("x"), library.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
 	_, _, err = lib.Put(ctx, "ann", ref(t, "x"), script("x"), library.Options{With: json.RawMessage("[1]")})
-	require.ErrorContains(t, err, "with: the parameters are no JSON object")
+	require.ErrorContains(t, err, "with: the parameters are not a JSON object")
 	_, _, err = lib.Put(ctx, "ann", ref(t, "x@"+first), script("x"), library.Options{})
-	require.ErrorContains(t, err, "the bytes have another digest")
+	require.ErrorContains(t, err, "the uploaded bytes have a different digest")
 }
 
 const first = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
@@ -249,10 +249,10 @@ func TestMove(t *testing.T) {
 	_, err = lib.Move(ctx, "ann", ref(t, one.Digest), one.Digest)
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 	_, err = lib.Get("ann", ref(t, "x@stabel"))
-	require.ErrorContains(t, err, "it has no alias stabel")
+	require.ErrorContains(t, err, "the reward has no alias stabel")
 	require.Equal(t, "its aliases: latest, stable", fault.As(err).Hint)
 	_, err = lib.Get("ann", ref(t, "y"))
-	require.ErrorContains(t, err, "there is no such reward")
+	require.ErrorContains(t, err, "no such reward exists")
 }
 
 // Promise: what is deleted is gone from the list and the disk at once, and works
@@ -315,12 +315,12 @@ func TestSmallFilesCount(t *testing.T) {
 		return b
 	}
 	_, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(8192, "f%d"), library.Options{})
-	require.ErrorContains(t, err, "bytes of the disk")
+	require.ErrorContains(t, err, "bytes on disk")
 	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(4096, "d%d/f"), library.Options{})
-	require.ErrorContains(t, err, "bytes of the disk", "folders are blocks, too")
+	require.ErrorContains(t, err, "bytes on disk", "folders are blocks, too")
 	limits.Files = 100
 	_, _, err = lib.Put(ctx, "ann", ref(t, "a"), many(60, "d%d/f"), library.Options{})
-	require.ErrorContains(t, err, "no more than 100 files and folders may be stored, and this would make 123")
+	require.ErrorContains(t, err, "the upload would exceed the limit of 100 files and folders, with a total of 123")
 	v, _, err := lib.Put(ctx, "ann", ref(t, "a"), many(40, "d%d/f"), library.Options{})
 	require.NoError(t, err)
 	require.EqualValues(t, 4096*(1+40+40+3), v.Disk)

@@ -12,38 +12,38 @@ import (
 
 type environmentOptions struct {
 	host    *console.Host
-	Config  string   `flag:"config,c" usage:"configuration file, of which seed, environment and rollout.action count" files:"yaml,yml"`
-	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Config  string   `flag:"config,c" usage:"configuration file; only seed, environment and rollout.action are used" files:"yaml,yml"`
+	Set     []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 	Plugin  string   `flag:"plugin" usage:"the same as --set environment.plugin="`
 	Options string   `flag:"options" usage:"the same as --set environment.options=, such as '{boxes: 2}'"`
-	Slots   int      `flag:"slots" usage:"the same as --set environment.slots=: sessions of one process"`
+	Slots   int      `flag:"slots" usage:"the same as --set environment.slots=: sessions per process"`
 	serve   envserver.Config
 }
 
-// NewEnvironmentCmd is the verb serve-env.
+// NewEnvironmentCmd returns the command serve-env.
 func NewEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-env",
 		Short: "Serve an environment to OpenEnv clients",
-		Long: `Serve-env lets others play an environment of Merit by OpenEnv's protocol: a
-session is a WebSocket at /ws and has a slot of a plug-in process to itself. There
-are as many sessions as processes times slots; whoever comes then is told that the
-server is full. /health, /metadata and /schema say what is served.
+		Long: `Serve-env serves one of Merit's environments over OpenEnv's protocol. A session is a
+WebSocket at /ws and uses one slot of a plug-in process. The number of sessions is
+processes times slots; the server answers further clients that it is full. /health,
+/metadata and /schema describe the environment.
 
-SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
-ends at once).`,
+On SIGTERM or Ctrl-C, the server answers pending requests and closes the sessions. A
+second signal stops it at once.`,
 		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "how many processes of the environment")
-	f.StringVar(&o.serve.Split, "split", o.serve.Split, "which tasks: train, validation or test")
-	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
+	f.IntVar(&o.serve.Processes, "processes", o.serve.Processes, "number of environment processes")
+	f.StringVar(&o.serve.Split, "split", o.serve.Split, "tasks to serve: train, validation or test")
+	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT to listen on")
 	f.StringVar(&o.serve.KeyEnv, "key-env", "", "environment variable with the key that clients must send")
-	f.DurationVar(&o.serve.Idle, "idle", o.serve.Idle, "end a session that asks for nothing for so long; 0 is never")
-	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
-	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "bytes that a client may send at once")
+	f.DurationVar(&o.serve.Idle, "idle", o.serve.Idle, "close a session after this time without a request; 0 means never")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "shutdown grace period")
+	f.Int64Var(&o.serve.MaxMessage, "max-message", o.serve.MaxMessage, "largest size of a client's message, in bytes")
 	f.BoolVar(&o.serve.TextOnly, "text-only", false, "leave anchor and features out of observations")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	console.Values(cmd, "split", "train", "validation", "test")
@@ -66,7 +66,7 @@ func (o *environmentOptions) run(cmd *cobra.Command, _ []string) error {
 	return s.Serve(cmd.Context())
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration that the flags select.
 func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
 	overrides := append([]string(nil), o.Set...)
 	if o.Plugin != "" {
@@ -87,7 +87,7 @@ func (o *environmentOptions) load(cmd *cobra.Command) (*merit.Config, error) {
 	return merit.LoadPartial(o.Config, overrides...)
 }
 
-// ready says what is served where.
+// ready prints the address and what is served.
 func (o *environmentOptions) ready(s *envserver.Server, cfg *merit.Config) error {
 	about := s.About()
 	if o.host.Global.JSON {
@@ -98,11 +98,11 @@ func (o *environmentOptions) ready(s *envserver.Server, cfg *merit.Config) error
 			Sessions    int    `json:"sessions"`
 		}{s.URL(), about.Name, about.Version, s.Capacity()})
 	}
-	who := "everybody on this machine"
+	who := "every process on this machine"
 	if o.serve.KeyEnv != "" {
-		who = "who has the key in " + o.serve.KeyEnv
+		who = "holders of the key in " + o.serve.KeyEnv
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "serving %s %s on %s for %s: %d sessions (processes %d, slots %d)\n",
+	_, err := fmt.Fprintf(o.host.Stdout, "serving %s %s on %s to %s: %d sessions (processes %d, slots %d)\n",
 		about.Name, about.Version, s.URL(), who, s.Capacity(), o.serve.Processes, cfg.Environment.Slots)
 	return err
 }

@@ -14,35 +14,36 @@ import (
 
 type policyOptions struct {
 	host   *console.Host
-	Policy string   `flag:"policy" usage:"run directory, whose best policy answers, or a file in the checkpoints folder of one"`
-	Config string   `flag:"config,c" usage:"a configuration whose untrained policy answers" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Policy string   `flag:"policy" usage:"run directory whose best policy to serve, or a file in its checkpoints folder"`
+	Config string   `flag:"config,c" usage:"configuration whose untrained policy to serve" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 	KeyEnv string   `flag:"key-env" usage:"environment variable with the key that clients must send"`
 	serve  policyserver.Config
 }
 
-// NewPolicyCmd is the verb serve-policy.
+// NewPolicyCmd returns the command serve-policy.
 func NewPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-policy",
 		Short: "Serve a policy that was trained on traces",
-		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
-that of a run that learnt from traces (merit train --traces), or the untrained one of
-a configuration that lists traces.choices, to record a first round with. It reads the
-last message, chooses among what the request offers (guided_choice,
-structured_outputs.choice or the enum of a response_format), and gives log-probabilities
-where they are asked for. Temperature 0 takes the likeliest choice; a seed gives the
-same answer to the same message.
+		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy.
+The policy comes from a run that learned from traces (merit train --traces), or it is
+the untrained policy of a configuration that lists traces.choices, to record a first
+round with. It reads the last message, selects among the choices that the request
+offers (guided_choice, structured_outputs.choice or the enum of a response_format), and
+returns log-probabilities on request. Temperature 0 selects the most likely choice. The
+same seed and message give the same answer.
 
-SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
+On SIGTERM or Ctrl-C, the server answers pending requests. A second signal stops it at
+once.`,
 		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
+	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT to listen on")
 	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
-	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "how long the end may take")
+	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "shutdown grace period")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	return cmd
 }
@@ -77,7 +78,7 @@ func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *policyOptions) player(cmd *cobra.Command) (*learning.Player, string, error) {
 	switch {
 	case (o.Policy == "") == (o.Config == ""):
-		return nil, "", console.Usage(cmd, "give one of --policy and -c", "a policy is that of a run, or the untrained one of a configuration")
+		return nil, "", console.Usage(cmd, "set either --policy or -c", "exactly one of --policy and -c is needed")
 	case o.Policy != "":
 		p, err := learning.Play(cmd.Context(), o.Policy)
 		return p, "the policy of " + o.Policy, err

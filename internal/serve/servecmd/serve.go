@@ -1,5 +1,4 @@
-// Package servecmd holds the verb serve: a server of rewards, its keys and its
-// accounts.
+// Package servecmd holds the commands serve, serve-env and serve-policy.
 package servecmd
 
 import (
@@ -22,34 +21,34 @@ import (
 type serveOptions struct {
 	host    *console.Host
 	Config  string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
-	Set     []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Private string   `flag:"private" usage:"serve the program behind standard input on this socket"`
+	Set     []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Private string   `flag:"private" usage:"serve the program that holds standard input, on this socket"`
 }
 
-// NewCmd is the verb serve.
+// NewCmd returns the command serve.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Serve rewards and advantages over HTTP",
-		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
-computed. Without a configuration it listens on 127.0.0.1:8700 for everybody on
-this machine; with a tenants' file, for those who have a key.
+		Long: `Serve answers HTTP requests that upload rewards, score trajectories and compute
+advantages. Without a configuration, it listens on 127.0.0.1:8700 for every process on
+this machine. With a tenants file, it accepts only requests that have a key.
 
-SIGTERM and Ctrl-C let it answer all that it has accepted (twice: it ends at
-once). SIGHUP reads certificates, tenants, keys and the operator's rewards again,
-and opens the accounting file again.
+On SIGTERM or Ctrl-C, the server answers all requests that it has accepted. A second
+signal stops it at once. On SIGHUP, it rereads certificates, tenants, keys and the
+operator's rewards, and reopens the accounting file.
 
-With --private it is the server of one program and its children: on a socket of
-this user's, with snapshot isolation, and gone with its uploads when standard
-input ends. It says ready when it listens.`,
+With --private, it serves one program and its children on a socket that only this user
+can open, with snapshot isolation. It exits and deletes its uploads when standard input
+ends. It prints ready when it listens.`,
 		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
-	f.String("dir", "", "the same as --set dir=: where uploads are kept")
-	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
+	f.String("dir", "", "the same as --set dir=: folder for uploads")
+	f.String("tenants", "", "the same as --set tenants=: the tenants file")
 	console.Files(cmd, "tenants", "yaml", "yml")
 	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
@@ -81,7 +80,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	}
 	if o.Private != "" {
 		go func() {
-			_, _ = io.Copy(io.Discard, o.host.Stdin) // an end is an end
+			_, _ = io.Copy(io.Discard, o.host.Stdin) // wait for the end of the input
 			abandon(serving.ErrAbandoned)
 		}()
 	}
@@ -89,7 +88,7 @@ func (o *serveOptions) run(cmd *cobra.Command, _ []string) error {
 	return s.Serve(ctx)
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration that the flags select.
 func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	overrides := append([]string(nil), o.Set...)
 	for _, flag := range []string{"listen", "dir", "tenants"} {
@@ -99,7 +98,7 @@ func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	}
 	if o.Private != "" {
 		if cmd.Flags().Changed("config") || len(overrides) > 0 {
-			return nil, console.Usage(cmd, "omit the others", "--private goes with no other setting")
+			return nil, console.Usage(cmd, "omit the other settings", "--private cannot be combined with other settings")
 		}
 		c := serving.Private(o.Private)
 		return c, c.Check()
@@ -110,10 +109,10 @@ func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	return serving.Load(o.Config, overrides...)
 }
 
-// quoted is text as YAML has it.
+// quoted returns text as a YAML string.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// ready says where the server listens and what holds the rewards.
+// ready prints the address of the server and how rewards are isolated.
 func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 	w := s.Wall()
 	switch {
@@ -128,9 +127,9 @@ func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 			Missing   []string `json:"missing,omitempty"`
 		}{s.URL(), string(w.Isolation), w.InForce, w.Missing})
 	}
-	who := "everybody on this machine"
+	who := "every process on this machine"
 	if c.Tenants != "" {
-		who = "who has a key of " + c.Tenants
+		who = "holders of a key in " + c.Tenants
 	}
 	wall := ""
 	if len(w.InForce) > 0 {
@@ -140,11 +139,11 @@ func (o *serveOptions) ready(s *serving.Server, c *serving.Config) error {
 		}
 		wall += ")"
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "serving rewards on %s for %s, isolation %s%s\n", s.URL(), who, w.Isolation, wall)
+	_, err := fmt.Fprintf(o.host.Stdout, "serving rewards on %s to %s, isolation %s%s\n", s.URL(), who, w.Isolation, wall)
 	return err
 }
 
-// reloads reads what may change again at each hang-up.
+// reloads reloads the server at each hangup signal.
 func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-chan os.Signal) {
 	for {
 		select {
@@ -158,11 +157,11 @@ func (o *serveOptions) reloads(ctx context.Context, s *serving.Server, hangup <-
 			}
 			continue
 		}
-		fmt.Fprintln(o.host.Stderr, "read again: certificates, tenants, keys and rewards")
+		fmt.Fprintln(o.host.Stderr, "reloaded: certificates, tenants, keys and rewards")
 	}
 }
 
-// said is an error as a warning that goes on.
+// said marks an error as one that kept the server from reloading.
 func said(err error) error {
 	if f := fault.As(err); f != nil {
 		again := *f
