@@ -17,7 +17,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// project lays a run's files into a new folder and returns it.
+// project writes a run's files to a new folder and returns its path.
 func project(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,9 +54,9 @@ func pack(t *testing.T, dir string, overrides ...string) (*fleet.Bundle, map[str
 	}
 }
 
-// Promise: a bundle holds what a session is made of, whose names say nothing of
-// this machine, and is the same wherever its files lie and however this machine
-// plays; it is another one if anything that decides is.
+// Promise: a bundle contains what a session consists of, under names that do not reveal
+// anything about this machine. It is the same wherever its files are and however this machine
+// plays, and changes if anything that affects results changes.
 func TestBundle(t *testing.T) {
 	t.Setenv("SECRET", "hunter2")
 	here := project(t)
@@ -79,8 +79,8 @@ func TestBundle(t *testing.T) {
 	require.NotEqual(t, one.Digest, three.Digest)
 }
 
-// Promise: a bundle opens as the session that it was made of, and what is none, or
-// reaches out of its folder, is refused without a file elsewhere.
+// Promise: a bundle opens as the session it was made from. A file that is not a bundle, or that
+// reaches outside its folder, is refused without writing a file elsewhere.
 func TestUnpack(t *testing.T) {
 	b, _ := pack(t, project(t))
 	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
@@ -107,8 +107,8 @@ func TestUnpack(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
-// Promise: a job gets nothing of a worker but what its plug-ins may have: its
-// rewards read none of the worker's files, also behind a link, and nobody its key.
+// Promise: a job gets nothing of a worker except what its plug-ins may use. Its rewards read
+// none of the worker's files, not even through links, and no job gets the worker's key.
 func TestConfined(t *testing.T) {
 	t.Setenv(fleet.KeyVariable, "a seed")
 	t.Setenv("LENT", "a variable that jobs may have")
@@ -140,8 +140,8 @@ func TestConfined(t *testing.T) {
 	}
 }
 
-// Promise: a rubric's judge is sent as a reward's module is, with the files beside
-// it; and what a reward names holds no link.
+// Promise: a rubric's judge is sent like a reward's module, with its accompanying files, and
+// the files that a reward names contain no links.
 func TestBundleOfRubric(t *testing.T) {
 	dir := project(t)
 	for name, text := range map[string]string{

@@ -38,8 +38,8 @@ func (o odd) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error {
 	return err
 }
 
-// Promise: texts that are not UTF-8, which an environment may bring into an
-// episode, come to the same bytes of a run with a fleet as without.
+// Promise: an episode with texts that are not UTF-8 gives the same bytes of a run with and
+// without a fleet.
 func TestSameBytesOfOddTexts(t *testing.T) {
 	cfg := config(t, sokoban, "train.iterations=2")
 	s := open(t, cfg)
@@ -79,8 +79,8 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 	require.Greater(t, seen, 1)
 }
 
-// Promise: weights that are larger than a fleet is sent are refused before a worker
-// has them in memory, and weights that go with an order are those that it names.
+// Promise: weights that are too large for a fleet are refused before a worker has them in
+// memory, and weights embedded in an order must match its digest.
 func TestWeightsOfAnOrder(t *testing.T) {
 	small := queue.ContentOf([]byte("weights"))
 	of := func(o shardcodec.Order, c queue.Content) ([]byte, error) {

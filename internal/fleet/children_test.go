@@ -13,11 +13,11 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// doomed is a worker that cannot start, and says why in its last line.
+// doomed is a worker that cannot start and reports why in its last line.
 var doomed = []string{"/bin/sh", "-c", "echo hello >&2; echo the disk is gone >&2; exit 3"}
 
-// Promise: a run whose worker processes all die for good stops at once, with what
-// the last of them said, and does not wait for workers that nobody starts.
+// Promise: a run whose worker processes all fail for good stops at once with their last
+// message, and does not wait for workers that nobody starts.
 func TestAllChildrenDead(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cfg := config(t, sokoban)
@@ -53,7 +53,7 @@ func TestOthersStandInForChildren(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// outsider is a worker process that nobody starts again.
+// outsider is a worker process that is not restarted.
 func outsider(t *testing.T, j fleet.Joining) *exec.Cmd {
 	seed, err := os.ReadFile(j.Key)
 	require.NoError(t, err)

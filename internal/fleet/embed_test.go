@@ -20,7 +20,7 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// guest makes a key in a file, with a line in users.
+// guest makes a key in a file and adds a line for it to users.
 func guest(t *testing.T, users, role string) (key, public string) {
 	t.Helper()
 	seed, public, err := natsd.NewKey()
@@ -31,7 +31,7 @@ func guest(t *testing.T, users, role string) (key, public string) {
 	return key, public
 }
 
-// look comes to a server and returns who works there.
+// look connects to a server and returns the names of its workers.
 func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 	t.Helper()
 	o := queue.Options{URL: url, Name: "looks"}
@@ -48,9 +48,9 @@ func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 	return s.Workers, nil
 }
 
-// Promise: an embedded server with a certificate and a file of users lets in, by TLS,
-// those who stand in it, as what they are there, and nobody else; workers of this
-// machine reach it whatever names its certificate has; together they play the run.
+// Promise: an embedded server with a certificate and a users file accepts the listed users over
+// TLS, in their roles, and nobody else. Workers of this machine reach it whatever names its
+// certificate has. Together they play the run.
 func TestEmbeddedForOtherMachines(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cert, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.DNSNames = nil })
@@ -93,7 +93,7 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 		require.Equal(t, w.Name == "elsewhere", w.Key == public)
 	}
 
-	// Who stands in the file from now on comes, and nobody else.
+	// From now on, users in the file are accepted, and no others.
 	other := filepath.Join(t.TempDir(), "other")
 	stranger, line := guest(t, other, "watcher")
 	_, err = look(t, join.Beyond, stranger, cert)
@@ -105,8 +105,8 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
-// Promise: an embedded server listens beyond this machine only with a certificate and
-// a file of users, says at once all that is missing, and has one team.
+// Promise: an embedded server listens to other machines only with a certificate and a users
+// file, reports everything missing at once, and has one team.
 func TestEmbeddedLocks(t *testing.T) {
 	users := filepath.Join(t.TempDir(), "users")
 	guest(t, users, "worker")
@@ -130,8 +130,8 @@ func TestEmbeddedLocks(t *testing.T) {
 	require.ErrorContains(t, err, "the file names the teams lab and another")
 }
 
-// Promise: where a server listens at all addresses, the one for other machines is a
-// name that its certificate has for them.
+// Promise: if a server listens on all addresses, its address for other machines is a name in
+// its certificate.
 func TestBeyond(t *testing.T) {
 	at := func(change func(*x509.Certificate)) *certificates.Certificates {
 		cert, key := certtest.WriteAs(t, t.TempDir(), change)

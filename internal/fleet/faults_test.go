@@ -79,8 +79,8 @@ func player(t *testing.T, f queue.Fleet, s *merit.Session) (*fleet.Coordinator, 
 	}
 }
 
-// Promise: a shard that nobody can compute is its episodes without a score, never
-// a 0, and the others are as they are; if there are no others, that is the error.
+// Promise: the episodes of a shard that no worker can compute have no score, and never the
+// score 0. Other episodes are not affected. If there are no others, the run returns the error.
 func TestLostShards(t *testing.T) {
 	s := open(t, config(t, sokoban))
 	c, play := player(t, local(t, 2, failing(4)), s)
@@ -95,7 +95,7 @@ func TestLostShards(t *testing.T) {
 	require.ErrorContains(t, err, "the worker broke down")
 }
 
-// Promise: a result that is no answer to its order is computed again.
+// Promise: a result that does not fit its order is computed again.
 func TestWrongAnswers(t *testing.T) {
 	var calls atomic.Int32
 	f := local(t, 1, func(h queue.Handler) queue.Handler {

@@ -27,8 +27,8 @@ func get(t *testing.T, h http.Handler, path string) (int, string) {
 	return r.Code, string(text)
 }
 
-// Promise: a worker lives while its server is away, and is ready only while it
-// can be given work; its figures are those of what it did.
+// Promise: a worker stays alive while its server is unreachable, and is ready only while it can
+// receive work. Its metrics describe what it did.
 func TestWorker(t *testing.T) {
 	w := fleet.NewWorkerGauges()
 	code, text := get(t, w.Handler(), "/readyz")
@@ -73,8 +73,8 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// Promise: a coordinator's figures are of its own build, whatever strangers call
-// theirs, and what it counted itself is there while the server is away.
+// Promise: a coordinator's metrics count its own build, whatever other workers claim, and its
+// own counts are available while the server is unreachable.
 func TestCoordinator(t *testing.T) {
 	var status *queue.Status
 	c := fleet.CoordinatorGauges{

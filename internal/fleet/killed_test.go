@@ -23,7 +23,7 @@ export default function (rollout) {
 }
 `
 
-// remains are the temporary folders of Merit that are in the system's folder.
+// remains returns Merit's folders in the system's temporary folder.
 func remains(t *testing.T) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(os.TempDir())
@@ -36,9 +36,8 @@ func remains(t *testing.T) (names []string) {
 	return names
 }
 
-// Promise: a pass of which a worker process is killed while it scores has the bytes
-// of one without a fleet; and what that process left in the system's temporary
-// folder is gone when the next one has come and ended.
+// Promise: a pass during which a worker process is killed has the same bytes as one without a
+// fleet. Temporary files of the killed process are gone after the next process has exited.
 func TestScoreWorkerKilled(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(hastyVariable, "1")

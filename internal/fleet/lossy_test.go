@@ -16,8 +16,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// killed is an environment whose process somebody ends, as often as deaths says,
-// each time when its first episodes are over.
+// killed is an environment whose process is killed as often as deaths says, each time after its
+// first episodes.
 type killed struct {
 	env.Env
 	deaths *atomic.Int32
@@ -31,8 +31,8 @@ func (k *killed) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error
 	return k.Env.Exchange(ctx, b, r)
 }
 
-// troubled is a fleet of one worker that loses its environment's process, and the
-// bench of that worker.
+// troubled is a fleet of one worker that loses its environment's process, and the executor of
+// that worker.
 func troubled(t *testing.T) (queue.Fleet, *fleet.Bench) {
 	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
 	f := queue.Local(1, bench.Handlers())
@@ -43,9 +43,9 @@ func troubled(t *testing.T) (queue.Fleet, *fleet.Bench) {
 	return f, bench
 }
 
-// Promise: an episode that is lost because its worker is in trouble is tried again
-// and leaves no trace; only if every try is in trouble is it lost, it alone, and
-// then nobody is held to what others lose.
+// Promise: an episode that is lost because of its worker is tried again and leaves no trace.
+// Only if every try loses it is it lost, it alone, and results with lost episodes are not used
+// to accuse workers.
 func TestAWorkersTroubleIsNoResult(t *testing.T) {
 	cfg := config(t, sokoban, "rollout.retries=0", "fleet.groups=12")
 	s := open(t, cfg)

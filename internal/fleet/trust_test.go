@@ -14,8 +14,8 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// Promise: whoever comes to a fleet takes its key from a file that nobody else may
-// read, or from the variable, and is told how to mend a file that others may.
+// Promise: a process reads its key from a file that nobody else may read, or from the variable.
+// The error for a file that others may read tells how to fix it.
 func TestCredentials(t *testing.T) {
 	seed, _, err := natsd.NewKey()
 	require.NoError(t, err)
@@ -52,8 +52,8 @@ func TestCredentials(t *testing.T) {
 	require.NotContains(t, err.Error(), "no seed")
 }
 
-// Promise: a worker gives a job the variables that it was told to give, and of one
-// that wants others it plays nothing, and says which.
+// Promise: a worker gives a job only the variables that it was told to give. It refuses a job
+// that wants others before it runs anything, and names them.
 func TestLentVariables(t *testing.T) {
 	t.Setenv("LEVELS_KEY", "a secret")
 	cfg := config(t, sokoban, "environment.pass_env=[LEVELS_KEY]")

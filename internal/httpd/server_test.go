@@ -62,7 +62,7 @@ func TestServerSaysThatItSpeaksInTheClear(t *testing.T) {
 		require.NoError(t, err)
 		var log bytes.Buffer
 		require.NoError(t, httpd.New(l, httpd.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Close())
-		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("in the clear")), listen)
+		require.Equal(t, warns, bytes.Contains(log.Bytes(), []byte("unencrypted")), listen)
 	}
 }
 

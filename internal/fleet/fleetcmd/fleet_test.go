@@ -11,8 +11,8 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// Promise: the tables say who is slow and who drains; what a hostile worker calls
-// its host neither commands the terminal nor passes for another worker's row.
+// Promise: the tables show slow and draining workers. The host name of a hostile worker neither
+// controls the terminal nor imitates another worker's row.
 func TestStatusTables(t *testing.T) {
 	s := &queue.Status{
 		Workers: []queue.Worker{
@@ -36,7 +36,7 @@ b1     any          7            3            1   1m30s
 `, out.String())
 }
 
-// Promise: a line of a log stays one line.
+// Promise: a log line stays on one line.
 func TestInline(t *testing.T) {
 	require.Equal(t, `level=INFO\n2026 honest level=ERROR\u001b[31m`, inline("level=INFO\n2026 honest level=ERROR\x1b[31m"))
 }

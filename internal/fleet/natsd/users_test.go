@@ -18,8 +18,7 @@ func pair(t testing.TB) (seed []byte, public string) {
 	return seed, public
 }
 
-// Promise: a file of users says who may do what, in which team, and how much a
-// team may have.
+// Promise: a users file determines roles, teams and the quotas of teams.
 func TestUsers(t *testing.T) {
 	_, a := pair(t)
 	_, b := pair(t)
@@ -32,8 +31,8 @@ func TestUsers(t *testing.T) {
 	}, got)
 }
 
-// Promise: every wrong line is named at once, what to write is said, and a secret
-// that was put there by mistake is not shown.
+// Promise: all invalid lines are reported at once with what to write, and a private key in the
+// file by mistake is not shown.
 func TestUsersRefusesWrongLines(t *testing.T) {
 	seed, a := pair(t)
 	for line, says := range map[string]string{
@@ -65,7 +64,7 @@ func TestUsersRefusesWrongLines(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Missing))
 }
 
-// Promise: a line is added to a file that is whole afterwards, or unchanged.
+// Promise: adding a line leaves the file complete or unchanged.
 func TestAddUser(t *testing.T) {
 	_, a := pair(t)
 	_, b := pair(t)
@@ -82,8 +81,8 @@ func TestAddUser(t *testing.T) {
 	require.Equal(t, text, again)
 }
 
-// Promise: a secret key is kept from others, never overwritten, and not taken
-// from a file that others may read.
+// Promise: a private key file is not readable by others, is never overwritten, and is refused
+// if others may read it.
 func TestSeed(t *testing.T) {
 	seed, public := pair(t)
 	path := filepath.Join(t.TempDir(), "worker.seed")
@@ -109,8 +108,7 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// Promise: whatever a file of users holds, it is read or refused, and what is
-// read is in bounds.
+// Promise: any text of a users file is either read within limits or refused.
 func FuzzUsers(f *testing.F) {
 	_, a := pair(f)
 	f.Add(a + " worker robots\nteam robots storage=20GiB connections=100\n")

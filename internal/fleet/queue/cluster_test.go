@@ -22,7 +22,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// nodeOf is set, in a process that is a server of a cluster, to its configuration.
+// nodeOf is set to the configuration in a process that is a server of a cluster.
 const nodeOf = "MERIT_TEST_NODE"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// servers are a cluster of servers, each a process that can be killed.
+// servers is a cluster of server processes that can be killed.
 type servers struct {
 	t     *testing.T
 	nodes []natsd.ClusterNode
@@ -87,7 +87,7 @@ func (s *servers) start(i int) {
 	s.up[i] = cmd
 }
 
-// kill is kill -9: nothing is handed over.
+// kill kills a server with SIGKILL, so that it hands nothing over.
 func (s *servers) kill(i int) {
 	if cmd := s.up[i]; cmd != nil {
 		s.up[i] = nil
@@ -96,10 +96,10 @@ func (s *servers) kill(i int) {
 	}
 }
 
-// wipe is a disk that is lost.
+// wipe deletes a server's disk.
 func (s *servers) wipe(i int) { require.NoError(s.t, os.RemoveAll(s.nodes[i].Store)) }
 
-// leader is the server that leads a stream.
+// leader returns the server that leads a stream.
 func (s *servers) leader(stream string) int {
 	found := -1
 	require.Eventually(s.t, func() bool {
@@ -120,10 +120,10 @@ func (s *servers) info(stream string) (*njs.StreamInfo, error) {
 	return at.CachedInfo(), nil
 }
 
-// all is everything that a fleet makes.
+// all lists all streams of a fleet.
 var all = []string{"MERIT_WORK", "MERIT_RESULTS", "MERIT_DEAD", "MERIT_WORKERS", "MERIT_LOGS", "OBJ_merit-contents", "MERIT_BODIES"}
 
-// copies are how many copies each stream has.
+// copies returns the number of copies of each stream.
 func (s *servers) copies() map[string]int {
 	n := map[string]int{}
 	for _, name := range all {
@@ -158,7 +158,7 @@ func (s *servers) dial(o queue.Options) *queue.Remote {
 	return f
 }
 
-// Promise: a fleet on a cluster of three servers does what every fleet does.
+// Promise: a fleet on a cluster of three servers passes the suite of every fleet.
 func TestContractOfACluster(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s, made := cluster3(t), 0
@@ -183,8 +183,8 @@ type run struct {
 	after    int           // the result that it came before
 }
 
-// through computes n shards by four workers, calls at before the result of that
-// number is taken, and holds all results to their shards.
+// through computes n shards with four workers, calls at before it takes the result of that
+// number, and checks all results.
 func (s *servers) through(f *queue.Remote, job string, n int, at map[int]func()) (r run) {
 	began, last := time.Now(), time.Now()
 	got := map[int]bool{}
@@ -232,9 +232,9 @@ func (s *servers) crew(o func(pair) queue.Options) {
 	}
 }
 
-// Promise: a server of three that is killed, the one that leads the queue and to
-// which everybody is connected, costs a run some seconds and nothing else: also
-// while it stays away, when it comes back, and when it comes back without its disk.
+// Promise: killing one of three servers, the one that leads the queue and to which everybody is
+// connected, delays a run by some seconds and has no other effect: while it stays away, when it
+// returns, and when it returns without its disk.
 func TestAServerOfThreeIsKilled(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -257,7 +257,7 @@ func TestAServerOfThreeIsKilled(t *testing.T) {
 	s.through(f, "the-other", 200, map[int]func(){50: func() { s.kill(last) }})
 }
 
-// whole waits until every copy of streams is what its leader has.
+// whole waits until every copy of the streams equals its leader's.
 func (s *servers) whole(streams ...string) {
 	began := time.Now()
 	for _, name := range streams {
@@ -277,8 +277,8 @@ func current(at *njs.ClusterInfo) bool {
 	return at != nil && len(at.Replicas) == 2 && !slices.ContainsFunc(at.Replicas, func(p *njs.PeerInfo) bool { return p.Offline || !p.Current })
 }
 
-// Promise: with two servers of three away a run waits, and it goes on when they
-// are back, as it does when all three went.
+// Promise: while two of three servers are down, a run waits. It continues when they are back,
+// and also after all three were down.
 func TestMostServersAreAway(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -300,8 +300,8 @@ func TestMostServersAreAway(t *testing.T) {
 	}
 }
 
-// Promise: copies are added to streams that a coordinator finds, while they are
-// used, and are taken away only if one is told so.
+// Promise: copies are added to existing streams while they are in use, and removed only if the
+// configuration says so.
 func TestCopiesAreAdded(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -338,8 +338,8 @@ func TestCopiesAreAdded(t *testing.T) {
 	require.ErrorContains(t, err, "no suitable peers")
 }
 
-// Promise: a coordinator that comes first, while one server of three is away, makes
-// three copies all the same.
+// Promise: a coordinator that starts first, while one of three servers is down, still makes
+// three copies.
 func TestCopiesForAServerThatIsAway(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
@@ -357,8 +357,8 @@ func TestCopiesForAServerThatIsAway(t *testing.T) {
 	s.whole(all...)
 }
 
-// Promise: one server keeps one copy if nobody says how many, whoever comes first
-// or again; a number that it cannot keep is an error at once that says so.
+// Promise: a single server keeps one copy by default, for the first coordinator and for later
+// ones. A number that it cannot keep is an error at once.
 func TestCopiesOfOneServer(t *testing.T) {
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	o := options(s.URL())

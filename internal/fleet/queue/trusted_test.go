@@ -18,8 +18,8 @@ import (
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
 
-// secured starts a server of somebody's own with TLS, or without, and returns its
-// address without the scheme, and the file of its certificate.
+// secured starts an external server with or without TLS, and returns its address without the
+// scheme and the file of its certificate.
 func secured(t *testing.T, certificate func(*x509.Certificate), change func(*server.Options)) (address, public string) {
 	public, private := certtest.WriteAs(t, t.TempDir(), certificate)
 	pair, err := tls.LoadX509KeyPair(public, private)
@@ -37,16 +37,15 @@ func secured(t *testing.T, certificate func(*x509.Certificate), change func(*ser
 	return s.Addr().String(), public
 }
 
-// believing is what an end believes that was given --ca.
+// believing returns the TLS configuration of a process with --ca.
 func believing(t *testing.T, public string) *tls.Config {
 	c := certtest.Trust(t, public)
 	c.MinVersion = tls.VersionTLS13
 	return c
 }
 
-// Promise: two ends that cannot trust each other do not wait for it to pass: a
-// worker, a coordinator and who looks end within seconds, and say what is wrong,
-// where, and what to do.
+// Promise: if a TLS connection is not trusted, a worker, a coordinator and an admin do not
+// retry. They fail within seconds, and report what is wrong, where, and what to do.
 func TestWhoCannotBeTrusted(t *testing.T) {
 	same := func(*x509.Certificate) {}
 	nothing := func(*server.Options) {}
@@ -110,8 +109,8 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 	}
 }
 
-// Promise: what answers and is no server of a fleet is said at once; a port at which
-// nobody is, or somebody who only listens, may become one, and is waited for.
+// Promise: a program that is not a fleet's server is reported at once. A port on which nothing
+// listens, or on which a program stays silent, may become a server, so the client waits.
 func TestWhoIsNoServer(t *testing.T) {
 	says := func(word string) (address string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -142,8 +141,8 @@ func TestWhoIsNoServer(t *testing.T) {
 	require.Error(t, ctx.Err())
 }
 
-// Promise: a server whose certificate and key are believed serves a worker with a
-// certificate of its own where it wants one.
+// Promise: a server with a trusted certificate and key serves a worker that has a client
+// certificate if it requires one.
 func TestWhoIsTrusted(t *testing.T) {
 	mine, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 	text, err := os.ReadFile(mine)

@@ -20,7 +20,7 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
 
-// lie says what a worker makes of its n-th shard, given the truth.
+// lie returns what a worker makes of the correct result of its n-th shard.
 type lie func(n int, s queue.Shard, truth []byte) []byte
 
 func honest(_ int, _ queue.Shard, truth []byte) []byte { return truth }
@@ -29,7 +29,7 @@ func always(name string) lie {
 	return func(_ int, _ queue.Shard, truth []byte) []byte { return append([]byte(name), truth...) }
 }
 
-// crowd is a fleet of workers with names, in this process, who take turns.
+// crowd is a fleet of named workers in this process that take turns.
 type crowd struct {
 	queue.Fleet
 	mutex    sync.Mutex
@@ -89,7 +89,7 @@ func (c *crowd) Exclude(worker string, _ error) {
 	c.excluded = append(c.excluded, worker)
 }
 
-// Submit implements queue.Fleet: results carry the names of their workers.
+// Submit implements queue.Fleet. Results carry the names of their workers.
 func (c *crowd) Submit(ctx context.Context, job string, shards iter.Seq[queue.Shard]) iter.Seq2[queue.Result, error] {
 	return func(yield func(queue.Result, error) bool) {
 		if strings.HasPrefix(job, "verify-") {
@@ -106,7 +106,7 @@ func (c *crowd) Submit(ctx context.Context, job string, shards iter.Seq[queue.Sh
 	}
 }
 
-// truth is what shards of these tests come to.
+// truth is the correct result of the shards of these tests.
 func truth(_ context.Context, s queue.Shard) ([]byte, error) {
 	return fmt.Appendf(nil, "%08x", crc32.ChecksumIEEE(s.Body)), nil
 }
@@ -121,7 +121,7 @@ func verified(lies map[string]lie, o queue.VerifyOptions) (*queue.Verifier, *cro
 	return queue.Verified(c, o), c
 }
 
-// job submits n shards and requires the right result of each.
+// job submits n shards and requires the correct result of each.
 func job(t *testing.T, f queue.Fleet, name string, n int) {
 	got, err := try(t, f, name, n)
 	require.NoError(t, err)
@@ -151,8 +151,8 @@ func try(t *testing.T, f queue.Fleet, name string, n int) (map[int]string, error
 	return got, nil
 }
 
-// Promise: workers that lie are found, named and excluded, and what comes out is
-// right, whoever lies, as the first or as the second, and whoever else is there.
+// Promise: workers that lie are found, named and excluded, and all results are correct, whether
+// the first or the second worker lies, and whatever other workers there are.
 func TestVerifiedFindsLiars(t *testing.T) {
 	third := func(n int, s queue.Shard, truth []byte) []byte {
 		if n%3 == 0 {
@@ -212,7 +212,7 @@ func TestVerifiedFindsLiars(t *testing.T) {
 	}
 }
 
-// Promise: of honest workers about the share is computed again, no more and no less.
+// Promise: of honest workers' results, about the configured share is recomputed.
 func TestVerifiedShare(t *testing.T) {
 	for share, want := range map[float64][2]int{0.01: {1, 40}, 0.1: {50, 160}, 1: {1000, 1000}} {
 		v, _ := verified(map[string]lie{"a": honest, "b": honest}, queue.VerifyOptions{Share: share})
@@ -229,9 +229,9 @@ func TestVerifiedShare(t *testing.T) {
 	require.Zero(t, c.again.Load()+int64(v.Report().Checked), "0 believes all")
 }
 
-// Promise: a worker that begins to lie after its results were given away, which
-// nobody had checked, ends this Submit and every later one with its name, how
-// many results it gave, and where.
+// Promise: if a worker begins to lie after unverified results of it were passed on, this Submit
+// and every later one returns an error with its name, the number of those results, and their
+// jobs.
 func TestVerifiedTaint(t *testing.T) {
 	var lying atomic.Bool
 	turncoat := func(_ int, _ queue.Shard, truth []byte) []byte {
@@ -262,8 +262,8 @@ func TestVerifiedTaint(t *testing.T) {
 	require.Len(t, v.Report().Liars, 1, "what was checked is not tainted")
 }
 
-// Promise: nobody is accused of work that is not a function of its input; and
-// where this process cannot compute, a difference ends the Submit.
+// Promise: no worker is accused of work that is not a function of its input. If this process
+// cannot compute, a difference is an error of the Submit.
 func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 	var n atomic.Int64
 	dice := map[queue.Kind]queue.Handler{queue.Rollout: func(context.Context, queue.Shard) ([]byte, error) {
@@ -294,7 +294,7 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 	require.Positive(t, v.Report().Unchecked, "one worker, and nobody else who computes")
 }
 
-// Promise: several may submit at once through one Verifier.
+// Promise: several goroutines may submit at once through one Verifier.
 func TestVerifiedManyAtOnce(t *testing.T) {
 	v, _ := verified(map[string]lie{"a": honest, "b": always("b"), "c": honest, "d": honest}, queue.VerifyOptions{Share: 0.5})
 	defer v.Close()
@@ -306,8 +306,7 @@ func TestVerifiedManyAtOnce(t *testing.T) {
 	require.Len(t, v.Report().Liars, 1)
 }
 
-// Promise: a fleet whose results are verified is a fleet as any other, with and
-// without somebody else to ask.
+// Promise: a verified fleet passes the suite of every fleet, with and without a second worker.
 func TestVerifiedIsAFleet(t *testing.T) {
 	for _, share := range []float64{0.3, 1} {
 		Run(t, func(t *testing.T, handlers map[queue.Kind]queue.Handler, workers int) queue.Fleet {

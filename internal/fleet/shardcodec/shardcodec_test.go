@@ -27,8 +27,8 @@ func order(groups, members int) shardcodec.Order {
 	}
 }
 
-// fill gives every field below v a value of its own, so that one that is not
-// sent is missed.
+// fill sets every field below v to a distinct value, so that a field that is not sent is
+// noticed.
 func fill(r *rand.Rand, v reflect.Value) {
 	switch x := v.Addr().Interface().(type) {
 	case *rl.Content:
@@ -80,7 +80,7 @@ func fill(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// answer makes an answer to o with everything in it.
+// answer returns a result for o with all fields set.
 func answer(o shardcodec.Order, seed uint64) credit.Scored {
 	r := rand.New(rand.NewPCG(seed, 2))
 	var s credit.Scored
@@ -114,8 +114,8 @@ func answer(o shardcodec.Order, seed uint64) credit.Scored {
 	return s
 }
 
-// Promise: what was played arrives as it was, in every field, nil and empty told
-// apart, but for the wall clock; and equal groups are equal bytes.
+// Promise: results arrive unchanged in every field, including the difference between nil and
+// empty, except for wall-clock times. Equal groups give equal bytes.
 func TestRoundTrip(t *testing.T) {
 	for seed := range uint64(50) {
 		o := order(2, 3)
@@ -133,7 +133,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Promise: an order is read as it was written, and what is none is refused.
+// Promise: an order is decoded as it was encoded, and an invalid one is refused.
 func TestOrder(t *testing.T) {
 	o := order(2, 3)
 	s, err := o.Shard(queue.Content{Digest: o.Job}, queue.Content{Digest: o.Policy})
@@ -173,7 +173,7 @@ func TestOrder(t *testing.T) {
 	require.ErrorContains(t, err, "it asks for 1099511627776 groups")
 }
 
-// Promise: what is no answer to the order is refused, with what is wrong about it.
+// Promise: a result that does not fit the order is refused with the reason.
 func TestNoAnswer(t *testing.T) {
 	for why, change := range map[string]func(*credit.Scored){
 		"1 groups and 6 evaluations":        func(s *credit.Scored) { s.Groups = s.Groups[:1] },
@@ -225,8 +225,8 @@ func steps(s rl.Step) []rl.Step {
 	return []rl.Step{s}
 }
 
-// Promise: what is missing or too slow where an episode is scored is told apart
-// from what the episode is; one that was lost has no such doubt.
+// Promise: failures because something is missing or too slow on the worker are distinguished
+// from properties of the episode, also for lost episodes.
 func TestPassing(t *testing.T) {
 	s := answer(order(1, 2), 1)
 	require.Nil(t, shardcodec.Passing(s))
@@ -238,8 +238,8 @@ func TestPassing(t *testing.T) {
 	require.Nil(t, shardcodec.Passing(s))
 }
 
-// FuzzDecode: no bytes make the reader panic or take more memory than they are
-// worth; what it takes is written again as the same bytes.
+// FuzzDecode checks that no bytes make the decoder panic or use more memory than they justify,
+// and that what it accepts encodes to the same bytes.
 func FuzzDecode(f *testing.F) {
 	o := order(2, 3)
 	for seed := range uint64(4) {
@@ -261,8 +261,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// BenchmarkCodec is what a shard costs its worker and its coordinator beside
-// playing: 64 episodes of 16 steps with features, in states that members share.
+// BenchmarkCodec measures what a shard costs its worker and its coordinator besides playing: 64
+// episodes of 16 steps with features, in states that members share.
 func BenchmarkCodec(b *testing.B) {
 	o := order(16, 4)
 	s := answer(o, 1)

@@ -250,7 +250,7 @@ func TestMove(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
 	_, err = lib.Get("ann", ref(t, "x@stabel"))
 	require.ErrorContains(t, err, "the reward has no alias stabel")
-	require.Equal(t, "its aliases: latest, stable", fault.As(err).Hint)
+	require.Equal(t, "use one of its aliases: latest, stable", fault.As(err).Hint)
 	_, err = lib.Get("ann", ref(t, "y"))
 	require.ErrorContains(t, err, "no such reward exists")
 }
@@ -294,7 +294,7 @@ func TestStorageLimits(t *testing.T) {
 	put(t, lib, "ann", "b", "12345") // the same bytes are stored once
 	_, _, err := lib.Put(ctx, "ann", ref(t, "c"), script(strings.Repeat("x", 9000)), library.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Exhausted))
-	require.EqualError(t, err, "reward c: no more than 2 versions may be stored\nreward c: no more than 40000 bytes of the disk may be taken, and this would make 40960")
+	require.EqualError(t, err, "reward c: the upload would exceed the limit of 2 versions\nreward c: the upload would exceed the limit of 40000 bytes on disk, with a total of 40960")
 	put(t, lib, "ann", "a", "12345")
 	put(t, lib, "bob", "a", "12345")
 	require.NoError(t, lib.Delete(ctx, "ann", ref(t, "b")))

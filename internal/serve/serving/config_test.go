@@ -45,7 +45,7 @@ func TestWhereOthersReach(t *testing.T) {
 			require.Empty(t, c.Warnings())
 			continue
 		}
-		require.EqualError(t, err, "serve.yaml: tenants: without a tenants' file anybody who reaches "+listen+" could run rewards here", listen)
+		require.EqualError(t, err, "serve.yaml: tenants: without a tenants file, anyone who can reach "+listen+" could run rewards here", listen)
 		c, err = parse("listen: '" + listen + "'\ntenants: tenants.yaml\n")
 		require.NoError(t, err)
 		require.Equal(t, sandbox.Process, c.Isolation())
@@ -81,10 +81,10 @@ accounting_every: -1s
 	require.Equal(t, strings.TrimSpace(`
 serve.yaml:1: listen: "nowhere" is not allowed
 serve.yaml:2: dirr: unknown key
-serve.yaml:3: tls: a certificate needs its key, and a key its certificate
-serve.yaml:6: rewards[1].name: "a b" is no name
-serve.yaml:6: rewards[1].module: there is no file
-serve.yaml:7: rewards[2].name: "math" is there twice
+serve.yaml:3: tls: a certificate needs a key, and a key needs a certificate
+serve.yaml:6: rewards[1].name: "a b" is not a valid name
+serve.yaml:6: rewards[1].module: no module is named
+serve.yaml:7: rewards[2].name: "math" is used twice
 serve.yaml:7: rewards[2].module: this names no function behind the colon
 serve.yaml:8: default_reward: the name "a b" is not allowed
 serve.yaml:9: on_unscored: "nan" is not allowed
@@ -97,7 +97,7 @@ serve.yaml:13: most.memory_mib: 9999 is not allowed
 serve.yaml:14: open.each: 0 is not allowed
 serve.yaml:15: sandbox.fuel: 12 is not allowed
 serve.yaml:15: sandbox.isolation: "wall" is not allowed
-serve.yaml:16: operators: there are no tenants
+serve.yaml:16: operators: operators need tenants
 serve.yaml:17: accounting_every: -1s is not allowed`), err.Error())
 	require.NotEmpty(t, fault.As(err).Hint)
 }

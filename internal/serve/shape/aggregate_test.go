@@ -44,7 +44,7 @@ func TestAggregate(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"group_level_metrics": [], "agent_metrics": {}, "key_metrics": {}}`, string(empty))
 	_, err = shape.Aggregate([]byte(`{"verify_responses": [3]}`))
-	require.EqualError(t, err, "verify_responses[0]: it must be an object, not a number")
+	require.EqualError(t, err, "verify_responses[0]: must be an object, not a number")
 }
 
 // FuzzAggregate: whatever comes is refused, or profiled with JSON.

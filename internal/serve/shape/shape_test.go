@@ -177,13 +177,13 @@ func TestUnscoredIsAnError(t *testing.T) {
 // Promise: null goes only to the peers whose clients can read it.
 func TestNull(t *testing.T) {
 	for peer, body := range map[shape.Peer]string{shape.EvalProtocol: evalBody, shape.NeMoGym: nemoBody} {
-		require.ErrorContains(t, on(t, "null").For(peer), "cannot take null")
+		require.ErrorContains(t, on(t, "null").For(peer), "does not accept null")
 		require.NoError(t, on(t, "-1").For(peer))
 		r, err := shape.Decode(peer, []byte(body), shape.Options{})
 		require.NoError(t, err)
 		_, _, err = r.Answer(results(1, 0, reward.Timeout), on(t, "null"))
 		require.ErrorIs(t, err, fault.Of(fault.Sandbox, fault.Unscored))
-		require.Contains(t, fault.As(err).Hint, "cannot take null")
+		require.Contains(t, fault.As(err).Hint, "does not accept null")
 		_, unscored, err := r.Answer(results(1, 1, ""), on(t, "null"))
 		require.NoError(t, err)
 		require.Zero(t, unscored)

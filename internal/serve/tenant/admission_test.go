@@ -32,7 +32,7 @@ func busy(t *testing.T, err error, limit string, after time.Duration) {
 	f := fault.As(err)
 	require.ErrorIs(t, err, fault.Of(fault.Server, fault.Exhausted))
 	require.Equal(t, "limits."+limit, f.Where)
-	require.Contains(t, f.Hint, "the operator raises limits."+limit)
+	require.Contains(t, f.Hint, "ask the operator to raise limits."+limit)
 	require.True(t, f.Retry)
 }
 
@@ -76,7 +76,7 @@ func TestQueue(t *testing.T) {
 	require.NoError(t, err)
 	_, err = who.Admit(5)
 	busy(t, err, "queue", time.Second)
-	require.ErrorContains(t, err, "limits.queue: 6 trajectories wait already: tenant local has 10")
+	require.ErrorContains(t, err, "limits.queue: 6 trajectories are already queued: tenant local has 10")
 	_, err = who.Admit(11)
 	require.ErrorIs(t, err, fault.Of(fault.Server, fault.Exhausted))
 	var b *tenant.Busy
@@ -102,7 +102,7 @@ func TestHold(t *testing.T) {
 	var b *tenant.Busy
 	require.ErrorAs(t, err, &b)
 	require.Equal(t, time.Second, b.RetryAfter)
-	require.ErrorContains(t, err, "tenant local hold 300 bytes of the 100 that one tenant may")
+	require.ErrorContains(t, err, "tenant local hold 300 of the 100 bytes that one tenant may hold")
 	release()
 	release()
 	for range 4 {

@@ -130,7 +130,7 @@ func TestKeysOfNobody(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	require.Equal(t, `did you mean "search"?`, fault.As(err).Hint)
 	_, _, err = tenant.AddKey(path, "finance", noon)
-	require.Equal(t, "the tenants are search, ads", fault.As(err).Hint)
+	require.Equal(t, "choose one of search, ads", fault.As(err).Hint)
 	_, err = tenant.RevokeKey(path, "key_0")
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 	_, err = tenant.RevokeKey(filepath.Join(t.TempDir(), "none.yaml"), "key_0")
@@ -157,8 +157,8 @@ func TestProblemsOfTheFiles(t *testing.T) {
 		`tenants.yaml:4: tenants[0].limits.queue: -1 is not allowed`,
 		`tenants.yaml:5: tenants[0].limits.fuel_per_second: must be a whole number that is not negative, not -3`,
 		`tenants.yaml:6: tenants[0].limits.weight: must be a finite number, not .inf`,
-		`tenants.yaml:7: tenants[1].name: "search" is the name of tenants[0] as well`,
-		`tenants.yaml:8: tenants[2].name: "Ad Team" is no name of a tenant`,
+		`tenants.yaml:7: tenants[1].name: "search" is also the name of tenants[0]`,
+		`tenants.yaml:8: tenants[2].name: "Ad Team" is not a valid tenant name`,
 		`tenants.yaml:9: tenants[2].limts: unknown key`,
 		`tenants.yaml:10: tenants[3].limits.concurrency: must be a whole number, not 1.5`,
 		`tenants.yaml:10: tenants[3].limits.requests_per_second: must be a finite number, not .nan`,
@@ -177,14 +177,14 @@ func TestProblemsOfTheFiles(t *testing.T) {
   - {id: key_0, tenant: search, created: 2026-11-22T12:00:00Z, sha256: ` + hash2 + `}
 `
 	require.Equal(t, []string{
-		`tenants.keys.yaml:5: keys[1].created: "yesterday" is no time`,
-		`tenants.keys.yaml:6: keys[1].sha256: the key stands twice; it is of tenant ads already`,
-		`tenants.keys.yaml:7: keys[2].sha256: is no SHA-256`,
+		`tenants.keys.yaml:5: keys[1].created: "yesterday" is not a time`,
+		`tenants.keys.yaml:6: keys[1].sha256: the key appears twice; it already belongs to tenant ads`,
+		`tenants.keys.yaml:7: keys[2].sha256: is not a SHA-256 hash`,
 		`tenants.keys.yaml:8: keys[3].id: "key_0" is not the id of this key`,
 	}, problems(t, write(t, two), keys))
-	require.Equal(t, []string{`tenants.keys.yaml:2: keys[0].tenant: there is no tenant "sales"`},
+	require.Equal(t, []string{`tenants.keys.yaml:2: keys[0].tenant: no tenant is named "sales"`},
 		problems(t, write(t, two), "keys:\n  - {id: "+id+", tenant: sales, created: 2026-11-22T12:00:00Z, sha256: "+hash+"}\n"))
-	require.Equal(t, []string{`tenants.yaml: tenants: there is no tenant`}, problems(t, write(t, ""), ""))
+	require.Equal(t, []string{`tenants.yaml: tenants: no tenant is listed`}, problems(t, write(t, ""), ""))
 }
 
 func problems(t *testing.T, path, keys string) (all []string) {
