@@ -44,19 +44,19 @@ func (b *Bundle) Content() queue.Content {
 // The members of a bundle besides the files that the configuration names.
 const (
 	configName = "config.yaml"
-	madeName   = "made-of.json"
+	partsName  = "made-of.json"
 )
 
-// made lists what a session consists of. The worker compares it with its own list to check that
+// parts lists what a session consists of. The worker compares it with its own list to check that
 // it opened the same session.
-type made struct {
+type parts struct {
 	Rewards []run.Module `json:"rewards"`
 	Plugins []run.Plugin `json:"plugins"`
 }
 
-func madeOf(s *merit.Session) made {
+func partsOf(s *merit.Session) parts {
 	m := s.Manifest()
-	return made{Rewards: m.Rewards, Plugins: m.Plugins}
+	return parts{Rewards: m.Rewards, Plugins: m.Plugins}
 }
 
 // Pack makes the bundle of s. A session without an environment becomes a bundle of rewards
@@ -74,14 +74,14 @@ func Pack(s *merit.Session) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	about, err := json.Marshal(madeOf(s))
+	about, err := json.Marshal(partsOf(s))
 	if err != nil {
 		return nil, err
 	}
-	p.files[configName], p.files[madeName] = member{data: text}, member{data: about}
+	p.files[configName], p.files[partsName] = member{data: text}, member{data: about}
 	f, err := os.CreateTemp("", "merit-bundle-")
 	if err != nil {
-		return nil, stored(err)
+		return nil, storageError(err)
 	}
 	b := &Bundle{file: f}
 	if err = errors.Join(os.Remove(f.Name()), p.write(f)); err == nil {

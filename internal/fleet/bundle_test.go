@@ -83,7 +83,7 @@ func TestBundle(t *testing.T) {
 // reaches outside its folder, is refused without writing a file elsewhere.
 func TestUnpack(t *testing.T) {
 	b, _ := pack(t, project(t))
-	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
+	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
 	require.NoError(t, err)
 	require.Equal(t, "sokoban", s.Plugin.Name)
 	require.NoError(t, s.Close())
@@ -98,12 +98,12 @@ func TestUnpack(t *testing.T) {
 		"is a link":                {{Name: "config.yaml", Typeflag: tar.TypeSymlink, Linkname: outside}},
 		"are too large":            {{Name: "files/1/x", Typeflag: tar.TypeReg, Size: 9 << 30}}, // as a sparse file says
 	} {
-		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers)), t.TempDir(), fleet.Lent{})
+		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers)), t.TempDir(), fleet.Grants{})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt), why)
 		require.ErrorContains(t, err, why)
 		require.NoFileExists(t, outside)
 	}
-	_, err = fleet.Unpack(t.Context(), strings.NewReader(strings.Repeat("no bundle", 9)), t.TempDir(), fleet.Lent{})
+	_, err = fleet.Unpack(t.Context(), strings.NewReader(strings.Repeat("no bundle", 9)), t.TempDir(), fleet.Grants{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Corrupt))
 }
 
@@ -134,7 +134,7 @@ func TestConfined(t *testing.T) {
 			link = tar.Header{Name: "files/1/shaped/reward.js", Typeflag: tar.TypeReg}
 		}
 		headers = append(headers, link)
-		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers, text)), t.TempDir(), fleet.Lent{Variables: []string{"LENT", fleet.KeyVariable}})
+		_, err := fleet.Unpack(t.Context(), bytes.NewReader(archive(t, headers, text)), t.TempDir(), fleet.Grants{Variables: []string{"LENT", fleet.KeyVariable}})
 		require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused), why)
 		require.ErrorContains(t, err, why)
 	}
@@ -155,7 +155,7 @@ func TestBundleOfRubric(t *testing.T) {
 	b, files := pack(t, dir)
 	require.Contains(t, files, "files/1/judging/reward.py")
 	require.Contains(t, files, "files/1/judging/standards.py")
-	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Lent{})
+	s, err := fleet.Unpack(t.Context(), b.Open(), t.TempDir(), fleet.Grants{})
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 }

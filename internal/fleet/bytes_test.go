@@ -50,15 +50,15 @@ func TestSameBytesOfOddTexts(t *testing.T) {
 	plain, err := play(t.Context(), t, open(t, cfg, strange), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	f := queue.Local(2, bench.Handlers())
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	f := queue.Local(2, executor.Handlers())
 	c, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{})
 	require.NoError(t, err)
-	bench.Hold(c, open(t, cfg, strange))
+	executor.Hold(c, open(t, cfg, strange))
 	got, err := play(t.Context(), t, s, nil, merit.TrainOptions{OpenPlayer: c.OpenPlayer})
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	require.NoError(t, bench.Close())
+	require.NoError(t, executor.Close())
 
 	seen := 0
 	for name, text := range plain {

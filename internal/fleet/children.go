@@ -20,28 +20,28 @@ import (
 	"github.com/merit-rl/merit/internal/base/cpus"
 )
 
-// crew describes the local workers to start next to a server: the server's URL, and a key seed
+// localWorkers describes the local workers to start next to a server: the server's URL, and a key seed
 // for each worker.
-type crew struct {
+type localWorkers struct {
 	url   string
 	seeds [][]byte
 }
 
-// lasting is the lifetime after which a crash no longer counts as one of a series: a worker
+// stableAfter is the lifetime after which a crash no longer counts as one of a series: a worker
 // that ran that long was able to start. A shard that crashes its worker returns after half a
 // minute, so the queue gives up the shard before this process gives up its workers.
-const lasting = 10 * time.Second
+const stableAfter = 10 * time.Second
 
 // startChildren starts worker processes on this machine. They run until end is called, and stop
 // when this process exits. Jobs may use variables of their environment: both the workers and
 // the configuration that names the variables belong to the user. If all workers fail
 // permanently, startChildren calls lost with their names and the cause.
-func startChildren(w crew, variables []string, o OpenOptions, lost func(names []string, why error)) (end func() error, err error) {
+func startChildren(w localWorkers, variables []string, o OpenOptions, lost func(names []string, why error)) (end func() error, err error) {
 	program := o.Program
 	if len(program) == 0 {
 		self, err := os.Executable()
 		if err != nil {
-			return nil, unbuilt(err)
+			return nil, buildError(err)
 		}
 		program = []string{self}
 	}
@@ -90,7 +90,7 @@ type child struct {
 // live runs the worker and restarts it after crashes, within a restart budget. It returns the
 // last error when the budget is used up, and nil after an intended stop.
 func (k *child) live(ctx context.Context) error {
-	budget := backoff.Budget{Config: backoff.Config{Most: backoff.Default().Most, Within: lasting}}
+	budget := backoff.Budget{Config: backoff.Config{Most: backoff.Default().Most, Within: stableAfter}}
 	for ctx.Err() == nil {
 		budget.Started(time.Now())
 		err := k.run(ctx)

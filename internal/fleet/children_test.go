@@ -42,7 +42,7 @@ func TestOthersStandInForChildren(t *testing.T) {
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	var outside *exec.Cmd
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Program: doomed, Joinable: func(j fleet.Joining) {
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Program: doomed, OnReady: func(j fleet.JoinInfo) {
 		outside = outsider(t, j)
 	}})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestOthersStandInForChildren(t *testing.T) {
 }
 
 // outsider is a worker process that is not restarted.
-func outsider(t *testing.T, j fleet.Joining) *exec.Cmd {
+func outsider(t *testing.T, j fleet.JoinInfo) *exec.Cmd {
 	seed, err := os.ReadFile(j.Key)
 	require.NoError(t, err)
 	cmd := exec.Command(os.Args[0], "worker", "--join", j.URL, "--name", "outside")

@@ -32,11 +32,11 @@ type Coordinator struct {
 
 	mutex   sync.Mutex // guards totals and weights
 	totals  Totals
-	weights acting
+	weights sentWeights
 }
 
-// acting holds the weights that were attached last.
-type acting struct {
+// sentWeights holds the weights that were attached last.
+type sentWeights struct {
 	of      policy.Learner
 	version uint64
 	state   []byte
@@ -88,59 +88,59 @@ func (c *Coordinator) Totals() Totals {
 	return t
 }
 
-// mostWeights is the largest total size, in bytes, of weights embedded in the orders of one
+// maxEmbedded is the largest total size, in bytes, of weights embedded in the orders of one
 // plan. Embedding a small total is faster than storing a content, which takes 5 ms.
-const mostWeights = 4 << 20
+const maxEmbedded = 4 << 20
 
-// equip puts the current weights of p into o and returns them as a content, which the orders
+// attachWeights puts the current weights of p into o and returns them as a content, which the orders
 // need if the weights are not small enough to embed. The argument orders is the number of
 // orders that will carry them. An untrained policy that is not policy.Portable is sent without
 // weights, because a worker initializes it to the same state.
-func (c *Coordinator) equip(ctx context.Context, o *shardcodec.Order, p policy.Learner, orders int) (queue.Content, error) {
+func (c *Coordinator) attachWeights(ctx context.Context, o *shardcodec.Order, p policy.Learner, orders int) (queue.Content, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	w := c.weights
 	if version := p.Version(); w.of != p || w.version != version { // a version of a learner has exactly one state
-		state, err := stateTo(ctx, p, version)
+		state, err := weightsOf(ctx, p, version)
 		if err != nil {
 			return w.content, err
 		}
-		w = acting{of: p, version: version, state: state, content: queue.ContentOf(state)}
+		w = sentWeights{of: p, version: version, state: state, content: queue.ContentOf(state)}
 		c.weights = w
 	}
 	o.Policy, o.Version = w.content.Digest, w.version
-	if n := len(w.state); n > 0 && n <= shardcodec.MaxWeights && n*orders <= mostWeights {
+	if n := len(w.state); n > 0 && n <= shardcodec.MaxWeights && n*orders <= maxEmbedded {
 		o.Weights = w.state
 	}
 	return w.content, nil
 }
 
-// stateTo returns the weights with which p acts at the given version, or nil if p is untrained
+// weightsOf returns the weights with which p acts at the given version, or nil if p is untrained
 // and not policy.Portable.
-func stateTo(ctx context.Context, p policy.Learner, version uint64) (state []byte, err error) {
+func weightsOf(ctx context.Context, p policy.Learner, version uint64) (state []byte, err error) {
 	if portable, ok := p.(policy.Portable); ok {
 		state, err = portable.Weights(ctx)
 	} else if version > 0 {
 		state, err = p.Save(ctx, fmt.Sprintf("fleet-%d", version))
 	}
-	if err == nil && len(state) > maxState {
-		err = tooHeavy(int64(len(state)))
+	if err == nil && len(state) > maxWeights {
+		err = tooLarge(int64(len(state)))
 	}
 	return state, err
 }
 
-// maxState is the largest size of weights, in bytes, that a fleet accepts.
-const maxState = 256 << 20
+// maxWeights is the largest size of weights, in bytes, that a fleet accepts.
+const maxWeights = 256 << 20
 
-func tooHeavy(n int64) error {
+func tooLarge(n int64) error {
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("the weights have %d bytes, and a fleet accepts at most %d", n, maxState),
+		Boundary: fault.Fleet, Kind: fault.Exhausted, Where: "policy", What: fmt.Sprintf("the weights have %d bytes, and a fleet accepts at most %d", n, maxWeights),
 		Hint: "keep the weights in an engine that workers reach by address",
 	}
 }
 
-// counted adds a result to the totals.
-func (c *Coordinator) counted(r queue.Result) {
+// count adds a result to the totals.
+func (c *Coordinator) count(r queue.Result) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.totals.Redeliveries += max(0, r.Deliveries-1)
@@ -170,7 +170,7 @@ func (c *Coordinator) each(ctx context.Context, job string, n int, shard func(i 
 		if failed != nil || err != nil {
 			return cmp.Or(failed, err)
 		}
-		c.counted(r)
+		c.count(r)
 		places <- struct{}{}
 		reading.Go(func() {
 			defer func() { <-places }()

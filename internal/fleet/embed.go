@@ -20,9 +20,9 @@ import (
 // embed starts a server in this process and points c at it. It makes keys for local processes
 // and also accepts the keys in the users file, if there is one. A server that other machines
 // can reach requires both keys and a certificate.
-func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOptions, c *queue.Options) (beside crew, err error) {
+func (f *Fleet) embed(ctx context.Context, section Config, dir string, o OpenOptions, c *queue.Options) (local localWorkers, err error) {
 	if err := natsd.CheckLocks(section.Listen, section.Users != "", section.Cert != ""); err != nil {
-		return beside, err
+		return local, err
 	}
 	team, guests := natsd.DefaultTeam, natsd.Users{}
 	if section.Users != "" {
@@ -30,35 +30,35 @@ func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOp
 			team, err = oneTeam(section.Users, guests)
 		}
 		if err != nil {
-			return beside, err
+			return local, err
 		}
 	}
 	certs, err := certificates.Open(certificates.Files{Cert: section.Cert, Key: section.CertKey})
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	own := ownKeys{team: team}
 	c.Seed = own.add(natsd.Coordinator)
 	for range o.Workers {
-		beside.seeds = append(beside.seeds, own.add(natsd.Worker))
+		local.seeds = append(local.seeds, own.add(natsd.Worker))
 	}
-	join := Joining{Key: filepath.Join(dir, "worker.key"), Watch: filepath.Join(dir, "watcher.key")}
+	join := JoinInfo{Key: filepath.Join(dir, "worker.key"), Watch: filepath.Join(dir, "watcher.key")}
 	err = errors.Join(natsd.WriteSeed(join.Key, own.add(natsd.Worker)), natsd.WriteSeed(join.Watch, own.add(natsd.Watcher)), own.err)
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	server, err := natsd.Start(ctx, natsd.Options{
 		Dir: filepath.Join(dir, "server"), Listen: section.Listen, Users: slices.Concat(own.users, guests.Users), Teams: guests.Teams, TLS: certs.Config(), Log: o.Log,
 	})
 	if err != nil {
-		return beside, err
+		return local, err
 	}
 	f.ends = append(f.ends, server.Close)
 	c.Server, c.URL, join.URL = server, "", server.URL()
 	if certs != nil {
 		door, err := server.Beside()
 		if err != nil {
-			return beside, stored(err)
+			return local, storageError(err)
 		}
 		f.ends = append(f.ends, door.Close)
 		join.URL, join.Certificate = door.URL(), section.Cert
@@ -75,11 +75,11 @@ func (f *Opened) embed(ctx context.Context, section Config, dir string, o OpenOp
 			return err
 		}, nil))
 	}
-	if o.Joinable != nil {
-		o.Joinable(join)
+	if o.OnReady != nil {
+		o.OnReady(join)
 	}
-	beside.url = join.URL
-	return beside, nil
+	local.url = join.URL
+	return local, nil
 }
 
 // oneTeam returns the team that all users are in. The run then belongs to that team.

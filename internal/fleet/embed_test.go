@@ -60,8 +60,8 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 	cfg := config(t, sokoban, "fleet.groups=1", "fleet.verify=1", "fleet.users="+users, "fleet.cert="+cert, "fleet.cert_key="+key)
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})
 	require.NoError(t, err)
-	var join fleet.Joining
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, Joinable: func(j fleet.Joining) { join = j }})
+	var join fleet.JoinInfo
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Workers: 1, OnReady: func(j fleet.JoinInfo) { join = j }})
 	require.NoError(t, err)
 	require.Equal(t, cert, join.Certificate)
 	require.Regexp(t, `^nats://127\.0\.0\.1:`, join.URL)

@@ -16,8 +16,8 @@ func StateOf(ctx context.Context, o shardcodec.Order, s queue.Shard) ([]byte, er
 }
 
 // Hold opens the job of c with s, whatever s consists of.
-func (b *Bench) Hold(c *Coordinator, s *merit.Session) {
-	b.jobs[c.job.Digest] = &job{bench: b, digest: c.job.Digest, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
+func (b *Executor) Hold(c *Coordinator, s *merit.Session) {
+	b.jobs[c.job.Digest] = &job{executor: b, digest: c.job.Digest, session: s, drop: func() error { return nil }, scoring: credit.Pipeline{Rewards: reward.NewPool(s.Parts, 1)}}
 }
 
 // Beyond returns the address for other machines of a server at address.

@@ -106,9 +106,9 @@ func TestWrongAnswers(t *testing.T) {
 			return h(ctx, s)
 		}
 	})
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	t.Cleanup(func() { require.NoError(t, bench.Close()) })
-	verified := queue.Verified(f, queue.VerifyOptions{Handlers: bench.Handlers(), Read: fleet.Read})
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	t.Cleanup(func() { require.NoError(t, executor.Close()) })
+	verified := queue.Verified(f, queue.VerifyOptions{Handlers: executor.Handlers(), Read: fleet.Read})
 	c, play := player(t, verified, open(t, config(t, sokoban)))
 	scored, lost, err := play(rollout.Plan{Seed: 5})
 	require.NoError(t, err)

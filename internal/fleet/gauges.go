@@ -37,7 +37,7 @@ func (c CoordinatorGauges) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	status, err := c.Status(ctx)
-	out.gauge("merit_fleet_up", "Whether the fleet's server answers.", truth(err == nil))
+	out.gauge("merit_fleet_up", "Whether the fleet's server answers.", boolToFloat(err == nil))
 	if err == nil {
 		c.workers(out, status.Workers)
 		for _, q := range status.Queues {
@@ -70,7 +70,7 @@ func (c CoordinatorGauges) Collect(to chan<- prometheus.Metric) {
 	}
 	out.counter("merit_fleet_second_results_total", "Second results for a shard, by whether they equal the first.", float64(n.Twice), "same", "yes")
 	out.counter("merit_fleet_second_results_total", "Second results for a shard, by whether they equal the first.", float64(n.Differing), "same", "no")
-	out.gauge("merit_fleet_excluded_workers", "Workers that were excluded because of a wrong result.", float64(len(v.Liars)))
+	out.gauge("merit_fleet_excluded_workers", "Workers that were excluded because of a wrong result.", float64(len(v.Wrong)))
 }
 
 // workers counts the workers of this build and those of other builds. The names of other builds
@@ -194,12 +194,12 @@ func (w *WorkerGauges) Collect(to chan<- prometheus.Metric) {
 	out.gauge("merit_worker_busy", "Slots that are computing a shard.", float64(s.Busy))
 	out.counter("merit_worker_shards_total", "Shards since the worker joined.", float64(s.Done-s.Failed), "result", "done")
 	out.counter("merit_worker_shards_total", "Shards since the worker joined.", float64(s.Failed), "result", "failed")
-	out.gauge("merit_worker_connected", "Whether the worker is connected to the fleet's server.", truth(!s.Away))
-	out.gauge("merit_worker_draining", "Whether the worker is draining and accepts no more shards.", truth(s.Drains))
+	out.gauge("merit_worker_connected", "Whether the worker is connected to the fleet's server.", boolToFloat(!s.Away))
+	out.gauge("merit_worker_draining", "Whether the worker is draining and accepts no more shards.", boolToFloat(s.Drains))
 	out.gauge("merit_worker_joined_timestamp_seconds", "When the worker joined, in seconds since 1970.", float64(s.Joined.UnixMilli())/1e3)
 }
 
-func truth(is bool) float64 {
+func boolToFloat(is bool) float64 {
 	if is {
 		return 1
 	}

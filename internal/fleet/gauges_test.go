@@ -89,7 +89,7 @@ func TestCoordinator(t *testing.T) {
 			return queue.Counts{Shards: 9, Redelivered: 2, Twice: 1, Differing: 3, Dead: 1, Bytes: 1000}
 		},
 		Verified: func() queue.VerifyReport {
-			return queue.VerifyReport{Checked: 4, Differed: 1, Liars: []queue.Liar{{Worker: "x"}}}
+			return queue.VerifyReport{Checked: 4, Differed: 1, Wrong: []queue.WrongResult{{Worker: "x"}}}
 		},
 	}
 	r := prometheus.NewRegistry()

@@ -47,8 +47,8 @@ func TestScoreWorkerKilled(t *testing.T) {
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)
 	require.NoError(t, err)
 
-	var join fleet.Joining
-	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Timings: hasty, Joinable: func(j fleet.Joining) { join = j }})
+	var join fleet.JoinInfo
+	f, err := fleet.Open(t.Context(), fleet.Embedded, cfg, fleet.OpenOptions{Timings: hasty, OnReady: func(j fleet.JoinInfo) { join = j }})
 	require.NoError(t, err)
 	victim := outsider(t, join)
 	s, err := fleet.NewScorer(f, r, cfg, fleet.CoordinatorOptions{})

@@ -33,14 +33,14 @@ func (k *killed) Exchange(ctx context.Context, b *env.Batch, r *env.Reply) error
 
 // troubled is a fleet of one worker that loses its environment's process, and the executor of
 // that worker.
-func troubled(t *testing.T) (queue.Fleet, *fleet.Bench) {
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	f := queue.Local(1, bench.Handlers())
+func troubled(t *testing.T) (queue.Fleet, *fleet.Executor) {
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	f := queue.Local(1, executor.Handlers())
 	t.Cleanup(func() {
 		require.NoError(t, f.Close())
-		require.NoError(t, bench.Close())
+		require.NoError(t, executor.Close())
 	})
-	return f, bench
+	return f, executor
 }
 
 // Promise: an episode that is lost because of its worker is tried again and leaves no trace.
@@ -60,13 +60,13 @@ func TestAWorkersTroubleIsNoResult(t *testing.T) {
 		"no try":     {0, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, bench := troubled(t)
-			f = queue.Verified(f, queue.VerifyOptions{Share: 1, OnLiar: func(string, error) { t.Error("nobody lies") }})
+			f, executor := troubled(t)
+			f = queue.Verified(f, queue.VerifyOptions{Share: 1, OnWrongResult: func(string, error) { t.Error("nobody lies") }})
 			coordinator, err := fleet.NewCoordinator(f, s, fleet.CoordinatorOptions{})
 			require.NoError(t, err)
 			left := &atomic.Int32{}
 			left.Store(c.deaths)
-			bench.Hold(coordinator, open(t, cfg, merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
+			executor.Hold(coordinator, open(t, cfg, merit.WithEnvironment(func(ctx context.Context, split string, worker int) (env.Env, error) {
 				e, err := s.OpenEnv(ctx, split, worker)
 				return &killed{Env: e, deaths: left}, err
 			})))

@@ -135,8 +135,8 @@ func open(t testing.TB, cfg *merit.Config, opts ...merit.Option) *merit.Session 
 // local is a fleet in this process with an executor.
 func local(t testing.TB, parallel int, change func(queue.Handler) queue.Handler) queue.Fleet {
 	t.Helper()
-	bench := fleet.NewBench(fleet.BenchOptions{Dir: t.TempDir()})
-	handlers := bench.Handlers()
+	executor := fleet.NewExecutor(fleet.ExecutorOptions{Dir: t.TempDir()})
+	handlers := executor.Handlers()
 	if change != nil {
 		for kind, h := range handlers {
 			handlers[kind] = change(h)
@@ -145,7 +145,7 @@ func local(t testing.TB, parallel int, change func(queue.Handler) queue.Handler)
 	f := queue.Local(parallel, handlers)
 	t.Cleanup(func() {
 		require.NoError(t, f.Close())
-		require.NoError(t, bench.Close())
+		require.NoError(t, executor.Close())
 	})
 	return f
 }

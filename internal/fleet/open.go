@@ -38,15 +38,15 @@ type OpenOptions struct {
 	Options []merit.Option
 	Getenv  func(string) string // os.Getenv if nil
 	Log     *slog.Logger        // nil = none
-	// Joinable, if not nil, is called with how workers reach an embedded server.
-	Joinable func(Joining)
-	// OnLiar, if not nil, is called for a worker that returned a wrong result.
-	OnLiar  func(worker string, why error)
-	Timings queue.Timings // for tests; must equal the workers' timings
+	// OnReady, if not nil, is called with how workers reach an embedded server.
+	OnReady func(JoinInfo)
+	// OnWrongResult, if not nil, is called for a worker that returned a wrong result.
+	OnWrongResult func(worker string, why error)
+	Timings       queue.Timings // for tests; must equal the workers' timings
 }
 
-// Joining tells how other processes reach an embedded server.
-type Joining struct {
+// JoinInfo tells how other processes reach an embedded server.
+type JoinInfo struct {
 	URL   string // for processes on this machine
 	Key   string // file with a worker's key
 	Watch string // file with a watcher's key
@@ -55,9 +55,9 @@ type Joining struct {
 	Beyond, Certificate string
 }
 
-// Opened is a fleet that this process coordinates. It verifies the workers' results as
+// Fleet is a fleet that this process coordinates. It verifies the workers' results as
 // configured.
-type Opened struct {
+type Fleet struct {
 	*queue.Verifier
 	remote *queue.Remote
 	ends   []func() error // cleanup functions, in order of creation
@@ -65,7 +65,7 @@ type Opened struct {
 
 // Open connects to the fleet at address, which is nats://…, tls://… or the word embedded. The
 // latter starts a server in this process, and o.Workers local workers.
-func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Opened, err error) {
+func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions) (_ *Fleet, err error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
@@ -75,7 +75,7 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if err := checkAddress(address, o.Workers); err != nil {
 		return nil, err
 	}
-	f := &Opened{}
+	f := &Fleet{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, f.Close())
@@ -86,15 +86,15 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 		return nil, err
 	}
 	section, variables := *Of(cfg), variablesOf(cfg)
-	bench := NewBench(BenchOptions{Dir: filepath.Join(dir.Path, "jobs"), Lent: Lent{Variables: variables}, Options: o.Options, Log: o.Log})
-	f.ends = append(f.ends, dir.Close, bench.Close)
+	executor := NewExecutor(ExecutorOptions{Dir: filepath.Join(dir.Path, "jobs"), Grants: Grants{Variables: variables}, Options: o.Options, Log: o.Log})
+	f.ends = append(f.ends, dir.Close, executor.Close)
 	c := queue.Options{Name: "coordinator", Label: section.Label, Log: o.Log, Patience: section.Patience, Replicas: section.Replicas, Timings: o.Timings, URL: address}
 	if c.Build, err = Build(); err != nil {
 		return nil, err
 	}
-	var beside crew
+	var local localWorkers
 	if address == Embedded {
-		beside, err = f.embed(ctx, section, dir.Path, o, &c)
+		local, err = f.embed(ctx, section, dir.Path, o, &c)
 	} else {
 		c.Seed, c.TLS, err = Credentials(section, o.Getenv)
 	}
@@ -104,19 +104,19 @@ func Open(ctx context.Context, address string, cfg *merit.Config, o OpenOptions)
 	if f.remote, err = queue.Dial(ctx, c); err != nil {
 		return nil, err
 	}
-	if len(beside.seeds) > 0 {
-		end, err := startChildren(beside, variables, o, f.remote.Forsake)
+	if len(local.seeds) > 0 {
+		end, err := startChildren(local, variables, o, f.remote.Abandon)
 		if err != nil {
 			return nil, err
 		}
 		f.ends = append(f.ends, end)
 	}
-	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: bench.Handlers(), Read: read, OnLiar: o.OnLiar})
+	f.Verifier = queue.Verified(f.remote, queue.VerifyOptions{Share: section.Verify, Handlers: executor.Handlers(), Read: read, OnWrongResult: o.OnWrongResult})
 	return f, nil
 }
 
 // Close stops the local workers and the embedded server, and disconnects.
-func (f *Opened) Close() error {
+func (f *Fleet) Close() error {
 	var errs []error
 	if f.remote != nil {
 		errs = append(errs, f.remote.Close())
@@ -129,10 +129,10 @@ func (f *Opened) Close() error {
 }
 
 // Counts returns what the queue has counted.
-func (f *Opened) Counts() queue.Counts { return f.remote.Counts() }
+func (f *Fleet) Counts() queue.Counts { return f.remote.Counts() }
 
 // Gauges returns the fleet's Prometheus metrics.
-func (f *Opened) Gauges() CoordinatorGauges {
+func (f *Fleet) Gauges() CoordinatorGauges {
 	return CoordinatorGauges{Build: f.remote.Build, Status: f.remote.Status, Counts: f.remote.Counts, Verified: f.Report}
 }
 
@@ -171,6 +171,6 @@ func checkAddress(address string, workers int) error {
 	return nil
 }
 
-func stored(err error) error {
+func storageError(err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Exhausted, What: "a folder for the fleet cannot be created or used", Err: err, Hint: "check the disk, or set TMPDIR to another folder"}
 }

@@ -35,11 +35,11 @@ func (p *player) Play(ctx context.Context, plan rollout.Plan, onProgress func(ro
 		plan.Members = p.cfg.Rollout.Members
 	}
 	whole, chunk := shardcodec.Order{Job: p.job.Digest, Split: p.split, Plan: plan}, p.chunk(plan.Members)
-	weights, err := p.equip(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
+	weights, err := p.attachWeights(ctx, &whole, p.policy, (plan.Groups+chunk-1)/chunk)
 	if err != nil {
 		return nil, err
 	}
-	g := &gathering{player: p, weights: weights, orders: cut(whole, chunk), notify: onProgress}
+	g := &planRun{player: p, weights: weights, orders: cut(whole, chunk), notify: onProgress}
 	g.progress.Total = plan.Groups * plan.Members
 	g.parts, g.failed = make([]credit.Scored, len(g.orders)), make([]error, len(g.orders))
 	if err := g.run(ctx, whole); err != nil {
@@ -68,8 +68,8 @@ func cut(whole shardcodec.Order, groups int) (orders []shardcodec.Order) {
 	return orders
 }
 
-// gathering is a plan in progress.
-type gathering struct {
+// planRun is a plan in progress.
+type planRun struct {
 	*player
 	weights queue.Content
 	orders  []shardcodec.Order
@@ -84,7 +84,7 @@ type gathering struct {
 
 // run submits the orders. It submits orders of which every worker lost episodes once more, now
 // as lossy: episodes that are lost again have no result, and the others keep theirs.
-func (g *gathering) run(ctx context.Context, whole shardcodec.Order) error {
+func (g *planRun) run(ctx context.Context, whole shardcodec.Order) error {
 	open := make([]int, len(g.orders))
 	for i := range open {
 		open[i] = i
@@ -114,7 +114,7 @@ func (g *gathering) run(ctx context.Context, whole shardcodec.Order) error {
 // name returns the job name for Submit. It is a hash of everything that determines the results
 // and of how they are split, so that a retry after a crash finds existing results and never
 // those of other requests.
-func (g *gathering) name(whole shardcodec.Order, open []int) (string, error) {
+func (g *planRun) name(whole shardcodec.Order, open []int) (string, error) {
 	text, err := whole.Text()
 	if err != nil {
 		return "", err
@@ -127,7 +127,7 @@ func (g *gathering) name(whole shardcodec.Order, open []int) (string, error) {
 }
 
 // take stores the result of order i.
-func (g *gathering) take(ctx context.Context, i int, r queue.Result) {
+func (g *planRun) take(ctx context.Context, i int, r queue.Result) {
 	s, err := scored(g.orders[i], r)
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
@@ -181,7 +181,7 @@ func scored(o shardcodec.Order, r queue.Result) (credit.Scored, error) {
 }
 
 // played joins the parts in order.
-func (g *gathering) played() *train.Played {
+func (g *planRun) played() *train.Played {
 	out := &train.Played{Stats: rollout.Stats{Progress: g.progress}}
 	for _, s := range g.parts {
 		out.Groups = append(out.Groups, s.Groups...)

@@ -42,7 +42,7 @@ func (s *Scorer) EvaluateAll(ctx context.Context, trajectories []*rl.Trajectory,
 	if onResult == nil {
 		onResult = func(int, reward.Evaluation) {}
 	}
-	e := &errand{Scorer: s, all: trajectories, tell: onResult, out: make([]reward.Evaluation, len(trajectories))}
+	e := &batch{Scorer: s, all: trajectories, tell: onResult, out: make([]reward.Evaluation, len(trajectories))}
 	for open := e.cut(); len(open) > 0; {
 		e.alone = nil
 		if err := e.submit(ctx, open); err != nil {

@@ -45,8 +45,8 @@ func trusted(cfg Config) (*tls.Config, error) {
 	return c, nil
 }
 
-// Lent is what jobs may use of a worker.
-type Lent struct {
+// Grants is what jobs may use of a worker.
+type Grants struct {
 	// Plugins lists the digests of the plug-ins that jobs may start, as sha256:…. Nil allows
 	// all plug-ins.
 	Plugins []string
@@ -59,7 +59,7 @@ type Lent struct {
 // send jobs. Its rewards may read only files of the job, links included; Merit's folders are
 // the worker's own; and the job gets only the allowed variables. Merit does not limit what a
 // plug-in reads, which is why plug-ins have a list of allowed digests.
-func confine(cfg *merit.Config, dir string, links []string, lent Lent) error {
+func confine(cfg *merit.Config, dir string, links []string, grants Grants) error {
 	cfg.Sandbox.CacheDir, cfg.Sandbox.InterpreterDir = "", ""
 	var errs []error
 	own := func(path string) string {
@@ -81,7 +81,7 @@ func confine(cfg *merit.Config, dir string, links []string, lent Lent) error {
 	if len(errs) > 0 {
 		return refusedJob(errors.Join(errs...), "check who sent it: Merit does not pack such jobs")
 	}
-	return lend(variablesOf(cfg), lent.Variables)
+	return checkGrants(variablesOf(cfg), grants.Variables)
 }
 
 // variablesOf returns the names of environment variables that a job uses: those passed to
@@ -100,10 +100,10 @@ func variablesOf(cfg *merit.Config) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 }
 
-// lend returns an error if a job wants variables that the worker does not allow. Only the text
+// checkGrants returns an error if a job wants variables that the worker does not allow. Only the text
 // reaches the coordinator, not the hint, so the text says what to do.
-func lend(want, lent []string) error {
-	kept := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(lent, name) && name != KeyVariable })
+func checkGrants(want, grants []string) error {
+	kept := slices.DeleteFunc(slices.Clone(want), func(name string) bool { return slices.Contains(grants, name) && name != KeyVariable })
 	if len(kept) == 0 {
 		return nil
 	}
@@ -120,8 +120,8 @@ func lend(want, lent []string) error {
 	)
 }
 
-// checkLent returns an error if a name is not one of a variable that a worker can share.
-func checkLent(names []string) error {
+// checkVariables returns an error if a name is not one of a variable that a worker can share.
+func checkVariables(names []string) error {
 	var problems []error
 	wrong := func(what, hint string) {
 		problems = append(problems, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--pass-env", What: what, Hint: hint})

@@ -28,14 +28,14 @@ const maxUnpacked = 4 * queue.MaxBlob
 // Unpack extracts a bundle into dir and opens its session. It returns an error if the session
 // consists of other parts here than where it was packed.
 //
-// The job gets only what lent allows. If it wants more, Unpack refuses it before any of its
+// The job gets only what grants allows. If it wants more, Unpack refuses it before any of its
 // code runs.
-func Unpack(ctx context.Context, bundle io.Reader, dir string, lent Lent, opts ...merit.Option) (*merit.Session, error) {
+func Unpack(ctx context.Context, bundle io.Reader, dir string, grants Grants, opts ...merit.Option) (*merit.Session, error) {
 	links, err := extract(ctx, bundle, dir)
 	if err != nil {
 		return nil, damaged(err)
 	}
-	about, err := os.ReadFile(filepath.Join(dir, madeName))
+	about, err := os.ReadFile(filepath.Join(dir, partsName))
 	if err != nil {
 		return nil, damaged(err)
 	}
@@ -43,17 +43,17 @@ func Unpack(ctx context.Context, bundle io.Reader, dir string, lent Lent, opts .
 	if err != nil {
 		return nil, err
 	}
-	if err := confine(cfg, dir, links, lent); err != nil {
+	if err := confine(cfg, dir, links, grants); err != nil {
 		return nil, err
 	}
-	if lent.Plugins != nil {
-		cfg.Plugins.Allow = both(cfg.Plugins.Allow, lent.Plugins)
+	if grants.Plugins != nil {
+		cfg.Plugins.Allow = both(cfg.Plugins.Allow, grants.Plugins)
 	}
 	s, err := openAny(ctx, cfg, opts)
 	if err != nil {
 		return nil, err
 	}
-	here, err := json.Marshal(madeOf(s))
+	here, err := json.Marshal(partsOf(s))
 	if err == nil && !bytes.Equal(here, about) {
 		err = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Differs, Where: "job", What: fmt.Sprintf("the job consists of %.400s here, but of %.400s at the coordinator", here, about),

@@ -28,7 +28,7 @@ type WorkOptions struct {
 	Name    string // unique among workers; empty means one made from the host's name
 	Slots   int    // shards computed at the same time; 0 means one per CPU
 	Labels  []string
-	Lent                        // what jobs may use; the zero value allows all plug-ins and no variables
+	Grants                      // what jobs may use; the zero value allows all plug-ins and no variables
 	Options []merit.Option      // for the sessions that it opens
 	Getenv  func(string) string // os.Getenv if nil
 	Log     *slog.Logger        // nil = none
@@ -46,7 +46,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	if err := checkAddress(o.Join, 0); err != nil || o.Join == Embedded {
 		return &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--join", What: fmt.Sprintf("%.80q is not the address of a server", o.Join), Hint: "use nats://HOST:PORT or tls://HOST:PORT"}
 	}
-	if err := checkLent(o.Variables); err != nil {
+	if err := checkVariables(o.Variables); err != nil {
 		return err
 	}
 	c := queue.Options{URL: o.Join, Name: o.name(), Log: o.Log, Timings: o.Timings}
@@ -64,9 +64,9 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 		return err
 	}
 	defer jobs.Close() // if this process is killed, the next one removes it
-	bench := NewBench(BenchOptions{Dir: jobs.Path, Lent: o.Lent, Options: o.Options, Log: o.Log})
+	executor := NewExecutor(ExecutorOptions{Dir: jobs.Path, Grants: o.Grants, Options: o.Options, Log: o.Log})
 	host, _ := os.Hostname() // empty if unknown
-	handlers, onState := bench.Handlers(), o.OnState
+	handlers, onState := executor.Handlers(), o.OnState
 	if o.Gauges != nil {
 		handlers = o.Gauges.Handlers(handlers)
 		onState = func(w queue.Worker) {
@@ -78,7 +78,7 @@ func Work(ctx context.Context, o WorkOptions) (err error) {
 	err = queue.Work(ctx, c, queue.WorkOptions{
 		Name: c.Name, Host: host, Slots: o.Slots, Labels: o.Labels, Handlers: handlers, OnState: onState, Stop: o.Stop,
 	})
-	return cmp.Or(err, bench.Close())
+	return cmp.Or(err, executor.Close())
 }
 
 // name returns a unique name that starts with the host's name.
@@ -111,17 +111,17 @@ const protocol = 1
 var Build = sync.OnceValues(func() (string, error) {
 	path, err := os.Executable()
 	if err != nil {
-		return "", unbuilt(err)
+		return "", buildError(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", unbuilt(err)
+		return "", buildError(err)
 	}
 	defer f.Close()
 	h := sha256.New()
 	fmt.Fprintln(h, "merit fleet", protocol)
 	if _, err := io.Copy(h, f); err != nil {
-		return "", unbuilt(err)
+		return "", buildError(err)
 	}
 	return word(merit.ReadVersion().Version) + "-" + hex.EncodeToString(h.Sum(nil)[:5]) + "-" + arithmetic.Word()[:6], nil
 })
@@ -132,6 +132,6 @@ func word(version string) string {
 	return strings.Trim(w[:min(len(w), 12)], "-")
 }
 
-func unbuilt(err error) error {
+func buildError(err error) error {
 	return &fault.Error{Boundary: fault.Fleet, Kind: fault.Missing, What: "the program cannot read its own file, which it hashes to identify the build", Err: err, Hint: "start it from a readable file"}
 }

@@ -121,7 +121,7 @@ func (c *conn) listen(ctx context.Context) ([]Worker, error) {
 	}
 	defer func() { _ = heard.Unsubscribe() }()
 	workers := map[string]Worker{}
-	for len(workers) < maxCrew {
+	for len(workers) < maxWorkers {
 		m, err := heard.NextMsgWithContext(ctx)
 		if err != nil { // time is up, or the caller canceled
 			break

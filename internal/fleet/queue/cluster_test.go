@@ -216,8 +216,8 @@ func (s *servers) through(f *queue.Remote, job string, n int, at map[int]func())
 	return r
 }
 
-// crew starts four workers whose shards take some milliseconds.
-func (s *servers) crew(o func(pair) queue.Options) {
+// fourWorkers starts four workers whose shards take some milliseconds.
+func (s *servers) fourWorkers(o func(pair) queue.Options) {
 	for i, hand := range hands {
 		work(s.t, o(hand), queue.WorkOptions{Name: fmt.Sprintf("w%d", i), Handlers: map[queue.Kind]queue.Handler{
 			queue.Rollout: func(ctx context.Context, shard queue.Shard) ([]byte, error) {
@@ -242,7 +242,7 @@ func TestAServerOfThreeIsKilled(t *testing.T) {
 	lead := s.leader("MERIT_WORK")
 	to := func(who pair) queue.Options { return s.options(who, lead) }
 	f := s.dial(to(boss))
-	s.crew(to)
+	s.fourWorkers(to)
 	s.through(f, "killed", 300, map[int]func(){80: func() { s.kill(lead) }})
 	require.NotEqual(t, lead, s.leader("MERIT_WORK"))
 
@@ -283,7 +283,7 @@ func TestMostServersAreAway(t *testing.T) {
 	t.Parallel() // it waits, most of the time
 	s := cluster3(t)
 	f := s.dial(s.options(boss))
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	for job, gone := range map[string][]int{"two": {0, 1}, "all": {0, 1, 2}} {
 		r := s.through(f, job, 300, map[int]func(){80: func() {
 			for _, i := range gone {
@@ -309,7 +309,7 @@ func TestCopiesAreAdded(t *testing.T) {
 	o.Replicas = 1
 	f := s.dial(o)
 	require.Equal(t, each(1), s.copies())
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	joined := make(chan error, 1)
 	dialled := func(o queue.Options) error {
 		f, err := queue.Dial(t.Context(), o)
@@ -351,7 +351,7 @@ func TestCopiesForAServerThatIsAway(t *testing.T) {
 	s.kill(1)
 	f := s.dial(s.options(boss))
 	require.Equal(t, each(3), s.copies())
-	s.crew(func(who pair) queue.Options { return s.options(who) })
+	s.fourWorkers(func(who pair) queue.Options { return s.options(who) })
 	s.through(f, "incomplete", 60, nil)
 	s.start(1)
 	s.whole(all...)

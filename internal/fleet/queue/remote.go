@@ -20,7 +20,7 @@ type Remote struct {
 	*conn
 	ctx  context.Context // canceled by Close
 	stop context.CancelCauseFunc
-	crew crew
+	roster roster
 
 	mutex    sync.Mutex // guards the fields below
 	closed   bool
@@ -59,8 +59,8 @@ func Dial(ctx context.Context, o Options) (*Remote, error) {
 	r := &Remote{conn: c, excluded: map[string]bool{}, there: map[Digest]bool{}}
 	r.ctx, r.stop = context.WithCancelCause(context.Background())
 	context.AfterFunc(c.gone, func() { r.stop(context.Cause(c.gone)) })
-	r.crew.barred, r.crew.dismiss = r.barred, r.dismiss
-	if err := r.crew.follow(c); err != nil {
+	r.roster.barred, r.roster.dismiss = r.barred, r.dismiss
+	if err := r.roster.follow(c); err != nil {
 		return nil, errors.Join(c.explain(err, "the workers' reports cannot be received"), r.Close())
 	}
 	return r, nil
@@ -124,7 +124,7 @@ func (r *Remote) Exclude(worker string, why error) {
 		return
 	}
 	r.Log.Error("a worker is excluded", "worker", worker, "cause", why)
-	for _, w := range r.crew.exclude(worker) {
+	for _, w := range r.roster.exclude(worker) {
 		r.dismiss(w)
 	}
 }
@@ -143,10 +143,10 @@ func (r *Remote) barred(name, key string) bool {
 	return r.excluded[name] && r.key == nil || key != "" && r.excluded[key]
 }
 
-// Forsake records that workers have stopped for good and that no others are expected. A running
+// Abandon records that workers have stopped for good and that no others are expected. A running
 // or later Submit then returns why as soon as no worker is connected. If others join after all,
 // the usual patience applies again.
-func (r *Remote) Forsake(workers []string, why error) { r.crew.forsake(workers, why) }
+func (r *Remote) Abandon(workers []string, why error) { r.roster.abandon(workers, why) }
 
 // supply uploads the contents that a shard needs, unless the server has them.
 func (r *Remote) supply(ctx context.Context, s Shard) error {

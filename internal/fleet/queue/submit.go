@@ -184,7 +184,7 @@ const (
 // window returns how many shards may be open: enough that a worker that finishes finds another
 // shard waiting.
 func (s *submission) window() int {
-	slots, _ := s.crew.slots()
+	slots, _ := s.roster.slots()
 	return max(16, 2*slots)
 }
 

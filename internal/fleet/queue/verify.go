@@ -34,21 +34,21 @@ type VerifyOptions struct {
 	// Read, if not nil, decodes the body of a shard's result. If it returns an error, the
 	// result is wrong, and its worker is excluded. It may be called from several goroutines.
 	Read func(s Shard, body []byte) (any, error)
-	// OnLiar, if not nil, is called once for each worker that returned a wrong result.
-	OnLiar func(worker string, why error)
+	// OnWrongResult, if not nil, is called once for each worker that returned a wrong result.
+	OnWrongResult func(worker string, why error)
 }
 
 // VerifyReport summarizes the verification. It is informational.
 type VerifyReport struct {
-	Checked   int    `json:"checked"`   // results that were computed a second time
-	Here      int    `json:"here"`      // of those, in this process
-	Unchecked int    `json:"unchecked"` // results that could not be computed a second time
-	Differed  int    `json:"differed"`  // checks in which results differed
-	Liars     []Liar `json:"liars"`     // sorted by name
+	Checked   int           `json:"checked"`   // results that were computed a second time
+	Here      int           `json:"here"`      // of those, in this process
+	Unchecked int           `json:"unchecked"` // results that could not be computed a second time
+	Differed  int           `json:"differed"`  // checks in which results differed
+	Wrong     []WrongResult `json:"liars"`     // sorted by name
 }
 
-// Liar is a worker that returned a wrong result.
-type Liar struct {
+// WrongResult is the first wrong result of a worker.
+type WrongResult struct {
 	Worker string `json:"worker"`
 	Job    string `json:"job"`   // job of its first wrong result
 	Index  int    `json:"index"` // index of that shard
@@ -88,7 +88,7 @@ func (v *Verifier) Report() VerifyReport {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	r := v.report
-	r.Liars = slices.SortedFunc(slices.Values(r.Liars), func(a, b Liar) int { return cmp.Compare(a.Worker, b.Worker) })
+	r.Wrong = slices.SortedFunc(slices.Values(r.Wrong), func(a, b WrongResult) int { return cmp.Compare(a.Worker, b.Worker) })
 	return r
 }
 
@@ -379,7 +379,7 @@ func (v *Verifier) accuse(worker, job string, index int, what string) {
 		return
 	}
 	v.excluded[worker] = true
-	v.report.Liars = append(v.report.Liars, Liar{worker, job, index})
+	v.report.Wrong = append(v.report.Wrong, WrongResult{worker, job, index})
 	if h := v.given[worker]; h != nil && h.results > 0 && v.tainted == nil {
 		v.tainted = &fault.Error{
 			Boundary: fault.Fleet, Kind: fault.Differs, Where: "worker " + worker,
@@ -391,7 +391,7 @@ func (v *Verifier) accuse(worker, job string, index int, what string) {
 	if x, ok := v.Fleet.(Excluder); ok {
 		x.Exclude(worker, why)
 	}
-	if v.o.OnLiar != nil {
-		v.o.OnLiar(worker, why)
+	if v.o.OnWrongResult != nil {
+		v.o.OnWrongResult(worker, why)
 	}
 }

@@ -186,7 +186,7 @@ func TestVerifiedFindsLiars(t *testing.T) {
 				defer goleak.VerifyNone(t)
 				var told []string
 				var mutex sync.Mutex
-				v, crowd := verified(c.lies, queue.VerifyOptions{Share: c.share, OnLiar: func(worker string, why error) {
+				v, crowd := verified(c.lies, queue.VerifyOptions{Share: c.share, OnWrongResult: func(worker string, why error) {
 					mutex.Lock()
 					defer mutex.Unlock()
 					told = append(told, worker)
@@ -200,8 +200,8 @@ func TestVerifiedFindsLiars(t *testing.T) {
 				require.Equal(t, c.liars, told)
 				require.ElementsMatch(t, c.liars, crowd.excluded)
 				r := v.Report()
-				require.Len(t, r.Liars, len(c.liars))
-				for i, l := range r.Liars {
+				require.Len(t, r.Wrong, len(c.liars))
+				for i, l := range r.Wrong {
 					require.Equal(t, c.liars[i], l.Worker)
 				}
 				require.Equal(t, len(c.liars) > 0, r.Differed > 0)
@@ -259,7 +259,7 @@ func TestVerifiedTaint(t *testing.T) {
 	job(t, v, "iteration-1", 30)
 	lying.Store(true)
 	job(t, v, "iteration-2", 30)
-	require.Len(t, v.Report().Liars, 1, "what was checked is not tainted")
+	require.Len(t, v.Report().Wrong, 1, "what was checked is not tainted")
 }
 
 // Promise: no worker is accused of work that is not a function of its input. If this process
@@ -285,7 +285,7 @@ func TestVerifiedAccusesNobodyWithoutProof(t *testing.T) {
 		require.ErrorContains(t, err, c.says, what)
 		require.NotEmpty(t, fault.As(err).Hint)
 		require.Empty(t, got)
-		require.Empty(t, v.Report().Liars)
+		require.Empty(t, v.Report().Wrong)
 		require.NoError(t, v.Close())
 	}
 	v, _ := verified(map[string]lie{"a": honest}, queue.VerifyOptions{Share: 0.5, Handlers: map[queue.Kind]queue.Handler{}})
@@ -303,7 +303,7 @@ func TestVerifiedManyAtOnce(t *testing.T) {
 		all.Go(func() { job(t, v, fmt.Sprintf("job-%d", i), 100) })
 	}
 	all.Wait()
-	require.Len(t, v.Report().Liars, 1)
+	require.Len(t, v.Report().Wrong, 1)
 }
 
 // Promise: a verified fleet passes the suite of every fleet, with and without a second worker.

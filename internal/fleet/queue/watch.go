@@ -74,17 +74,17 @@ func (s *submission) look(ctx context.Context) error {
 // patience logs a warning while no worker is connected, and returns an error after
 // Options.Patience.
 func (s *submission) patience() error {
-	_, since := s.crew.slots()
+	_, since := s.roster.slots()
 	if since.IsZero() {
 		s.warned = false
 		return nil
 	}
-	if err := s.crew.hope(); err != nil {
+	if err := s.roster.hope(); err != nil {
 		return err
 	}
 	away := time.Since(since)
 	what, hint := "no worker is connected", "start one with merit worker --join"
-	if other := s.crew.others(); other != "" {
+	if other := s.roster.others(); other != "" {
 		what, hint = fmt.Sprintf("no worker of this build (%s) is connected, but one of build %s is", s.Build, other), sameness(s.Build, other)
 	}
 	switch {

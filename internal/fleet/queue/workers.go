@@ -15,8 +15,8 @@ import (
 	"github.com/merit-rl/merit/internal/base/strictjson"
 )
 
-// crew tracks the workers of a coordinator from their state reports.
-type crew struct {
+// roster tracks the workers of a coordinator from their state reports.
+type roster struct {
 	build, label string
 	beat         time.Duration
 	barred       func(name, key string) bool // reports whether a worker is excluded
@@ -41,11 +41,11 @@ type seen struct {
 	at time.Time
 }
 
-// maxCrew is the largest number of workers that a coordinator tracks.
-const maxCrew = 1 << 16
+// maxWorkers is the largest number of workers that a coordinator tracks.
+const maxWorkers = 1 << 16
 
 // follow subscribes to workers' reports and asks the connected workers for one.
-func (w *crew) follow(c *conn) error {
+func (w *roster) follow(c *conn) error {
 	w.build, w.label, w.beat, w.workers, w.since = c.Build, c.Label, c.Timings.Beat, map[string]seen{}, time.Now()
 	if _, err := c.nc.Subscribe("merit.worker.>", w.hear); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (w *crew) follow(c *conn) error {
 	return c.nc.Publish("merit.control.all", []byte("speak"))
 }
 
-func (w *crew) hear(m *nats.Msg) {
+func (w *roster) hear(m *nats.Msg) {
 	who, err := decodeWorker(m.Subject, m.Data)
 	if err != nil || redirected(m) {
 		return // not a valid worker of this fleet
@@ -67,14 +67,14 @@ func (w *crew) hear(m *nats.Msg) {
 		if !who.Drains && who.Slots > 0 { // it was restarted or did not receive the command
 			w.dismiss(who)
 		}
-	case !w.gone[who.Name] && (known || len(w.workers) < maxCrew):
+	case !w.gone[who.Name] && (known || len(w.workers) < maxWorkers):
 		w.workers[m.Subject] = seen{who, time.Now()}
 	}
 }
 
-// forsake marks workers as stopped for good, whatever they last reported, and records why no
+// abandon marks workers as stopped for good, whatever they last reported, and records why no
 // other worker is expected.
-func (w *crew) forsake(workers []string, why error) {
+func (w *roster) abandon(workers []string, why error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.gone, w.hopeless, w.counted = map[string]bool{}, why, time.Time{}
@@ -86,7 +86,7 @@ func (w *crew) forsake(workers []string, why error) {
 
 // hope returns why no worker is connected and none is expected, or nil. It returns nil again
 // once a worker joins.
-func (w *crew) hope() error {
+func (w *roster) hope() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return w.hopeless
@@ -94,7 +94,7 @@ func (w *crew) hope() error {
 
 // slots returns how many shards can be computed at the same time, and, if that is 0, since
 // when.
-func (w *crew) slots() (n int, since time.Time) {
+func (w *roster) slots() (n int, since time.Time) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	now := time.Now()
@@ -120,7 +120,7 @@ func (w *crew) slots() (n int, since time.Time) {
 }
 
 // exclude removes the workers with a key or name and returns them.
-func (w *crew) exclude(worker string) (all []Worker) {
+func (w *roster) exclude(worker string) (all []Worker) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.counted = time.Time{}
@@ -134,7 +134,7 @@ func (w *crew) exclude(worker string) (all []Worker) {
 }
 
 // others returns the build of a worker whose build differs from the coordinator's, or "".
-func (w *crew) others() string {
+func (w *roster) others() string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	for _, s := range w.workers {

@@ -14,18 +14,18 @@ import (
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
 )
 
-// seat plays one shard at a time.
-type seat struct {
+// slot plays one shard at a time.
+type slot struct {
 	job        *job
 	policy     policy.Learner
 	weights    queue.Digest                  // of policy; empty = untrained
 	collectors map[string]*rollout.Collector // by split
 }
 
-// seat returns an idle or new slot whose policy has the weights that o names.
-func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*seat, error) {
+// slot returns an idle or new slot whose policy has the weights that o names.
+func (j *job) slot(ctx context.Context, o shardcodec.Order, shard queue.Shard) (*slot, error) {
 	j.mutex.Lock()
-	var s *seat
+	var s *slot
 	if n := len(j.idle); n > 0 {
 		s, j.idle = j.idle[n-1], j.idle[:n-1]
 	}
@@ -35,7 +35,7 @@ func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (
 		if err != nil {
 			return nil, err
 		}
-		s = &seat{job: j, policy: p, weights: untrained, collectors: map[string]*rollout.Collector{}}
+		s = &slot{job: j, policy: p, weights: untrained, collectors: map[string]*rollout.Collector{}}
 	}
 	if err := s.load(ctx, o, shard); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -44,7 +44,7 @@ func (j *job) seat(ctx context.Context, o shardcodec.Order, shard queue.Shard) (
 }
 
 // free returns a slot to the idle ones.
-func (j *job) free(s *seat) {
+func (j *job) free(s *slot) {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	j.idle = append(j.idle, s)
@@ -55,7 +55,7 @@ func (j *job) free(s *seat) {
 var untrained = queue.DigestOfBytes(nil)
 
 // load loads the weights that o names into the policy of s.
-func (s *seat) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
+func (s *slot) load(ctx context.Context, o shardcodec.Order, shard queue.Shard) error {
 	if s.weights != o.Policy {
 		state, err := s.job.stateOf(ctx, o, shard)
 		if err != nil {
@@ -95,7 +95,7 @@ func (j *job) stateOf(ctx context.Context, o shardcodec.Order, shard queue.Shard
 		if err != nil {
 			return nil, err
 		}
-		state, err := c.Bytes(ctx, maxState)
+		state, err := c.Bytes(ctx, maxWeights)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func needed(s queue.Shard, d queue.Digest) (queue.Content, error) {
 // play plays and scores an order. If an episode is lost for a reason that may pass, such as a
 // killed environment process, play returns an error, unless the order is lossy and accepts lost
 // episodes as a result.
-func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
+func (s *slot) play(ctx context.Context, o shardcodec.Order) (scored credit.Scored, err error) {
 	c := s.collectors[o.Split]
 	if c == nil {
 		open := func(ctx context.Context, worker int) (env.Env, error) {
@@ -124,7 +124,7 @@ func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scor
 		}
 		cfg := s.job.session.Config.Settings().Rollout
 		cfg.Parallel = 1
-		if c, err = rollout.New(cfg, open, s.policy, rollout.WithLogger(s.job.bench.o.Log.With("split", o.Split))); err != nil {
+		if c, err = rollout.New(cfg, open, s.policy, rollout.WithLogger(s.job.executor.o.Log.With("split", o.Split))); err != nil {
 			return scored, err
 		}
 		s.collectors[o.Split] = c
@@ -139,7 +139,7 @@ func (s *seat) play(ctx context.Context, o shardcodec.Order) (scored credit.Scor
 	return s.job.scoring.Score(ctx, groups)
 }
 
-func (s *seat) close() error {
+func (s *slot) close() error {
 	var errs []error
 	for _, c := range s.collectors {
 		errs = append(errs, c.Close())

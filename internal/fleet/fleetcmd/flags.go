@@ -43,7 +43,7 @@ func (o *Options) Check(cmd *cobra.Command) error {
 // Player is a fleet that plays for a session.
 type Player struct {
 	*fleet.Coordinator
-	opened *fleet.Opened
+	opened *fleet.Fleet
 }
 
 // Player connects to the fleet and packs s for it. It returns nil if no fleet was requested.
@@ -84,7 +84,7 @@ func (p *Player) Close(h *console.Host) error {
 // Scorer is a fleet that scores with rewards.
 type Scorer struct {
 	*fleet.Scorer
-	opened *fleet.Opened
+	opened *fleet.Fleet
 }
 
 // Scorer connects to the fleet and packs the rewards r, which cfg configures. It returns nil if
@@ -113,13 +113,13 @@ func (s *Scorer) Close(h *console.Host) error {
 }
 
 // open connects to the fleet.
-func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) (*fleet.Opened, error) {
+func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) (*fleet.Fleet, error) {
 	return fleet.Open(ctx, o.Address, cfg, fleet.OpenOptions{
 		Workers: o.Workers, Options: rewardcmd.Options(h, cfg.Sandbox.Limits), Getenv: h.Env, Log: h.Logger(),
-		OnLiar: func(worker string, why error) {
+		OnWrongResult: func(worker string, why error) {
 			fmt.Fprintf(h.Stderr, "worker %s returned a wrong result and is excluded: %v\n", worker, why)
 		},
-		Joinable: func(j fleet.Joining) {
+		OnReady: func(j fleet.JoinInfo) {
 			if !h.Global.Quiet {
 				fmt.Fprint(h.Stderr, joining(j, fleet.Of(cfg).Users))
 			}
@@ -128,7 +128,7 @@ func (o *Options) open(ctx context.Context, h *console.Host, cfg *merit.Config) 
 }
 
 // joining returns the lines that tell how workers join an embedded server.
-func joining(j fleet.Joining, users string) string {
+func joining(j fleet.JoinInfo, users string) string {
 	where := ""
 	if j.Beyond != "" {
 		where = " on this machine"
@@ -140,7 +140,7 @@ func joining(j fleet.Joining, users string) string {
 	return text + fmt.Sprintf("watch them with: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }
 
-func leave(h *console.Host, f *fleet.Opened, t fleet.Totals) error {
+func leave(h *console.Host, f *fleet.Fleet, t fleet.Totals) error {
 	if !h.Global.Quiet {
 		fmt.Fprintln(h.Stderr, "fleet: "+said(t, f.Report()))
 	}
@@ -153,7 +153,7 @@ func said(t fleet.Totals, v queue.VerifyReport) string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{t.Redeliveries, "redelivered"}, {v.Checked, "verified"}, {v.Differed, "differed"}, {len(v.Liars), "excluded"}, {t.Lost, "lost"}} {
+	}{{t.Redeliveries, "redelivered"}, {v.Checked, "verified"}, {v.Differed, "differed"}, {len(v.Wrong), "excluded"}, {t.Lost, "lost"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.what))
 		}

@@ -19,15 +19,15 @@ import (
 
 // job is an open bundle.
 type job struct {
-	bench  *Bench
-	digest queue.Digest
-	users  int // guarded by the bench's mutex
+	executor *Executor
+	digest   queue.Digest
+	users    int // guarded by the executor's mutex
 
 	mutex   sync.Mutex   // guards the fields below
 	drop    func() error // removes its folder
 	session *merit.Session
 	scoring credit.Pipeline
-	idle    []*seat
+	idle    []*slot
 
 	loading sync.Mutex   // guards the fields below: slots need the same weights at the same time
 	weights queue.Digest // digest of state
@@ -35,8 +35,8 @@ type job struct {
 }
 
 func (j *job) leave() {
-	j.bench.mutex.Lock()
-	defer j.bench.mutex.Unlock()
+	j.executor.mutex.Lock()
+	defer j.executor.mutex.Unlock()
 	j.users--
 }
 
@@ -53,11 +53,11 @@ func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 		return err
 	}
 	defer from.Close() // only read
-	dir, drop, err := j.bench.folder()
+	dir, drop, err := j.executor.folder()
 	if err != nil {
 		return err
 	}
-	if j.session, err = Unpack(ctx, from, dir, j.bench.o.Lent, j.bench.o.Options...); err != nil {
+	if j.session, err = Unpack(ctx, from, dir, j.executor.o.Grants, j.executor.o.Options...); err != nil {
 		return errors.Join(err, drop())
 	}
 	j.drop = drop
@@ -66,13 +66,13 @@ func (j *job) open(ctx context.Context, bundle queue.Content) (err error) {
 }
 
 // folder makes a folder for the files of a job.
-func (b *Bench) folder() (dir string, drop func() error, err error) {
-	base := cmp.Or(b.o.Dir, os.TempDir())
+func (x *Executor) folder() (dir string, drop func() error, err error) {
+	base := cmp.Or(x.o.Dir, os.TempDir())
 	if err = os.MkdirAll(base, 0o700); err == nil {
 		dir, err = os.MkdirTemp(base, "merit-job-")
 	}
 	if err != nil {
-		return "", nil, stored(err)
+		return "", nil, storageError(err)
 	}
 	return dir, func() error { return os.RemoveAll(dir) }, nil
 }
@@ -94,12 +94,12 @@ func (j *job) close() error {
 
 // score scores the trajectories of a shard. If a reward fails for a reason that may pass, such
 // as a timeout, score returns an error so that the shard is retried.
-func (b *Bench) score(ctx context.Context, s queue.Shard) ([]byte, error) {
+func (x *Executor) score(ctx context.Context, s queue.Shard) ([]byte, error) {
 	o, err := shardcodec.ReadScoring(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	j, err := b.job(ctx, s, o.Job)
+	j, err := x.job(ctx, s, o.Job)
 	if err != nil {
 		return nil, err
 	}
