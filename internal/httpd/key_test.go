@@ -12,9 +12,9 @@ import (
 	"github.com/merit-rl/merit/internal/httpd"
 )
 
-// Promise: one rule says what a key is, whether it stands in a file or in an
-// environment variable: one word of at least 24 characters, and a file that only
-// its owner changes and only its owner and group read.
+// Promise: the same rules apply to a key in a file and in an environment variable: one word of
+// at least 24 characters, and a file that only its owner can change and only its owner and
+// group can read.
 func TestKeys(t *testing.T) {
 	const good = "0123456789abcdef01234567"
 	path := filepath.Join(t.TempDir(), "key")
@@ -62,7 +62,7 @@ func TestKeys(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }
 
-// Promise: one function says which hosts and addresses are this machine's own.
+// Promise: one function decides which hosts and addresses are this machine's own.
 func TestLoopback(t *testing.T) {
 	for host, want := range map[string]bool{
 		"127.0.0.1": true, "127.0.0.1:80": true, "127.9.9.9:1": true, "[::1]:80": true, "[::1]": true, "::1": true, "localhost": true,

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-// unsized is the body of a request that does not say how long it is.
+// unsized is the body of a request without a Content-Length.
 const unsized = "unsized"
 
 // bad is a request that cannot be answered.
@@ -77,8 +77,8 @@ var badRequests = []bad{
 	{"the requests for this second are used up", "GET", "/v1/rewards", "", []string{"Authorization", "Bearer slow"}},
 }
 
-// Promise: a bad request has the status that says whose fault it is, and a
-// message with the place, what is wrong and what to do.
+// Promise: an invalid request gets the status that fits, and a message with the place, what is
+// wrong and what to do.
 func TestBadRequests(t *testing.T) {
 	h, key, slow := strictHouse(t)
 	var table strings.Builder
@@ -151,7 +151,7 @@ func strictHouse(t *testing.T, change ...func(*serve.Options)) (h *house, key, s
 	}), key, slow
 }
 
-// refused sends a bad request.
+// refused sends an invalid request.
 func (h *house) refused(t *testing.T, c bad, headers []string) (*http.Response, string) {
 	if c.body != unsized {
 		return h.do(t, c.method, c.path, c.body, headers...)

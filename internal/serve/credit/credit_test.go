@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rows are two groups of two trajectories of two steps; one has no score.
+// rows are two groups of two trajectories of two steps. One trajectory has no score.
 func rows() []string {
 	var out []string
 	for i := range 8 {
@@ -27,7 +27,7 @@ func rows() []string {
 	return out
 }
 
-// file is what a file of the rows gives.
+// file returns the result for a file of the rows.
 func file(t testing.TB, cfg advantage.Config) []string {
 	var out bytes.Buffer
 	_, err := rowio.Estimate(cfg, "rows", strings.NewReader(strings.Join(rows(), "\n")), &out)
@@ -35,8 +35,7 @@ func file(t testing.TB, cfg advantage.Config) []string {
 	return strings.Split(strings.TrimSpace(out.String()), "\n")
 }
 
-// Promise: rows have the bytes that a file of them has, and columns the same
-// numbers.
+// Promise: rows give the same bytes as a file of them, and columns the same numbers.
 func TestRowsAndColumns(t *testing.T) {
 	cfg := advantage.Default()
 	cfg.Normalization = advantage.MeanStdNorm
@@ -78,8 +77,8 @@ func TestRowsAndColumns(t *testing.T) {
 	require.NoError(t, err, "an anchor is enough")
 }
 
-// Promise: groups of conversations with their evaluations have the credit that
-// their rows have, and none without a score.
+// Promise: groups of conversations with their evaluations get the same credit as their rows,
+// and none without a score.
 func TestGroups(t *testing.T) {
 	const body = `{"config":{"estimator":"gigpo","gamma":0.5},"groups":[[
 		{"id":"a","messages":[{"role":"user","content":"go"},{"role":"assistant","content":"l"},{"role":"user","content":"wall"},{"role":"assistant","content":"r"}],
@@ -115,8 +114,8 @@ func TestGroups(t *testing.T) {
 	require.Equal(t, []float64{0, -0.5, -0.25, -0.75}, []float64{g[1].Credit[0].Return, g[1].Credit[0].Episode, g[1].Credit[0].Step, g[1].Credit[0].All})
 }
 
-// Promise: every problem of a request has a place and says what to do, all at
-// once where they do not hide each other.
+// Promise: every problem of a request has a place and tells what to do. All are reported at
+// once unless one hides another.
 func TestBadRequests(t *testing.T) {
 	talk := `{"messages":[{"role":"assistant","content":"x"}]`
 	for _, c := range []struct {
@@ -131,7 +130,7 @@ func TestBadRequests(t *testing.T) {
 		{`{}`, fault.Invalid, []string{"0 of rows, columns and groups are given, not one"}},
 		{`{"rows":[],"columns":{}}`, fault.Invalid, []string{"2 of rows, columns and groups are given"}},
 		{`{"rows":[],"row":1,"rows":[]}`, fault.Invalid, []string{"rows: is given twice"}},
-		{`{"rows":[]}`, fault.Invalid, []string{"have no rows"}},
+		{`{"rows":[]}`, fault.Invalid, []string{"there are no rows"}},
 		{`{"rows":[1,2,3,4,5,6]}`, fault.Exhausted, []string{"rows: 6 elements exceed the limit of 5"}},
 		{`{"rows":[1]}`, fault.Invalid, []string{"is not a JSON object"}},
 		{`{"rows":[{}],"step_index":"message","align":{}}`, fault.Invalid, []string{"step_index: is only valid with groups", "align: is only valid"}},
@@ -161,9 +160,9 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Promise: texts that take the cube of their lengths to compare are refused in
-// each form of a request, after a bounded time and with what to do; without
-// similarity they are answered, and with it honest ones are.
+// Promise: texts whose comparison takes cubic time are refused in each form of a request, after
+// a limited time and with what to do. Without similarity they are accepted, and so are normal
+// ones with it.
 func TestWork(t *testing.T) {
 	const config = `"config":{"similarity":0.99}`
 	credit.Bound(t, credit.Work/50)
@@ -207,8 +206,8 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// FuzzAnswer: no body crashes the server; an answer is JSON and a refusal has
-// words.
+// FuzzAnswer checks that no body crashes the server, that a response is JSON, and that a
+// refusal has a message.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"rows":[` + strings.Join(rows(), ",") + `]}`))
 	f.Add([]byte(`{"config":{"estimator":"grpo"},"columns":{"group":[1,1],"trajectory":["a","b"],"step":[0,0],"anchor":["x","x"],"reward":[1,0],"episode_score":[1,null]}}`))

@@ -15,7 +15,7 @@ func parse(text string, overrides ...string) (*serving.Config, error) {
 	return serving.Parse("serve.yaml", []byte(text), "conf", overrides...)
 }
 
-// Promise: no configuration is one: on this machine, for who is on it.
+// Promise: a server works without a configuration, for this machine.
 func TestDefaults(t *testing.T) {
 	c, err := parse("")
 	require.NoError(t, err)
@@ -25,8 +25,8 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, serving.Private("private/merit.sock").Check())
 }
 
-// Promise: where others can reach the server, there are keys and a second wall;
-// an operator who chooses less is told.
+// Promise: if other machines can reach the server, it has keys and process isolation, and an
+// operator who chooses less gets a warning.
 func TestWhereOthersReach(t *testing.T) {
 	for listen, local := range map[string]bool{
 		"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, "unix:x.sock": true,
@@ -58,7 +58,7 @@ func TestWhereOthersReach(t *testing.T) {
 	}
 }
 
-// Promise: everything that is wrong is said at once, each with its line.
+// Promise: all problems are reported at once, each with its line.
 func TestEveryProblem(t *testing.T) {
 	_, err := parse(`listen: nowhere
 dirr: x
@@ -102,7 +102,7 @@ serve.yaml:17: accounting_every: -1s is not allowed`), err.Error())
 	require.NotEmpty(t, fault.As(err).Hint)
 }
 
-// Promise: paths are the file's, words need no quotes, and flags go over all.
+// Promise: paths are relative to the file, words need no quotes, and flags override the file.
 func TestValues(t *testing.T) {
 	c, err := parse(`listen: unix:x.sock
 dir: r

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// problems lists what is wrong, one a line.
+// problems returns the problems, one per line.
 func problems(t *testing.T, err error) string {
 	require.Error(t, err)
 	joined, ok := err.(interface{ Unwrap() []error })
@@ -22,8 +22,7 @@ func problems(t *testing.T, err error) string {
 	return err.Error()
 }
 
-// Promise: everything that is wrong with a request is said at once, with its
-// place.
+// Promise: all problems of a request are reported at once, with their places.
 func TestBadRequests(t *testing.T) {
 	const params = `"responses_create_params": {"input": "x"}`
 	for _, c := range []struct {
@@ -66,7 +65,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// Promise: what is too large says by how much, and is told from what is wrong.
+// Promise: an error for a request that is too large gives the limit and has its own kind.
 func TestBounds(t *testing.T) {
 	three := `{"query": ["pa", "pb", "pc"], "prompts": ["p", "p", "p"], "labels": [1, 2, 3]}`
 	_, err := shape.Decode(shape.OpenRLHF, []byte(three), shape.Options{Trajectories: 2})

@@ -20,7 +20,7 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// write makes a tenants' file in a folder of its own.
+// write creates a tenants file in a new folder.
 func write(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "tenants.yaml")
@@ -35,8 +35,8 @@ tenants:
   - name: ads
 `
 
-// Promise: a key leads to its tenant with its limits, several keys of one
-// tenant may be in use, and what is on the disk cannot be used as a key.
+// Promise: a key identifies its tenant with its limits, a tenant may have several keys, and
+// what is stored on disk cannot be used as a key.
 func TestKeys(t *testing.T) {
 	path := write(t, two)
 	first, stored, err := tenant.AddKey(path, "search", noon)
@@ -95,7 +95,7 @@ func TestKeys(t *testing.T) {
 	require.Len(t, left, 2)
 }
 
-// Promise: two who edit the keys at one time lose none.
+// Promise: concurrent edits of the keys lose none.
 func TestKeysAreEditedOneAfterAnother(t *testing.T) {
 	path := write(t, two)
 	var wg sync.WaitGroup
@@ -122,8 +122,8 @@ func TestKeysAreEditedOneAfterAnother(t *testing.T) {
 	}
 }
 
-// Promise: whoever asks for a key of nobody, or to revoke none, is told what
-// there is.
+// Promise: a key for an unknown tenant, or the revocation of an unknown key, is an error that
+// names what exists.
 func TestKeysOfNobody(t *testing.T) {
 	path := write(t, two)
 	_, _, err := tenant.AddKey(path, "serch", noon)
@@ -139,7 +139,7 @@ func TestKeysOfNobody(t *testing.T) {
 	require.ErrorIs(t, err, fault.Of(fault.Config, fault.Missing))
 }
 
-// Promise: every problem of both files is named at once, with its line.
+// Promise: every problem of both files is reported at once, with its line.
 func TestProblemsOfTheFiles(t *testing.T) {
 	path := write(t, `tenants:
   - name: search
@@ -206,8 +206,8 @@ func problems(t *testing.T, path, keys string) (all []string) {
 	return all
 }
 
-// Promise: a reload is all or nothing, and leaves what a tenant owes and has
-// under way.
+// Promise: a reload applies completely or not at all, and keeps a tenant's debts and running
+// requests.
 func TestReload(t *testing.T) {
 	path := write(t, two)
 	key, _, err := tenant.AddKey(path, "search", noon)
@@ -241,7 +241,7 @@ func TestReload(t *testing.T) {
 	require.Len(t, r.Tenants(), 2)
 }
 
-// Promise: a server of one person asks for no key.
+// Promise: a local server needs no key.
 func TestLocal(t *testing.T) {
 	r := tenant.Local(tenant.Limits{Concurrency: 3})
 	for _, key := range []string{"", "anything"} {
@@ -254,8 +254,8 @@ func TestLocal(t *testing.T) {
 	require.Len(t, r.Tenants(), 1)
 }
 
-// Promise: no tenants' file and no file of keys, however damaged, ends the
-// program, and one that is read gives usable tenants.
+// Promise: no tenants file and no key file crashes the program, however damaged, and those that
+// are accepted give usable tenants.
 func FuzzFiles(f *testing.F) {
 	_, id, hash := tenant.NewKey()
 	f.Add(two, "keys:\n  - {id: "+id+", tenant: ads, created: 2026-11-22T12:00:00Z, sha256: "+hash+"}\n")
@@ -280,7 +280,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// Promise: the tenants' file of the page on serving is one.
+// Promise: the tenants file in the serving guide is valid.
 func TestTheFileOfThePage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(testneeds.Root(), "docs", "serving-tenants.md"))
 	require.NoError(t, err)
