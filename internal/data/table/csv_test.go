@@ -39,12 +39,12 @@ func rows(t testing.TB, text string, delimiter rune) (good, wrong []string, err 
 	}
 }
 
-// Promise: cells are text as RFC 4180 has them, and an empty one is none.
+// Promise: cells are text as RFC 4180 has them, and an empty one is null.
 func TestCSV(t *testing.T) {
 	good, wrong, err := rows(t, "id,text\r\n1,\"a \"\"b\"\"\nc\"\r\n\n,\n2,\u2028\x01é\n", ',')
 	require.NoError(t, err)
 	require.Empty(t, wrong)
-	require.Equal(t, []string{`{"id":"1","text":"a \"b\"\nc"}`, `{}`, `{"id":"2","text":"` + "\u2028" + `\u0001é"}`}, good)
+	require.Equal(t, []string{`{"id":"1","text":"a \"b\"\nc"}`, `{"id":null,"text":null}`, `{"id":"2","text":"` + "\u2028" + `\u0001é"}`}, good)
 	good, _, err = rows(t, "id\ttext\n1\ta,b\n", '\t')
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"id":"1","text":"a,b"}`}, good)
