@@ -20,18 +20,18 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// body is an answer whose choice, or all behind it, is written by hand.
+// body is a response with a hand-written choice, or with everything after it hand-written.
 func body(choice string) chattest.Reply {
 	return chattest.Reply{Body: `{"model":"small","choices":[` + choice + `],"usage":{"prompt_tokens":3,"completion_tokens":1}}`}
 }
 
-// probs is an answer of one token with what stands in its logprobs.
+// probs is an answer of one token with the given logprobs.
 func probs(logprobs string) chattest.Reply {
 	return body(`{"finish_reason":"stop","message":{"role":"assistant","content":"x"},"logprobs":` + logprobs + `}`)
 }
 
-// Promise: everything that a server does wrong is one typed error with a
-// sentence and a hint, and only what may pass is asked again.
+// Promise: every failure of a server is one typed error with a sentence and a hint, and only
+// temporary failures are retried.
 func TestFaults(t *testing.T) {
 	said := chattest.Say("hello").Body
 	fail := chattest.Fail
@@ -114,8 +114,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Promise: an odd answer costs one request, which is asked again: the answer
-// after it counts.
+// Promise: an invalid answer costs one request; the client retries, and the next answer
+// counts.
 func TestAnOddAnswerIsAskedAgain(t *testing.T) {
 	for name, odd := range map[string]chattest.Reply{
 		"a page":       {Body: "<html>maintenance"},
@@ -144,9 +144,9 @@ func TestAnOddAnswerIsAskedAgain(t *testing.T) {
 	}
 }
 
-// Promise: a conversation that is too long is recognised in the words of every
-// server. Sources: llama.cpp (seen), OpenAI's reference, issues and sources of
-// vLLM (0.4, 0.9, 0.15) and SGLang.
+// Promise: a conversation that is too long is recognized in the error messages of every
+// server. Sources: llama.cpp (observed), OpenAI's reference, issues and sources of vLLM (0.4,
+// 0.9, 0.15) and SGLang.
 func TestContextOverflow(t *testing.T) {
 	for name, reply := range map[string]chattest.Reply{
 		"llama.cpp":   {Status: 400, Body: `{"error":{"code":400,"message":"request (931 tokens) exceeds the available context size (512 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":931,"n_ctx":512}}`},
@@ -167,8 +167,8 @@ func TestContextOverflow(t *testing.T) {
 	}
 }
 
-// Promise: what passes is asked again until it has passed, not before the
-// server wants it, and counted.
+// Promise: a temporary failure is retried until it has passed, not before the server allows
+// it, and is counted.
 func TestRetries(t *testing.T) {
 	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if c.Number < 2 {
@@ -185,8 +185,8 @@ func TestRetries(t *testing.T) {
 	require.Equal(t, chat.Totals{Answers: 1, Retries: 2}, c.Totals())
 }
 
-// Promise: a server that asks for a longer wait than allowed is not waited for,
-// in either form of Retry-After.
+// Promise: if a server asks for a longer wait than allowed, in either form of Retry-After, the
+// client does not wait.
 func TestRetryAfterTooLong(t *testing.T) {
 	for _, header := range []string{"3600", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat), "1e300"} {
 		server := chattest.New(t, 0, always(chattest.Reply{Status: 429, Header: map[string]string{"Retry-After": header}}))
@@ -197,9 +197,9 @@ func TestRetryAfterTooLong(t *testing.T) {
 	}
 }
 
-// Promise: what a server asks for with Retry-After holds for every request: one
-// of an episode that begins again waits for the rest of it, and one whose
-// deadline comes sooner fails without being sent.
+// Promise: a wait that a server requests with Retry-After applies to every request: one of a
+// restarted episode waits for the rest of it, and one with an earlier deadline fails without
+// being sent.
 func TestRetryAfterHoldsForLaterRequests(t *testing.T) {
 	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if c.Number == 0 {
@@ -223,8 +223,8 @@ func TestRetryAfterHoldsForLaterRequests(t *testing.T) {
 	require.Len(t, server.Calls(), 2)
 }
 
-// Promise: a server that is slower than the deadline, or speaks for ever, is
-// cut off; so is one that says too much or sends endless headers.
+// Promise: a server that is slower than the deadline, or sends without end, is cut off; so is
+// one that sends too much or endless headers.
 func TestHostileServers(t *testing.T) {
 	stuck := chattest.New(t, 0, always(chattest.Reply{Until: make(chan struct{})}))
 	short := func(c *chat.Config) { c.Timeout, c.Retries, c.MaxResponse = 20*time.Millisecond, 1, 1<<20 }
@@ -234,7 +234,7 @@ func TestHostileServers(t *testing.T) {
 	require.True(t, fault.Retryable(err))
 
 	silent := chattest.New(t, 0, always(chattest.Reply{Body: "{", Hang: true}))
-	// The headers come in time on a busy machine too; the end never does.
+	// The headers arrive in time even on a busy machine; the end never does.
 	_, err = quick(t, silent.URL, short, func(c *chat.Config) { c.Timeout, c.Retries = 3*time.Second, 0 }).Complete(t.Context(), ask("x"))
 	require.ErrorIs(t, err, fault.Of(fault.Model, fault.Timeout))
 	require.ErrorContains(t, err, "the answer did not end within 3s")
@@ -260,7 +260,7 @@ func TestHostileServers(t *testing.T) {
 	require.ErrorContains(t, err, "headers exceeded")
 }
 
-// Promise: nobody gets a key or a conversation but the configured server.
+// Promise: only the configured server gets the key and the conversation.
 func TestRedirectGoesNowhere(t *testing.T) {
 	thief := chattest.New(t, 0, always(chattest.Say("mine")))
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -271,8 +271,7 @@ func TestRedirectGoesNowhere(t *testing.T) {
 	require.Empty(t, thief.Calls())
 }
 
-// Promise: an API key that a server does not accept, or says back, is in no
-// error.
+// Promise: an API key that a server rejects or echoes is in no error.
 func TestKeyStaysSecret(t *testing.T) {
 	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		return chattest.Fail(401, "invalid_api_key", "Incorrect API key provided: "+c.Header.Get("Authorization"))
@@ -284,8 +283,8 @@ func TestKeyStaysSecret(t *testing.T) {
 	require.NotContains(t, err.Error(), key)
 }
 
-// Promise: a server that is not there, speaks no TLS or has a certificate that
-// nobody trusts is each said to be so.
+// Promise: an unreachable server, one without TLS and one with an untrusted certificate each
+// have their own error.
 func TestUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
