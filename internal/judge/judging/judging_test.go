@@ -114,7 +114,7 @@ func TestAClosedJudgeEndsThePass(t *testing.T) {
 		most   int // requests
 		says   string
 	}{
-		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "wants an API key"},
+		"key":    {chattest.Fail(401, "invalid_api_key", "no"), 0, 1, "requires an API key"},
 		"model":  {chattest.Fail(404, "NotFoundError", "gone"), 0, 1, "no such model"},
 		"budget": {chattest.Answer{Text: `{"1":{"score":1}}`, Prompt: 80, Tokens: []rl.Token{{}}}.Reply(), 500, 6, "tokens are used"},
 	} {

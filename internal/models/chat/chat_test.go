@@ -90,7 +90,7 @@ func TestBadRequests(t *testing.T) {
 		"seed is 4294967295":    func(q *chat.Request) { q.Seed = new(int64(1<<32 - 1)) },
 		`tool_choice is "any"`:  func(q *chat.Request) { q.ToolChoice = "any" },
 		"tools: ":               func(q *chat.Request) { q.Tools = json.RawMessage("[") },
-		"are sent":              func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
+		"the limit is":              func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
 	} {
 		q := ask("x")
 		spoil(&q)
@@ -121,11 +121,11 @@ func TestConfig(t *testing.T) {
 	}, keys)
 	config = chat.DefaultConfig()
 	config.Model, config.KeyEnv = "m", "K"
-	for url, want := range map[string]string{"http://u:p@h/v1": "password", "http://h/v1?a=b": "query", "/v1": "not an address", "": "no server"} {
+	for url, want := range map[string]string{"http://u:p@h/v1": "password", "http://h/v1?a=b": "query", "/v1": "not an http or https URL", "": "no server"} {
 		config.URL, config.Lookup = url, func(string) (string, bool) { return "a\nb", true }
 		_, err := chat.New(config)
 		require.ErrorContains(t, err, want)
-		require.ErrorContains(t, err, "holds what no key can be")
+		require.ErrorContains(t, err, "does not hold a valid key")
 		require.NotContains(t, err.Error(), "a\nb")
 	}
 	t.Setenv("K", key)

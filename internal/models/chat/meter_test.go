@@ -46,7 +46,7 @@ func TestBudget(t *testing.T) {
 	}
 	mute := chattest.New(t, 0, always(chattest.Reply{Body: `{"choices":[{"finish_reason":"stop","message":{"content":"x"}}]}`}))
 	_, err := quick(t, mute.URL, func(k *chat.Config) { k.Budget.Tokens = 1 }).Complete(t.Context(), ask("x"))
-	require.ErrorContains(t, err, "the budget cannot be kept")
+	require.ErrorContains(t, err, "the budget cannot be enforced")
 	_, err = quick(t, mute.URL).Complete(t.Context(), ask("x"))
 	require.NoError(t, err)
 }
@@ -98,7 +98,7 @@ func TestRefusedAnswersCost(t *testing.T) {
 	server := chattest.New(t, 0, always(two))
 	client := quick(t, server.URL, func(k *chat.Config) { k.TokenIDs = true })
 	_, err := client.Complete(t.Context(), ask("x"))
-	require.ErrorContains(t, err, "token ids were asked for")
+	require.ErrorContains(t, err, "token ids were requested")
 	require.Equal(t, chat.Tokens{Prompt: 30, Completion: 6}, client.Totals().Tokens, "it was asked three times")
 	require.Zero(t, client.Totals().Answers)
 }

@@ -54,7 +54,7 @@ func TestTokens(t *testing.T) {
 			client = quick(t, server.URL, func(k *chat.Config) { k.TokenIDs = true })
 			_, err = client.Complete(t.Context(), q)
 			if c.prompt == nil {
-				require.ErrorContains(t, err, "token ids were asked for")
+				require.ErrorContains(t, err, "token ids were requested")
 			} else {
 				require.NoError(t, err)
 			}
