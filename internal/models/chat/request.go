@@ -122,7 +122,7 @@ func responseFormat(schema json.RawMessage) any {
 func checkExtra(p *fault.Problems, extra map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(extra)) {
 		if slices.Contains(own, key) {
-			p.Invalid("extra."+key, "is set elsewhere", "remove it; extra cannot set the keys  "+strings.Join(own, ", "))
+			p.Invalid("extra."+key, "is set elsewhere", "remove it; extra cannot set the keys "+strings.Join(own, ", "))
 		} else if _, err := json.Marshal(extra[key]); err != nil {
 			p.Invalid("extra."+key, "is not JSON", "use text, numbers, lists and mappings")
 		}

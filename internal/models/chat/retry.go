@@ -92,7 +92,7 @@ func (c *Client) persist(ctx context.Context, tokens int, try func() (*answer, *
 		}
 		if asked > c.config.MaxBackoff {
 			f.What += fmt.Sprintf(", and asks to wait for %v", asked.Round(time.Second))
-			f.Hint = "retry later, or raise max_backoff;  " + f.Hint
+			f.Hint = "retry later, or raise max_backoff; " + f.Hint
 			return a, f
 		}
 		if !pause(ctx, c.backoff(attempt, asked, rand.Float64())) {

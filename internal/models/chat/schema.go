@@ -36,7 +36,7 @@ func NewSchema(raw json.RawMessage) (*Schema, error) {
 	}
 	if err != nil {
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: fault.Invalid, What: "not a JSON Schema:  " + plain(err.Error(), 300),
+			Boundary: fault.Config, Kind: fault.Invalid, What: "not a JSON Schema: " + plain(err.Error(), 300),
 			Hint: "see json-schema.org for the syntax; references to files and URLs are not followed",
 		}
 	}

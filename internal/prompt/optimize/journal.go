@@ -71,7 +71,7 @@ func (j *journal) begin(h header) error {
 	}
 	if slices.Sort(changed); changed != nil {
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: "belongs to a search with other settings; changed:  " + strings.Join(changed, ", "),
+			Boundary: fault.Storage, Kind: fault.Refused, Where: j.path, What: "belongs to a search with other settings; changed: " + strings.Join(changed, ", "),
 			Hint: "resume with the original settings, or choose another folder with --out",
 		}
 	}

@@ -158,13 +158,13 @@ func TestWhatIsWrong(t *testing.T) {
 	silent := chattest.New(t, 0, func(chattest.Call) chattest.Reply { return chattest.Fail(404, "", "no list of models") })
 	path := write(t, silent.URL)
 	_, err := optimize.Load(path, `prompt=""`, "search.beam=0", `model.server.model=""`, "search.select.method=best", "tasks.map={prompt: q, messages: m}", "rewards.0.judge.mode=vote", "budget.calls=-1")
-	for _, want := range []string{"prompt: there is no prompt", "search.beam: 0", "model.server.model: no model", "search.select.method: \"best\"", "tasks.map: ", "rewards[0].judge.mode", "budget.calls: -1"} {
+	for _, want := range []string{"prompt: no prompt is set", "search.beam: 0", "model.server.model: no model", "search.select.method: \"best\"", "tasks.map: ", "rewards[0].judge.mode", "budget.calls: -1"} {
 		require.ErrorContains(t, err, want)
 	}
 	c, err := optimize.Load(path, "tasks.held_out="+filepath.Join(filepath.Dir(path), "train.jsonl"))
 	require.NoError(t, err)
 	_, err = optimize.Run(t.Context(), c, optimize.Options{Dir: t.TempDir()})
-	require.ErrorContains(t, err, "12 of its tasks stand in")
+	require.ErrorContains(t, err, "12 of its tasks are also in")
 	c, err = optimize.Load(path, "rewards.0.judge.mode=ruler")
 	require.NoError(t, err)
 	_, err = optimize.Run(t.Context(), c, optimize.Options{Dir: t.TempDir()})
