@@ -231,7 +231,7 @@ func TestNames(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "builtin:sokoban", path)
 	_, err = disk.Find("sokobann", disk.BuiltIn)
-	require.ErrorContains(t, err, "there is no plug-in of this name in merit itself")
+	require.ErrorContains(t, err, "no plug-in has this name in merit itself")
 	_, err = disk.Find("builtin:maze")
 	require.ErrorContains(t, err, "no built-in plug-in of that name")
 }

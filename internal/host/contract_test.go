@@ -15,13 +15,13 @@ import (
 	"github.com/merit-rl/merit/internal/host"
 )
 
-// Promise: Sokoban keeps the contract of env.Env over a process and a socket.
+// Promise: Sokoban keeps the contract of env.Env across a process and a socket.
 func TestContract(t *testing.T) {
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, sokoban(t, 5)) })
 }
 
-// Promise: so do the other environments that Merit ships in Go and that need
-// nothing else to run.
+// Promise: so do the other environments in Go that Merit ships and that need no other
+// program.
 func TestShippedContracts(t *testing.T) {
 	for name, options := range map[string]string{
 		"frozenlake": `{"size": [4, 6]}`,
@@ -37,7 +37,8 @@ func TestShippedContracts(t *testing.T) {
 	}
 }
 
-// Promise: rows of a file as tasks keep it, with their ground truths.
+// Promise: an environment whose tasks are the rows of a file keeps the contract,
+// including ground truths.
 func TestDatasetContract(t *testing.T) {
 	rows := ""
 	for i := range 20 {
@@ -58,8 +59,8 @@ func TestTextContract(t *testing.T) {
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) }, "one", "zwei ✓", "")
 }
 
-// Promise: what an environment has against its options crosses the process as
-// typed faults with key paths, and is not retried.
+// Promise: an environment's errors about its options cross the process boundary as
+// typed faults with key paths, and are not retried.
 func TestWrongOptions(t *testing.T) {
 	cfg := sokoban(t, 1)
 	cfg.Options = json.RawMessage(`{"boxes": 9, "speed": 1}`)
@@ -72,8 +73,8 @@ func TestWrongOptions(t *testing.T) {
 	require.EqualError(t, err, "options.max_steps: must be positive, not -1\noptions.boxes: must be 1 to 5 on a board of this size, not 9")
 }
 
-// Promise: what an environment says without a key or a kind is a refusal that
-// names the plug-in, alone or beside others.
+// Promise: an environment's error without a key or a kind becomes a refusal that names
+// the plug-in, alone or together with others.
 func TestPlainRefusal(t *testing.T) {
 	cfg := sokoban(t, 1)
 	cfg.Split = "exam"
@@ -86,7 +87,7 @@ func TestPlainRefusal(t *testing.T) {
 	require.ErrorContains(t, err, `sokoban: split "exam" is not one of`)
 }
 
-// Promise: a picture for people comes over the wire.
+// Promise: a rendered picture crosses the wire.
 func TestRender(t *testing.T) {
 	e := open(t, sokoban(t, 2))
 	var r env.Reply
@@ -99,7 +100,7 @@ func TestRender(t *testing.T) {
 	require.NoError(t, e.Exchange(t.Context(), batch(e, env.Step), &r), "the episodes go on")
 }
 
-// Promise: the settings of a host are checked, all at once.
+// Promise: the settings of a host are checked all at once.
 func TestConfig(t *testing.T) {
 	require.Empty(t, host.DefaultConfig().Validate())
 	_, err := host.Open(t.Context(), host.Config{Start: host.Start{Path: "x", Limits: host.Limits{Memory: 1, Files: 1, Output: -1}, Options: json.RawMessage("{")}})

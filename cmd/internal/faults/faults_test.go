@@ -25,7 +25,7 @@ var expected = map[string]struct {
 	"shape":        {fault.Protocol, "chaos: reward: column has 63 bytes, not 8 rows of 8"},
 	"NaN":          {fault.Protocol, "has NaN"},
 	"unknown slot": {fault.Protocol, "slot 8"},
-	"garbage":      {fault.Protocol, "sent what is no message during a batch"},
+	"garbage":      {fault.Protocol, "sent an invalid message during a batch"},
 	"old protocol": {fault.Protocol, "the plug-in speaks protocol version 99, this merit speaks 1"},
 	"memory":       {fault.Crashed, "out of memory"},
 	"slow start":   {fault.Timeout, "gave no answer within 6s at its start"},
