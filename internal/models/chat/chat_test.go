@@ -90,7 +90,7 @@ func TestBadRequests(t *testing.T) {
 		"seed is 4294967295":    func(q *chat.Request) { q.Seed = new(int64(1<<32 - 1)) },
 		`tool_choice is "any"`:  func(q *chat.Request) { q.ToolChoice = "any" },
 		"tools: ":               func(q *chat.Request) { q.Tools = json.RawMessage("[") },
-		"the limit is":              func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
+		"the limit is":          func(q *chat.Request) { q.Messages[0].Content = rl.Text(strings.Repeat("x", 33<<20)) },
 	} {
 		q := ask("x")
 		spoil(&q)
