@@ -170,10 +170,10 @@ func TestByHand(t *testing.T) {
 	}
 	require.Len(t, names, 5)
 	require.Contains(t, fmt.Sprint(b.Explain(3).Notes), "the action was invalid: 0.1")
-	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "cut off here")
+	require.Contains(t, fmt.Sprint(b.Explain(4).Notes), "truncated here")
 	require.Contains(t, fmt.Sprint(b.Explain(7).Notes), "no other step of the group saw this state")
-	require.Contains(t, fmt.Sprint(b.Explain(2).Notes), "1 of the 3 other steps are of the same episode")
-	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "nothing is learned from it")
+	require.Contains(t, fmt.Sprint(b.Explain(2).Notes), "1 of the 3 other steps belong to the same episode")
+	require.Contains(t, fmt.Sprint(b.Explain(5).Notes), "the learner ignores it")
 }
 
 // Promise: stored numbers are compared bit for bit, and each difference is reported with both

@@ -80,7 +80,7 @@ func TestQuickstartByHand(t *testing.T) {
 	}
 	require.InDelta(t, 0.25/(0.5+1e-6), others["grpo: over the deviation of scores"], 1e-12)
 	require.InDelta(t, 1-2.0/3, others["rloo: against the other members"], 1e-12)
-	require.InDelta(t, 0.25, others["gigpo, ω = 0: the episode's advantage alone"], 1e-15)
+	require.InDelta(t, 0.25, others["gigpo, ω = 0: episode advantage only"], 1e-15)
 
 	require.Len(t, e.Messages, 4) // the instructions, what the policy saw and said, and the response
 	require.Equal(t, "up", e.Messages[2].Content.Text())
@@ -166,7 +166,7 @@ func TestWhitened(t *testing.T) {
 	e, err = explain.Find(dir, s, explain.Any())
 	require.NoError(t, err)
 	require.Less(t, e.Agree, e.Checked)
-	require.Contains(t, e.Notes[len(e.Notes)-1], "not known")
+	require.Contains(t, e.Notes[len(e.Notes)-1], "are unknown")
 }
 
 // Promise: files without anything to explain, and damaged files, are errors.

@@ -228,7 +228,7 @@ func TestAFileIsNotARun(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	_, err := verify.Run(t.Context(), path, verify.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
-	require.ErrorContains(t, err, "files of results hold no digests")
+	require.ErrorContains(t, err, "files of results have no digests")
 	require.Contains(t, fault.As(err).Hint, "merit diff "+path)
 }
 
@@ -238,7 +238,7 @@ func TestFiguresOfASummary(t *testing.T) {
 	dir := earlier(t, trained(t))
 	r := check(t, dir)
 	require.Empty(t, r.Findings)
-	require.Contains(t, r.Unsealed, "the version of merit that made the run kept none")
+	require.Contains(t, r.Unsealed, "the version of Merit that created the run wrote none")
 	for field, value := range map[string]any{
 		"baseline.success": 0.93, "trained.return": 7.5, "trained.success_interval": []any{0.9, 1.0}, "trained.episodes": 5, "trained.length": 2.25,
 		"p_value": 0.001, "p_value_test": "none", "best_iteration": 1, "env_steps": 7, "episodes": 7, "iterations": 9, "starts.distinct": 9,
@@ -293,7 +293,7 @@ func TestARunThatGoesOn(t *testing.T) {
 	require.Error(t, err)
 	r := check(t, dir)
 	require.Empty(t, r.Findings)
-	require.Contains(t, r.Unsealed, "when the run ends")
+	require.Contains(t, r.Unsealed, "when the run is finished")
 
 	s, err = merit.Open(t.Context(), cfg, merit.WithEnvironment(open), merit.WithScorer(arrived{"sha256:a"}, 1))
 	require.NoError(t, err)
