@@ -70,7 +70,7 @@ func Teach(module string, limits sandbox.Limits, err error) error {
 				f.Hint += "; precompile it to start with a fifth of the fuel: python3.12 -m compileall -q --invalidation-mode unchecked-hash FOLDER"
 			}
 		case strings.Contains(err.Error(), "ModuleNotFoundError"), strings.Contains(err.Error(), "ImportError: cannot import name"):
-			f.Hint = "put pure-Python packages into the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
+			f.Hint = "import only the standard library and pure-Python packages in the folder of reward.py; C extensions, such as numpy, do not run in the sandbox"
 		}
 		return err
 	}
