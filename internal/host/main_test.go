@@ -62,6 +62,7 @@ func inside(e env.Env) string {
 // build compiles a plug-in once.
 func build(t testing.TB, pkg string) string {
 	t.Helper()
+	testneeds.NotShort(t)
 	once, _ := builds.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
 		path := filepath.Join(binaries, filepath.Base(pkg))
 		cmd := exec.Command("go", "build", "-o", path, pkg)

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,6 +56,7 @@ func anyClient(t testing.TB) *Client {
 // Promise: a deeply nested answer is one error, and a deeply nested schema or JSON from a
 // model is rejected.
 func TestDeepAnswers(t *testing.T) {
+	testneeds.NotShort(t)
 	c := anyClient(t)
 	s, err := NewSchema([]byte(`{"type":["object","array"]}`))
 	require.NoError(t, err)

@@ -95,6 +95,7 @@ func run(t *testing.T, c *optimize.Config, dir string) *prompt.Result {
 // in the folder: a journal that a kill cut anywhere resumes to the same bytes, and a finished
 // one sends no request.
 func TestASearchInAFolder(t *testing.T) {
+	testneeds.NotShort(t)
 	s := server(t)
 	c, err := optimize.Load(write(t, s.URL))
 	require.NoError(t, err)
