@@ -25,7 +25,7 @@ type Config struct {
 	// Replicas is how many servers of a cluster keep a copy of each queue, result and
 	// content: 1, 3 or 5. 0 means three if the cluster has at least three servers, and
 	// otherwise one. Merit never reduces the number of existing copies.
-	Replicas int `yaml:"replicas" json:"replicas"`
+	Replicas int `yaml:"replicas" json:"replicas" jsonschema:"minimum=0,maximum=5" hint:"use 0 (as the servers allow), 1, 3 or 5: an even number outlives no more of them"`
 	// Listen is the address, as HOST:PORT, at which an embedded server accepts workers
 	// from other machines. An address beyond this machine requires keys and
 	// certificates.
@@ -64,7 +64,7 @@ func (c Config) Validate() []error {
 	if c.Label != "" {
 		problems.Check(queue.Word(c.Label), "label", c.Label, "use at most 32 letters, digits and dashes")
 	}
-	problems.Check(slices.Contains([]int{0, 1, 3, 5}, c.Replicas), "replicas", c.Replicas, "use 0 (automatic), 1, 3 or 5: an even number survives no more failures")
+	problems.Check(!slices.Contains([]int{2, 4}, c.Replicas), "replicas", c.Replicas, "use 0 (automatic), 1, 3 or 5: an even number survives no more failures")
 	if (c.Cert == "") != (c.CertKey == "") {
 		problems.Invalid("cert_key", "is set without cert, or cert without cert_key", "set both or neither")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
@@ -52,6 +53,7 @@ func look(t *testing.T, url, key, ca string) ([]queue.Worker, error) {
 // TLS, in their roles, and nobody else. Workers of this machine reach it whatever names its
 // certificate has. Together they play the run.
 func TestEmbeddedForOtherMachines(t *testing.T) {
+	testneeds.Slow(t, "opens a fleet to other machines")
 	t.Setenv("TMPDIR", t.TempDir())
 	cert, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.DNSNames = nil })
 	users := filepath.Join(t.TempDir(), "users")
@@ -108,6 +110,7 @@ func TestEmbeddedForOtherMachines(t *testing.T) {
 // Promise: an embedded server listens to other machines only with a certificate and a users
 // file, reports everything missing at once, and has one team.
 func TestEmbeddedLocks(t *testing.T) {
+	testneeds.NotShort(t)
 	users := filepath.Join(t.TempDir(), "users")
 	guest(t, users, "worker")
 	for _, c := range []struct {
@@ -133,6 +136,7 @@ func TestEmbeddedLocks(t *testing.T) {
 // Promise: if a server listens on all addresses, its address for other machines is a name in
 // its certificate.
 func TestBeyond(t *testing.T) {
+	testneeds.NotShort(t)
 	at := func(change func(*x509.Certificate)) *certificates.Certificates {
 		cert, key := certtest.WriteAs(t, t.TempDir(), change)
 		c, err := certificates.Open(certificates.Files{Cert: cert, Key: key})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -39,6 +40,7 @@ func remains(t *testing.T) (names []string) {
 // Promise: a pass during which a worker process is killed has the same bytes as one without a
 // fleet. Temporary files of the killed process are gone after the next process has exited.
 func TestScoreWorkerKilled(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	t.Setenv(hastyVariable, "1")
 	t.Setenv(doomedVariable, "outside")

@@ -17,6 +17,7 @@ import (
 // Promise: a run played by a fleet writes the same bytes as one played by this process,
 // whatever the number of slots and of groups in a shard.
 func TestSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	for parallel, groups := range map[int]string{1: "fleet.groups=0", 4: "fleet.groups=1", 2: "fleet.groups=100", 3: "fleet.groups=5"} {
@@ -40,6 +41,7 @@ export function rewardGroup(rollouts) {
 // Promise: the same holds when groups are resampled, compared by a script, or judged by
 // rubrics.
 func TestSameBytesOfRewards(t *testing.T) {
+	testneeds.Slow(t, "scores the rewards of every language")
 	require.NoError(t, os.WriteFile("best.js", []byte(group), 0o644))
 	rubric, err := os.ReadFile(filepath.Join(testneeds.Root(), "examples/rubric/train.yaml"))
 	require.NoError(t, err)
@@ -69,6 +71,7 @@ func in(t *testing.T, folder string, text []byte) *merit.Config {
 // Promise: a run that was stopped can be resumed with or without a fleet, and has the same
 // bytes as one that was not stopped.
 func TestResumed(t *testing.T) {
+	testneeds.NotShort(t)
 	plain, err := play(t.Context(), t, open(t, config(t, sokoban)), nil, merit.TrainOptions{})
 	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -87,6 +90,7 @@ func TestResumed(t *testing.T) {
 // Promise: in-process parts, and a configuration without an environment, are refused before
 // anything is sent.
 func TestNothingToSend(t *testing.T) {
+	testneeds.NotShort(t)
 	_, err := fleet.NewCoordinator(local(t, 1, nil), open(t, config(t, sokoban), merit.WithScorer(none{}, 1)), fleet.CoordinatorOptions{})
 	require.ErrorIs(t, err, fault.Of(fault.Fleet, fault.Refused))
 	require.ErrorContains(t, err, "the scorer none: it is a part of this program")

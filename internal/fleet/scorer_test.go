@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/scoring"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/fleet/shardcodec"
@@ -100,6 +101,7 @@ func score(ctx context.Context, t *testing.T, r *merit.Rewards, cfg *merit.Confi
 // trajectories or compare groups, whatever the size of a text, with bad lines omitted and the
 // same summary.
 func TestScoreSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 200)
 	for name, script := range map[string]string{"alone": lengths, "group": group} {
 		t.Run(name, func(t *testing.T) {
@@ -117,6 +119,7 @@ func TestScoreSameBytes(t *testing.T) {
 // Promise: worker processes of an embedded server score the same bytes, and their results are
 // verified.
 func TestScoreEmbedded(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	data := trajectories(t, 200)
 	cfg, r := scripted(t, lengths, "fleet.verify=0.3")
@@ -135,6 +138,7 @@ func TestScoreEmbedded(t *testing.T) {
 // Promise: a trajectory that no worker can score has the outcome infrastructure and no score.
 // Others in its shard have theirs, and an invalid result is requested again.
 func TestScoreWithoutAnswer(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 150)
 	cfg, r := scripted(t, lengths)
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)
@@ -167,6 +171,7 @@ func TestScoreWithoutAnswer(t *testing.T) {
 // Promise: a pass that was stopped keeps what is finished, and resumes with or without a fleet
 // to the same bytes.
 func TestScoreResumes(t *testing.T) {
+	testneeds.NotShort(t)
 	data := trajectories(t, 400)
 	cfg, r := scripted(t, lengths)
 	_, plain, err := score(t.Context(), t, r, cfg, nil, data, filepath.Join(t.TempDir(), "out.jsonl"), false)

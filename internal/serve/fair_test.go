@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 	"github.com/stretchr/testify/require"
@@ -51,6 +52,7 @@ func TestCountedBeforeDecoded(t *testing.T) {
 
 // Promise: decoding a body is charged to its sender, even if nothing in it can be evaluated.
 func TestBytesCostFuel(t *testing.T) {
+	testneeds.NotShort(t)
 	bad := `[{"messages":` + strings.Repeat(" ", 10_000) + `5}]`
 	row := `{"group":"g","trajectory":"t","step":0,"observation":"o","reward":"x","episode_score":1}`
 	for name, ask := range map[string]func(h *house) int{
@@ -78,6 +80,7 @@ func TestBytesCostFuel(t *testing.T) {
 // Promise: bodies, including those of streams, are decoded in the tenant's turn, so that
 // invalid input uses no more CPU time than valid input.
 func TestDecodingTakesTurns(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, kind := range []string{"application/json", ndjson} {
 		h := newHouse(t, func(o *serve.Options) { o.Registry = tenant.Local(tenant.Limits{Concurrency: 1}) })
 		first, second := make(chan bool), make(chan string, 1)
@@ -122,6 +125,7 @@ func TestRequestsUnderWay(t *testing.T) {
 // Promise: wrong keys are limited by address, and valid keys are not. A client that exceeds its
 // requests per second and continues waits for its refusals.
 func TestFloodsAreSlowed(t *testing.T) {
+	testneeds.NotShort(t)
 	h, ann, bob := neighbours(t, "requests_per_second: 1")
 	ask := func(key string) int {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", h.url+"/v1/rewards", nil)

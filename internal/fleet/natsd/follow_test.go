@@ -9,12 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 )
 
 // Promise: a change of a users file is reported once, an invalid file with every problem, and
 // an unchanged file not at all.
 func TestFollow(t *testing.T) {
+	testneeds.NotShort(t)
 	_, a := pair(t)
 	_, b := pair(t)
 	path := filepath.Join(t.TempDir(), "users")

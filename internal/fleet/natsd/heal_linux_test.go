@@ -30,6 +30,7 @@ const smallDisk = "MERIT_TEST_SMALL_DISK"
 // its port and from its own process, without a restart by hand. It keeps its data and logs both
 // events.
 func TestGoesOnAfterAFullDisk(t *testing.T) {
+	testneeds.Slow(t, "fills a disk")
 	if dir := os.Getenv(smallDisk); dir != "" {
 		require.NoError(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"))
 		fillAndFree(t, dir)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 	"github.com/merit-rl/merit/internal/httpd/certtest"
 )
@@ -47,6 +48,7 @@ func believing(t *testing.T, public string) *tls.Config {
 // Promise: if a TLS connection is not trusted, a worker, a coordinator and an admin do not
 // retry. They fail within seconds, and report what is wrong, where, and what to do.
 func TestWhoCannotBeTrusted(t *testing.T) {
+	testneeds.NotShort(t)
 	same := func(*x509.Certificate) {}
 	nothing := func(*server.Options) {}
 	old := func(c *x509.Certificate) {
@@ -112,6 +114,7 @@ func TestWhoCannotBeTrusted(t *testing.T) {
 // Promise: a program that is not a fleet's server is reported at once. A port on which nothing
 // listens, or on which a program stays silent, may become a server, so the client waits.
 func TestWhoIsNoServer(t *testing.T) {
+	testneeds.NotShort(t)
 	says := func(word string) (address string) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -144,6 +147,7 @@ func TestWhoIsNoServer(t *testing.T) {
 // Promise: a server with a trusted certificate and key serves a worker that has a client
 // certificate if it requires one.
 func TestWhoIsTrusted(t *testing.T) {
+	testneeds.NotShort(t)
 	mine, key := certtest.WriteAs(t, t.TempDir(), func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} })
 	text, err := os.ReadFile(mine)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/merit-rl/merit/core/advantage"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/rowio"
 	"github.com/merit-rl/merit/internal/serve/credit"
 	"github.com/stretchr/testify/require"
@@ -164,6 +165,7 @@ func TestBadRequests(t *testing.T) {
 // a limited time and with what to do. Without similarity they are accepted, and so are normal
 // ones with it.
 func TestWork(t *testing.T) {
+	testneeds.NotShort(t)
 	const config = `"config":{"similarity":0.99}`
 	credit.Bound(t, credit.Work/50)
 	anchors := make([]string, 6)

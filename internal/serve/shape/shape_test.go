@@ -109,7 +109,8 @@ const (
 		"content": [{"type": "output_text", "text": "4"}]}]}, "expected_answer": "4", "length": 3}`
 )
 
-// Promise: a scored trajectory is answered in the peer's format.
+// Promise: a scored trajectory is answered in the peer's format. One without a score gets what the
+// operator chose, and is marked wherever the peer has a field for it.
 func TestAnswers(t *testing.T) {
 	const echo = `"responses_create_params":{"input":"2+2?"},"response":{"id":"r","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"4"}]}]},"expected_answer":"4","length":3`
 	for _, c := range []struct {

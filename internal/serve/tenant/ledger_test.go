@@ -16,6 +16,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
@@ -123,6 +124,7 @@ func byKey(all []tenant.Usage) map[string]tenant.Usage {
 // Promise: an accounting file with an incomplete last line is repaired. Damage before whole
 // lines is reported with its line and not overwritten.
 func TestTornLedger(t *testing.T) {
+	testneeds.NotShort(t)
 	path, keys, _ := keyed(t)
 	book := filepath.Join(t.TempDir(), "usage.jsonl")
 	open := func() (*tenant.Registry, *tenant.Ledger, error) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/serve/tenant"
 )
 
@@ -67,6 +68,7 @@ func keepBusy(ctx context.Context, wg *sync.WaitGroup, goroutines int, r reward.
 // Promise: tenants that are always busy use equal fuel, or fuel in proportion to their weights,
 // whatever their evaluations cost and however many wait.
 func TestFairByFuel(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, c := range []struct {
 		name          string
 		slots         int
@@ -169,6 +171,7 @@ func TestASlotIsKept(t *testing.T) {
 // Promise: an idle tenant does not save up a share. When it resumes, it and the others get
 // their usual shares.
 func TestIdleTenantsDoNotSaveUp(t *testing.T) {
+	testneeds.NotShort(t)
 	who := named(t, "tenants: [{name: a}, {name: b}]")
 	synctest.Test(t, func(t *testing.T) {
 		s := tenant.NewScheduler(8)
@@ -215,6 +218,7 @@ func TestConcurrency(t *testing.T) {
 // tenant run, no tenant exceeds its concurrency, every request is answered, and in the end
 // every slot is free.
 func TestRandomSchedules(t *testing.T) {
+	testneeds.NotShort(t)
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		slots, tenants := 1+random.IntN(5), 1+random.IntN(6)
