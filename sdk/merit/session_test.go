@@ -122,10 +122,10 @@ func TestContradictoryOptions(t *testing.T) {
 	_, fewer := s.Rollout(t.Context(), merit.RolloutOptions{Groups: -1}, nil)
 	_, scorers := merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor), merit.WithScorer(nil, 1), merit.WithScorer(arrived{}, math.NaN()))
 	for err, want := range map[error]string{
-		noDir:   "a run needs a directory",
-		both:    "a run is either resumed or replaced",
-		players: "a policy of the program plays, and a checkpoint was asked for",
-		fewer:   "-1 groups cannot be played",
+		noDir:   "the run has no directory",
+		both:    "a run cannot be resumed and replaced at once",
+		players: "a policy of the program cannot play from a checkpoint",
+		fewer:   "the number of groups is negative: -1",
 		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN",
 	} {
 		require.EqualError(t, err, want)
