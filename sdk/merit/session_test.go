@@ -48,7 +48,7 @@ func TestOpenSaysEverything(t *testing.T) {
 	cfg.Rewards = []merit.Reward{{Module: "testdata/none.wasm", Weight: 1}}
 	_, err := merit.Open(t.Context(), cfg)
 	require.ErrorContains(t, err, "rollout.groups: 0 is not allowed")
-	require.ErrorContains(t, err, "rewards[0].module: there is no file testdata/none.wasm")
+	require.ErrorContains(t, err, "rewards[0].module: the file testdata/none.wasm does not exist")
 	require.ErrorContains(t, err, "environment.plugin: the environment has no plug-in")
 	_, err = merit.Open(t.Context(), small(), merit.WithEnvironment(openCorridor))
 	require.EqualError(t, err, "rewards: there is no reward")
@@ -126,7 +126,7 @@ func TestContradictoryOptions(t *testing.T) {
 		both:    "a run cannot be resumed and replaced at once",
 		players: "a policy of the program cannot play from a checkpoint",
 		fewer:   "the number of groups is negative: -1",
-		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN",
+		scorers: "scorer 1 of the program is nil\nthe weight of scorer arrived is NaN, not a finite number",
 	} {
 		require.EqualError(t, err, want)
 		require.ErrorIs(t, err, fault.Of(fault.Config, fault.Invalid))
