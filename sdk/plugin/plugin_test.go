@@ -117,7 +117,7 @@ func TestVectorContract(t *testing.T) {
 // for the host breaks one slot, with
 // its reason and nothing else of it; the neighbour goes on.
 func TestBrokenSlot(t *testing.T) {
-	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "the reward is NaN", 4: `the info "long" has 8388610 bytes as JSON, more than the limit of 8388608`} {
+	for action, says := range map[int32]string{1: "as told", 2: "panic: as told", 3: "the reward is NaN, not a finite number", 4: `the info "long" has 8388610 bytes as JSON, more than the limit of 8388608`} {
 		e := openCounter(t, 2, new(int))
 		b := env.NewBatch(e.Spec())
 		b.Want = env.WantText | env.WantFeatures
@@ -172,7 +172,7 @@ func TestDefinition(t *testing.T) {
 	require.ErrorContains(t, err, "needs exactly one of New and Vector")
 	d := counters(new(int))
 	_, err = d.Open(plugin.Setup{}, nil)
-	require.ErrorContains(t, err, "slots: 0 is less than 1")
+	require.ErrorContains(t, err, "slots: must be at least 1, not 0")
 	d.New = func(plugin.Setup, struct{}) (plugin.Environment, error) { panic("no maps") }
 	_, err = d.Open(plugin.Setup{Slots: 1}, nil)
 	require.ErrorIs(t, err, fault.Of(fault.Plugin, fault.Crashed))
