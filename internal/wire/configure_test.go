@@ -45,7 +45,7 @@ func TestSpec(t *testing.T) {
 // Promise: a spec that nobody could work with is refused.
 func TestSpecRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Spec){
-		"spec.slots: is 3, asked for 4":          func(s *pb.Spec) { s.Slots = 3 },
+		"spec.slots: is 3, not the requested 4":  func(s *pb.Spec) { s.Slots = 3 },
 		`action 1, "left", is empty, a repet`:    func(s *pb.Spec) { s.Actions[1] = "left" },
 		`action 0, "", is empty`:                 func(s *pb.Spec) { s.Actions[0] = "" },
 		`action 0, "a\tb", is empty, a repet`:    func(s *pb.Spec) { s.Actions[0] = "a\tb" },

@@ -83,7 +83,7 @@ func DecodeLoaded(m *pb.LoadReply, fresh bool) (version uint64, failed, err erro
 // CannotLearn returns the error of a policy that should learn but cannot.
 func CannotLearn(name string) error {
 	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Refused, Where: name, What: "the policy does not learn",
-		Hint: "train one that does; this one can be evaluated",
+		Boundary: fault.Learner, Kind: fault.Refused, Where: name, What: "the policy cannot learn",
+		Hint: "train a policy that learns; you can only evaluate this one",
 	}
 }

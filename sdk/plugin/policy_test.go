@@ -101,7 +101,7 @@ func TestPolicyOnlyActs(t *testing.T) {
 func TestPolicyInProcessIsChecked(t *testing.T) {
 	for says, d := range map[string]plugin.Decision{
 		"decision.choice: 3 is not one of 1 actions":     {Action: plugin.Choose(3)},
-		"a decision is 2 updates old where there were 0": {Lag: 2},
+		"the decision is 2 updates old, but there were only 0 updates": {Lag: 2},
 		"unexpected end of JSON input":                   {Info: map[string]json.RawMessage{"x": json.RawMessage("{")}},
 	} {
 		decisions := make([]policy.Decision, 1)

@@ -22,11 +22,11 @@ var expected = map[string]struct {
 	"hang":         {fault.Timeout, "gave no answer within 2s during a batch and was killed"},
 	"SIGSTOP":      {fault.Timeout, "gave no answer within 2s during a batch and was killed"},
 	"flood":        {"", ""},
-	"shape":        {fault.Protocol, "chaos: reward: column has 63 bytes, not 8 rows of 8"},
+	"shape":        {fault.Protocol, "chaos: reward: the column has 63 bytes, not 8 rows of 8 bytes"},
 	"NaN":          {fault.Protocol, "has NaN"},
 	"unknown slot": {fault.Protocol, "slot 8"},
 	"garbage":      {fault.Protocol, "sent what is no message during a batch"},
-	"old protocol": {fault.Protocol, "the plug-in speaks protocol version 99, this merit speaks 1"},
+	"old protocol": {fault.Protocol, "the plug-in uses protocol version 99, but this merit uses 1"},
 	"memory":       {fault.Crashed, "out of memory"},
 	"slow start":   {fault.Timeout, "gave no answer within 6s at its start"},
 }
