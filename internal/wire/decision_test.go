@@ -79,7 +79,7 @@ func TestRoundedLogProb(t *testing.T) {
 // Promise: every field of a decision has its range, every column its length.
 func TestDecisionRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Decision){
-		"decision.kind: \"dance\" is none":                    func(m *pb.Decision) { m.Kind = "dance" },
+		"decision.kind: \"dance\" is not":                    func(m *pb.Decision) { m.Kind = "dance" },
 		"decision.choice: 2 is not one of 2 actions":          func(m *pb.Decision) { m.Kind, m.Choice = "choice", 2 },
 		"decision.choice: 4294967295 is not one of 2":         func(m *pb.Decision) { m.Kind, m.Choice = "choice", math.MaxUint32 },
 		"decision.text: 1048577 bytes":                        func(m *pb.Decision) { m.Kind, m.Text = "text", strings.Repeat("x", wire.MaxText+1) },

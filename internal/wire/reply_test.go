@@ -127,7 +127,7 @@ func TestReplyRefused(t *testing.T) {
 		"events[2]: slot 0 is out of order or not below 3":           func(m *pb.BatchReply) { m.Events[2].Slot = 0 },
 		`events[0]: unknown kind "party\n"`:                          func(m *pb.BatchReply) { m.Events[0].Kind = "party\n" },
 		`events[0]: slot 0: the metric "a b" is not named by`:        func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name = "metric", "a b" },
-		"events[0]: slot 0: the metric m is NaN, which is no":        func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "NaN" },
+		"events[0]: slot 0: the metric m is NaN, not a finite number":        func(m *pb.BatchReply) { m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "NaN" },
 		"events[0]: slot 0: the metric m is null, which is": func(m *pb.BatchReply) {
 			m.Events[0].Kind, m.Events[0].Name, m.Events[0].Message = "metric", "m", "null"
 		},
