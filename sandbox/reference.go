@@ -53,8 +53,8 @@ func ParseReference(s string) (Reference, error) {
 	r := Reference{Path: s[:i], Function: s[i+1:]}
 	if r.Path == "" || !identifier.MatchString(r.Function) {
 		return Reference{}, &fault.Error{
-			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(s), What: "this names no function behind the colon",
-			Hint: "write file.py:function, or the path alone; a folder whose name has a colon ends with a slash",
+			Boundary: fault.Sandbox, Kind: fault.Invalid, Where: text.Escape(s), What: "the text after the colon is not the name of a function",
+			Hint: "write file.py:function, or only the path; add a slash to a folder whose name contains a colon",
 		}
 	}
 	return r, nil

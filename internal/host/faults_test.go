@@ -33,7 +33,7 @@ func TestStartFaults(t *testing.T) {
 		{"silent", fault.Timeout, []string{"gave no answer within 2s at its start"}},
 		{"no socket", fault.Crashed, []string{"failed at its start", "no such file"}},
 		{"mute socket", fault.Timeout, []string{"gave no answer within 2s at its start"}},
-		{"describes another version", fault.Protocol, []string{"speaks protocol version 2, this merit speaks 1"}},
+		{"describes another version", fault.Protocol, []string{"uses protocol version 2, but this merit uses 1"}},
 		{"hangs in Describe", fault.Timeout, []string{"gave no answer within 2s at its start"}},
 		{"takes a lane in words", fault.Timeout, []string{"gave no answer within 2s while it was configured"}},
 		{"another slot count", fault.Protocol, []string{"faulty: spec.slots: is 4, not the requested 3"}},

@@ -72,7 +72,7 @@ func TestBadDecisions(t *testing.T) {
 	for mode, says := range map[string]string{
 		"no decision":              "faulty: decision: is missing",
 		"NaN log-probability":      "decision.log_probs[0]: NaN is not the logarithm of a probability",
-		"positive log-probability": "decision.log_probs[0]: 0.5 is no logarithm",
+		"positive log-probability": "decision.log_probs[0]: 0.5 is not the logarithm",
 		"no log-probabilities":     "decision.log_probs: the column has 0 bytes, not 1 rows of 8 bytes",
 		"negative token":           "decision.tokens: token 0 is -2147483641",
 		"ragged tokens":            "decision.tokens: the column has 3 bytes, not 0 rows of 4 bytes",

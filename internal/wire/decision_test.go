@@ -65,7 +65,7 @@ func TestDecisionNotEncoded(t *testing.T) {
 	require.Equal(t, "half \uFFFD", m.Decision.Raw)
 }
 
-// Promise: what engines round above 0 is 0; more than that is no logarithm of a
+// Promise: what engines round above 0 is 0; more than that is not the logarithm of a
 // probability.
 func TestRoundedLogProb(t *testing.T) {
 	d := policy.Decision{LogProb: 2e-7, Entropy: -1e-9, Tokens: []rl.Token{{ID: 1, LogProb: 9e-5}}}
@@ -79,7 +79,7 @@ func TestRoundedLogProb(t *testing.T) {
 // Promise: every field of a decision has its range, every column its length.
 func TestDecisionRefused(t *testing.T) {
 	for says, spoil := range map[string]func(*pb.Decision){
-		"decision.kind: \"dance\" is not":                    func(m *pb.Decision) { m.Kind = "dance" },
+		"decision.kind: \"dance\" is not":                     func(m *pb.Decision) { m.Kind = "dance" },
 		"decision.choice: 2 is not one of 2 actions":          func(m *pb.Decision) { m.Kind, m.Choice = "choice", 2 },
 		"decision.choice: 4294967295 is not one of 2":         func(m *pb.Decision) { m.Kind, m.Choice = "choice", math.MaxUint32 },
 		"decision.text: 1048577 bytes":                        func(m *pb.Decision) { m.Kind, m.Text = "text", strings.Repeat("x", wire.MaxText+1) },
@@ -90,8 +90,8 @@ func TestDecisionRefused(t *testing.T) {
 		"decision.tool_calls: are not UTF-8":                  func(m *pb.Decision) { m.ToolCalls = []byte("[\"\xff\"]") },
 		"decision.stop: \"error\" is neither":                 func(m *pb.Decision) { m.Stop = "error" },
 		"decision.version: is 6, but the newest version is 5": func(m *pb.Decision) { m.Version = 6 },
-		"decision.log_prob: 0.1 is no logarithm":              func(m *pb.Decision) { m.LogProb = 0.1 },
-		"decision.log_prob: -Inf is no logarithm":             func(m *pb.Decision) { m.LogProb = math.Inf(-1) },
+		"decision.log_prob: 0.1 is not the logarithm":         func(m *pb.Decision) { m.LogProb = 0.1 },
+		"decision.log_prob: -Inf is not the logarithm":        func(m *pb.Decision) { m.LogProb = math.Inf(-1) },
 		"decision.entropy: is -1":                             func(m *pb.Decision) { m.Entropy = -1 },
 		"decision.value: is NaN":                              func(m *pb.Decision) { m.Value = proto.Float64(math.NaN()) },
 		"decision.prompt: the column has 5 bytes":             func(m *pb.Decision) { m.Prompt = make([]byte, 5) },

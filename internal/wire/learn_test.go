@@ -73,7 +73,7 @@ func TestLearnRefused(t *testing.T) {
 		"learn.tokens: the column has 8 bytes, not 3 rows of 4 bytes": func(m *pb.LearnRequest) { m.Tokens = m.Tokens[4:] },
 		"learn.tokens: token 0 is -1":                                 func(m *pb.LearnRequest) { copy(m.Tokens, "\xff\xff\xff\xff") },
 		"learn.sampled: row 1 is 2":                                   func(m *pb.LearnRequest) { m.Sampled[1] = 2 },
-		"learn.sampled: the first token cannot be sampled":             func(m *pb.LearnRequest) { m.Sampled[0] = 1 },
+		"learn.sampled: the first token cannot be sampled":            func(m *pb.LearnRequest) { m.Sampled[0] = 1 },
 		"learn.sampled: row 1 was not sampled but has":                func(m *pb.LearnRequest) { m.Sampled[1] = 0 },
 		"learn.log_prob: value 0 is NaN":                              func(m *pb.LearnRequest) { copy(m.LogProb, "\x00\x00\xc0\x7f") },
 		"learn.advantage: the column has 11 bytes, not 3 rows":        func(m *pb.LearnRequest) { m.Advantage = m.Advantage[1:] },
