@@ -28,10 +28,10 @@ type Policy struct {
 	// ./ or ../ is a path, relative to the configuration file.
 	Options map[string]any `yaml:"options" json:"options" resume:"url,key_env,concurrency,patience,queue"`
 	// StartTimeout limits the start of the process, up to the handshake.
-	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free"`
+	StartTimeout time.Duration `yaml:"start_timeout" json:"start_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// ConfigureTimeout limits how long the policy may take to build, for
 	// example to load a model or to connect to an engine.
-	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free"`
+	ConfigureTimeout time.Duration `yaml:"configure_timeout" json:"configure_timeout" resume:"free" jsonschema:"exclusiveMinimum=0"`
 	// LearnTimeout limits each update, and each call that publishes, saves or
 	// loads weights; 0 = no limit.
 	LearnTimeout time.Duration `yaml:"learn_timeout" json:"learn_timeout" resume:"free"`
@@ -65,11 +65,11 @@ func (p Policy) Host() (host.PolicyConfig, error) {
 
 // Validate returns all problems of p, with key paths relative to the section.
 func (p Policy) Validate() []error {
-	if p.Plugin == "" {
-		return p.PolicyConfig.Validate()
-	}
 	h, err := p.Host()
 	problems := fault.Problems(validPlugin(h.Validate, err))
+	if p.Plugin == "" {
+		return append(problems, p.PolicyConfig.Validate()...)
+	}
 	if embedded := learn.DefaultPolicyConfig(); len(config.Differences(&p.PolicyConfig, &embedded)) > 0 {
 		problems.Invalid("plugin", "is set together with keys of the embedded network, which it replaces", "remove one of the two")
 	}
