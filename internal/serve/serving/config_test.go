@@ -85,7 +85,7 @@ serve.yaml:3: tls: a certificate needs a key, and a key needs a certificate
 serve.yaml:6: rewards[1].name: "a b" is not a valid name
 serve.yaml:6: rewards[1].module: no module is named
 serve.yaml:7: rewards[2].name: "math" is used twice
-serve.yaml:7: rewards[2].module: this names no function behind the colon
+serve.yaml:7: rewards[2].module: the text after the colon is not the name of a function
 serve.yaml:8: default_reward: the name "a b" is not allowed
 serve.yaml:9: on_unscored: "nan" is not allowed
 serve.yaml:10: slots: -1 is not allowed
