@@ -16,8 +16,8 @@ import (
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
 
-// Promise: merit judge check prints every figure with its interval and a
-// sentence, also as JSON.
+// Promise: merit judge check prints every figure with its interval and a sentence, also
+// as JSON.
 func TestJudgeCheck(t *testing.T) {
 	shown := regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)
 	server := chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {

@@ -31,19 +31,19 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h, Label: "label"}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "check",
-		Short: "Find out on labelled data whether a judge can be trusted",
-		Long: `Check asks every judge of a configuration about groups of trajectories whose
-order is known, in one order and in the reverse, and says how far it agrees:
+		Short: "Find out on labeled data whether you can trust a judge",
+		Long: `Check asks every judge of a configuration about groups of trajectories whose order is
+known, once in one order and once in reverse, and reports how far the judge agrees:
 
   Kendall's τ     the mean over groups of τ-b between scores and labels
   best is best    how often the judge's best has the best label
   kept reversed   pairs that keep their order when members are shown in reverse
   first shown     pairs in which the one that is shown first wins; 50 % is fair
 
-each with a 95 % interval for which groups of one task count as one, and a
-sentence on what to do. The label is a number in a column of the data, or with
---truth the score of a reward that can be verified. The environment and the
-policy of the configuration are not needed.`,
+Each figure has a 95 % interval, for which the groups of a task count as one. A sentence
+recommends what to do. The labels are numbers in a column of the data, or, with --truth,
+the scores of a verifiable reward. Check does not use the environment and the policy of
+the configuration.`,
 		Example: "  merit judge check -c examples/judge/judge.yaml --data examples/judge/labelled.jsonl\n" +
 			"  merit judge check -c judge.yaml --data answers.jsonl --truth reward.py --map group=question_id",
 		RunE: o.run,
@@ -107,7 +107,7 @@ func (o *checkOptions) print(r judgecheck.Result) error {
 		t.Add("", fmt.Sprintf("%d without scores", r.Unscored))
 	}
 	if r.Alike > 0 {
-		t.Add("", fmt.Sprintf("%d with one label for all, which tell nothing", r.Alike))
+		t.Add("", fmt.Sprintf("%d with equal labels, which say nothing about the order", r.Alike))
 	}
 	if r.Tau != nil {
 		t.Add("Kendall's τ", figure(r.Tau, "%.2f", 1)+" groups")

@@ -29,17 +29,17 @@ func newPromptCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "prompt",
 		Short: "Search for a better prompt by textual gradients",
-		Long: `Prompt has a model answer tasks under a prompt and a reward score the answers. An
-editor, a model too, says what is wrong with the prompt and rewrites it; the best
-of a beam of candidates goes on to the next round (ProTeGi, arXiv 2305.03495).
+		Long: `Prompt has a model answer tasks under a prompt, and a reward score the answers. An
+editor, also a model, describes what is wrong with the prompt and rewrites it. The best
+candidates of a beam enter the next round (ProTeGi, arXiv 2305.03495).
 
-When the search has ended, the chosen prompt and the one that it began with play
-tasks that no decision has seen. The verdict is their paired difference with its
-95 % interval: raised, lowered, or no difference shown.
+After the search, the chosen prompt and the initial one play tasks that influenced no
+decision. The verdict is their paired difference with its 95 % interval: raised, lowered,
+or no difference shown.
 
-Every answer is kept in the folder --out, so the same command goes on with a
-search that was stopped, and ends with the same files. It writes prompt.txt,
-result.json and report.html.`,
+Prompt keeps every answer in the folder --out. If the search is stopped, the same command
+resumes it, and it ends with the same files. It writes prompt.txt, result.json and
+report.html.`,
 		Example: "  merit optimize prompt -c examples/apo/apo.yaml --out runs/apo",
 		RunE:    o.run,
 	}, o)
@@ -92,7 +92,7 @@ func note(p prompt.Progress) string {
 // advise gives the command that goes on with a search that was stopped.
 func (o *promptOptions) advise(err error) error {
 	if f := fault.As(err); f != nil && f.Kind == fault.Interrupted {
-		f.Hint = fmt.Sprintf("go on with: merit optimize prompt -c %s --out %s", console.Quote(o.Config), console.Quote(o.Out))
+		f.Hint = fmt.Sprintf("resume with: merit optimize prompt -c %s --out %s", console.Quote(o.Config), console.Quote(o.Out))
 		for _, s := range o.Set {
 			f.Hint += " --set " + console.Quote(s)
 		}
@@ -115,7 +115,7 @@ func (o *promptOptions) print(r *prompt.Result) error {
 	for _, round := range r.Rounds {
 		rejected += round.Rejected
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor were no new prompt\nprompt: %s\npage: %s\n",
+	_, err := fmt.Fprintf(o.host.Stdout, "\n%s\nended by %s after %d calls, %d tokens; %d candidates, %d answers of the editor contained no new prompt\nprompt: %s\npage: %s\n",
 		r.Sentence, r.Stop, r.Spent.Calls, r.Spent.Tokens(), len(r.Candidates), rejected, filepath.Join(o.Out, optimize.PromptFile), filepath.Join(o.Out, promptpage.HTMLFile))
 	return err
 }

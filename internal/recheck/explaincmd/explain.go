@@ -26,15 +26,15 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "explain RUN|FILE",
 		Short: "Show how the advantage of a step was computed",
-		Long: `Explain computes the advantage of one step again and shows the way to it: the
-members of its group with their scores, every step that saw the same state, both
-means and deviations, the sum, members without a score, and what GRPO and others
-would have given. It says whether the file holds the same numbers, to the last bit.
+		Long: `Explain recomputes the advantage of one step and shows the computation: the members of
+its group with their scores, every step with the same state, both means and deviations,
+the sum, members without a score, and the advantages under GRPO and other estimators. It
+reports whether the file contains the same numbers, to the last bit.
 
-RUN is a run directory, whose configuration counts (save.groups says how many whole
-groups of an iteration a run keeps). FILE holds trajectories, or rows as merit
-advantages reads and writes them. Without --trajectory and --step it is the step
-with the largest advantage, up or down, of the run or of --iteration.`,
+RUN is a run directory; explain uses its configuration (save.groups says how many whole
+groups of an iteration a run keeps). FILE contains trajectories, or rows as merit
+advantages reads and writes them. Without --trajectory and --step, explain shows the step
+with the largest absolute advantage of the run or of --iteration.`,
 		Example: `  merit explain quickstart/run
   merit explain quickstart/run --iteration 5 --step 0
   merit explain quickstart/run --set advantage.omega=0.5
@@ -43,7 +43,7 @@ with the largest advantage, up or down, of the run or of --iteration.`,
 		RunE: o.run,
 	}, o)
 	f := cmd.Flags()
-	f.IntVar(&o.choice.Iteration, "iteration", -1, "only steps of this iteration of training (default: of all)")
+	f.IntVar(&o.choice.Iteration, "iteration", -1, "only steps of this training iteration (default: all)")
 	f.StringVar(&o.choice.Trajectory, "trajectory", "", "only steps of the trajectory with this id")
 	f.IntVar(&o.choice.Step, "step", -1, "only steps with this number, from 0 (default: all)")
 	return cmd
@@ -52,7 +52,7 @@ with the largest advantage, up or down, of the run or of --iteration.`,
 func (o *options) run(cmd *cobra.Command, args []string) error {
 	for i, got := range []int{o.choice.Iteration, o.choice.Step} {
 		if flag := []string{"iteration", "step"}[i]; got < 0 && cmd.Flags().Changed(flag) {
-			return console.Usage(cmd, "both count from 0; leave the flag out for any", "--%s %d is less than 0", flag, got)
+			return console.Usage(cmd, "both count from 0; omit the flag for all", "--%s %d is less than 0", flag, got)
 		}
 	}
 	s, err := o.settings(args[0])

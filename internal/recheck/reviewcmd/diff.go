@@ -39,15 +39,15 @@ func NewDiffCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "diff RESULTS RESULTS",
 		Short: "Compare the results of two rewards or two versions of one",
-		Long: `Diff compares two files of results (merit eval --out), or scores one file of
-trajectories with two rewards: outcomes, scores and rewards of steps that changed,
-the largest first. With --data, where trajectories stand in groups, it estimates
-the advantages of either side and shows those that changed, first those that
-changed sign: what was encouraged is then discouraged. Trajectories without steps
-have one for each message of the assistant.
+		Long: `Diff compares two files of results (merit eval --out), or scores one file of trajectories
+with two rewards. It shows changed outcomes, scores and step rewards, the largest changes
+first. With --data, where trajectories have groups, it also estimates both sets of
+advantages and shows the changes, first those of sign: an action that one reward
+encourages, the other discourages. For trajectories without steps, each message of the
+assistant is a step.
 
-The exit code is 12 if any number or outcome differs, and 0 otherwise. What a
-reward says in words (reason) and what it costs (fuel) are no difference.`,
+The exit code is 12 if any number or outcome differs, and 0 otherwise. Diff ignores the
+texts of a reward (reason) and its cost (fuel).`,
 		Example: "  merit diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
 			"  merit diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
 		Args: o.args,
@@ -115,7 +115,7 @@ func (o *diffOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Differs, Where: names[1], What: "differs from " + names[0],
-		Hint: "read the largest changes above; if they are meant, keep the new one",
+		Hint: "read the largest changes above; if they are intended, keep the new one",
 	}
 }
 

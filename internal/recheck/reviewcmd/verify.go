@@ -27,35 +27,34 @@ func NewVerifyCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "verify RUN",
 		Short: "Recompute the scores and advantages of a run and compare them",
-		Long: `Verify asks the rewards that a run recorded, by their digests, about every
-trajectory that the run has kept, estimates the advantages of the groups that it
-has kept whole (save.groups), and compares the results with what is stored, to
-the last bit. It computes the figures of the test in summary.json again from the
-episodes that the run has kept, and holds every file of the run to the digest that
-manifest.json has of it.
+		Long: `Verify loads the rewards that a run recorded, by their digests, and scores every kept
+trajectory again. It estimates the advantages of the groups that the run kept whole
+(save.groups), and compares all results with the stored ones, to the last bit. It also
+recomputes the test figures in summary.json from the kept episodes, and compares every
+file of the run with its digest in manifest.json.
 
-The exit code is 12 if anything differs; the first place is named: the file, and the
-line, or trajectory, step and field, with both values. A run that has not ended, or
-was made by an earlier version, keeps no digests of its files; verify then says so.
+If anything differs, the exit code is 12, and verify names the first place: the file, and
+the line, or trajectory, step and field, with both values. A run that has not finished, or
+that an earlier version made, has no digests; verify then says so.
 
-Verify takes run directories. Files that eval, rollout and evaluate write keep no
-digests: make them again, and compare the two with merit diff.
+Verify takes run directories. The files of eval, rollout and evaluate have no digests:
+create them again, and compare the two with merit diff.
 
-Digests find damage and careless changes. Whoever changes a file can also write
-new digests: keep the digest that manifest.json ends with elsewhere to rule that out.
+Digests find damage and careless changes. A person who changes a file can also write new
+digests; to detect that, keep the digest at the end of manifest.json elsewhere.
 
-A judge's answers, a scorer of a program, and outcomes that the machine decided
-(timeout) are not repeated: their results are taken as they are stored, and the
-advantages are computed from them. That an environment and a policy would play
-the same again is not looked at, and what was not kept is not computed again: the
-figures of greedy tests and of episodes in metrics.jsonl have digests only.`,
+Verify does not repeat a judge's answers, a scorer that is a program, or outcomes that
+depended on the machine (timeout). It takes these results as stored and computes the
+advantages from them. It does not replay the environment and the policy, and cannot
+recompute what was not kept: the figures of greedy tests and of episodes in metrics.jsonl
+are covered by digests only.`,
 		Example: "  merit verify runs/first\n  merit verify runs/first --reward old/reward.wasm",
 		Args:    console.Exactly("RUN"),
 		RunE:    o.run,
 	})
 	f := cmd.Flags()
-	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may hold a reward of the run, if it is not where the run had it (repeatable)")
-	f.IntVar(&o.Parallel, "parallel", 0, "groups at one time; 0 is one for each processor")
+	f.StringArrayVar(&o.Rewards, "reward", nil, "a file or folder that may contain a reward of the run, if the reward has moved (repeatable)")
+	f.IntVar(&o.Parallel, "parallel", 0, "number of groups to process at once; 0 means one per CPU")
 	return cmd
 }
 
@@ -77,7 +76,7 @@ func (o *verifyOptions) print(r *verify.Report) error {
 	for _, p := range r.Rewards {
 		said := "found by its digest"
 		if p.Why != "" {
-			said = "not asked again: " + p.Why
+			said = "not repeated: " + p.Why
 		}
 		parts.Add("reward", p.Name, p.Digest, said)
 	}
@@ -103,12 +102,12 @@ func (o *verifyOptions) print(r *verify.Report) error {
 		fmt.Fprintf(o.host.Stdout, "not checked by digests: the files without a checksum above, and those that are not listed: %s\n", r.Unsealed)
 	}
 	if r.Stopped != "" {
-		fmt.Fprintf(o.host.Stdout, "not all could be computed again: %s\n", terminal.Clean(r.Stopped))
+		fmt.Fprintf(o.host.Stdout, "could not recompute everything: %s\n", terminal.Clean(r.Stopped))
 	}
 	if !r.Agrees() {
 		return o.findings(r)
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were computed again\n", scores, advantages)
+	_, err := fmt.Fprintf(o.host.Stdout, "all bytes agree: %d results and %d advantages were recomputed\n", scores, advantages)
 	return err
 }
 

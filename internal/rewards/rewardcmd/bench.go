@@ -28,9 +28,9 @@ func newBenchCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "bench [FOLDER|MODULE]",
 		Short: "Measure fuel, time and memory of a reward against the limits",
-		Long: `Bench scores each fixture again and again, one at a time and with full isolation,
-and prints fuel, mean, median and 99th percentile; then, for each limit, what
-was used at most and what share of the limit that is.`,
+		Long: `Bench scores each fixture repeatedly, one at a time and with full isolation. It prints
+the mean, median and 99th percentile, and the fuel. For each limit it then prints the
+largest amount used and the share of the limit.`,
 		Example: "  merit reward bench exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,

@@ -30,9 +30,9 @@ func newBuildCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "build [FOLDER]",
 		Short: "Build the reward in a folder into reward.wasm",
-		Long: `Build finds out the language of the reward in a folder, runs its compiler and puts
-manifest.json into the module. A reward that is run from its source has nothing
-to build: it is loaded once, so that mistakes show.`,
+		Long: `Build detects the language of the reward in a folder, runs its compiler and embeds
+manifest.json in the module. A reward that runs from its source needs no build; build
+loads it once to find errors.`,
 		Example: "  merit reward build exactness",
 		Args:    folderOrModule,
 		RunE:    o.run,

@@ -33,20 +33,20 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "check [FOLDER|MODULE]",
-		Short: "Check everything that the sandbox asks of a reward",
-		Long: `Check holds a module to the gate and the calling convention, scores the fixtures
-twice, in reverse order and without the compiler, and demands the same results
-and the same fuel each time. A script that takes lists is also given all fixtures
-in one call, and must say the same scores, unless it says that it compares
-(batch). A parameter that no column of the fixtures fills is an error; without
-fixtures, a reward that requires columns needs --data. It reports every problem
-at once. With --isolation
-shared, it shows whether a reward remembers what it should not. It ends with the
-digest of what was checked: a reward with another one was not. It warns of what
-the reward asked for while it was loaded and did not get, such as a package that
-is not there; with --strict that is an error.
+		Short: "Check that a reward meets the requirements of the sandbox",
+		Long: `Check tests a module against the gate and the calling convention. It scores the fixtures
+twice, in reverse order and without the compiler, and requires the same results and the
+same fuel each time. It also gives a script that takes lists all fixtures in one call, and
+requires the same scores, unless the reward declares that it compares trajectories
+(batch). A parameter that no column of the fixtures fills is an error; without fixtures, a
+reward that requires columns needs --data. Check reports all problems at once.
 
-With --conformance it checks an SDK instead of a reward: the module must be the
+With --isolation shared, check shows whether a reward remembers what it should not. At the
+end, it prints the digest of what it checked; the result holds for that digest only. It
+warns about what the reward asked for while it loaded and did not get, such as a missing
+package; with --strict that is an error.
+
+With --conformance, it checks an SDK instead of a reward: the module must be the
 conformance guest, which reports every field that it can read.`,
 		Example: "  merit reward check exactness\n  merit reward check reward.wasm --data trajectories.jsonl",
 		Args:    folderOrModule,

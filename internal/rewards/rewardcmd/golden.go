@@ -32,9 +32,9 @@ func newTestCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "test [FOLDER|MODULE]",
 		Short: "Compare a reward's results with its golden fixtures",
-		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the
-results with fixtures/<name>.expected.jsonl, but for fuel. With --update it
-writes the results there instead: read the difference before you keep it.`,
+		Long: `Test scores fixtures/<name>.jsonl in the reward's folder and compares the results, except
+fuel, with fixtures/<name>.expected.jsonl. With --update, it writes the results there
+instead: review the difference before you keep it.`,
 		Example: "  merit reward test exactness\n  merit reward test exactness --update",
 		Args:    folderOrModule,
 		RunE:    o.run,

@@ -21,11 +21,11 @@ func newInspectCmd(h *console.Host) *cobra.Command {
 	o := &inspectOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "inspect [MODULE|FOLDER]",
-		Short: "Show what a module is made of, without running it",
-		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and
-imports of a module without running it, and the instructions, if any, because
-of which every evaluation needs a new instance. A script is loaded, since only
-it knows what it is.`,
+		Short: "Show what a module contains, without running it",
+		Long: `Inspect shows the digest, calling convention, size, memory, manifest, exports and imports
+of a module without running it. It also lists the instructions, if any, that require a new
+instance for every evaluation. Inspect does load a script, because only the loaded script
+has this information.`,
 		Example: "  merit reward inspect reward.wasm",
 		Args:    folderOrModule,
 		RunE:    o.run,

@@ -27,7 +27,7 @@ func newRunCmd(h *console.Host) *cobra.Command {
 	o := &runOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:     "run [FOLDER|MODULE]",
-		Short:   "Score one trajectory and show everything that the reward says",
+		Short:   "Score one trajectory and show everything that the reward returns",
 		Example: "  merit reward run exactness --id right\n  merit reward run reward.wasm --data trajectories.jsonl --id gsm8k-0007",
 		Args:    folderOrModule,
 		RunE:    o.run,

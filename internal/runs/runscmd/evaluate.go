@@ -41,26 +41,27 @@ func NewEvaluateCmd(h *console.Host) *cobra.Command {
 		Use:     "evaluate",
 		Aliases: []string{"baseline"},
 		Short:   "Play episodes with a policy and measure its success and return",
-		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
-configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
-a promoted one, and prints success, return, length and every metric of the environment
-and of the reward with 95 % intervals, beside the range that train.expect of the
-configuration wants. It warns where the success of a policy that is yet to be trained leaves little to learn
-from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
-the same starts can be compared in pairs (merit compare) and be evidence for a
-promotion. To score episodes that lie in a file, see merit eval.
+		Long: `Evaluate plays starts of a split, by default held-out ones, with the configuration's policy
+(a plug-in, or the untrained network), that of a checkpoint, or a promoted one. It prints
+success, return, length and every metric of the environment and of the reward with 95 %
+intervals, next to the range that train.expect of the configuration requires. It warns if
+the success of an untrained policy leaves little to learn from: below 50 % or above 95 %.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the measurement is the same.
+--out saves every episode, so that merit compare can compare two measurements of the same
+starts in pairs, and merit promote can use them as evidence. To score episodes that are
+already in a file, use merit eval.
 
-With --traces nothing is played: it measures what agents did already, by the rewards
-that are recorded (merit traces score).`,
+With --fleet, workers on this machine or others (merit worker) play and score, and the
+measurement is the same.
+
+With --traces, evaluate plays nothing. It measures what agents have already done, by the
+recorded rewards (merit traces score).`,
 		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
-	f.IntVar(&o.what.Episodes, "episodes", 0, "how many episodes (default: train.test_episodes of the configuration)")
+	f.IntVar(&o.what.Episodes, "episodes", 0, "number of episodes (default: train.test_episodes of the configuration)")
 	return cmd
 }
 
@@ -190,7 +191,7 @@ func advice(e *run.Evaluation) string {
 	case e.Split == "traces" || e.Player.Checkpoint != "" || e.Player.From != "" || s.Episodes == 0 || s.Success >= fewest && s.Success <= most:
 		return ""
 	case s.Success < fewest:
-		return fmt.Sprintf("warning: success is below %.0f %%: in many groups nobody will succeed, and from those nothing is learnt; make the task easier at first, or shape the reward\n", 100*fewest)
+		return fmt.Sprintf("warning: success is below %.0f %%: in many groups no episode will succeed, and from those nothing is learned; make the task easier at first, or shape the reward\n", 100*fewest)
 	}
 	return fmt.Sprintf("warning: success is above %.0f %%: there is little left to learn; make the task harder\n", 100*most)
 }

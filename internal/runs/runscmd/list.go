@@ -25,10 +25,10 @@ func NewListCmd(h *console.Host) *cobra.Command {
 	o := &listOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "runs [FOLDER]",
-		Short: "List runs, with what each has reached",
-		Long: `Runs lists the run directories below FOLDER (default: runs), the newest first.
-Success and return are those of the best validation, with a 95 % interval. Flags
-counts the red flags that alerted, and after a plus sign those that only warned.`,
+		Short: "List runs with their results",
+		Long: `Runs lists the run directories below FOLDER (default: runs), the newest first. Success and
+return are those of the best validation, with a 95 % interval. Flags counts the red flags
+that raised an alarm, and after a plus sign those that only warned.`,
 		Example: "  merit runs\n  merit runs runs --json",
 		Args:    console.AtMost("FOLDER"),
 		RunE:    o.run,

@@ -72,7 +72,7 @@ func (p *player) suits(f fleetcmd.Options) error {
 		instead = "-c " + console.Quote(filepath.Join(p.promoted.ConfigDir(), run.ConfigFile)) + " and no policy"
 	}
 	return &fault.Error{
-		Boundary: fault.Fleet, Kind: fault.Refused, Where: p.word, What: "a promoted policy is a part of this process, which workers do not have",
+		Boundary: fault.Fleet, Kind: fault.Refused, Where: p.word, What: "a promoted policy is part of this process, which workers do not have",
 		Hint: "name what is promoted: " + instead + "; or play without a fleet",
 	}
 }
@@ -99,8 +99,8 @@ func (p *playing) flags(cmd *cobra.Command, greedy *bool, split *string) {
 	p.source.flags(cmd)
 	p.player.flags(cmd)
 	p.fleet.Flags(cmd, "play")
-	cmd.Flags().BoolVar(greedy, "greedy", false, "take the likeliest action instead of sampling")
-	cmd.Flags().StringVar(split, "split", *split, "which tasks: train, validation or test")
+	cmd.Flags().BoolVar(greedy, "greedy", false, "take the most likely action instead of sampling")
+	cmd.Flags().StringVar(split, "split", *split, "split of the tasks: train, validation or test")
 	console.Values(cmd, "split", train.Splits()...)
 }
 

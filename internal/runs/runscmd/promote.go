@@ -35,18 +35,21 @@ func NewPromoteCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "promote [RUN]",
 		Short: "Use a better policy for a share of the episodes",
-		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into
-a folder of numbered versions and makes it the one that --policy NAME plays. It
-refuses a policy that is not shown to be better by as much as the section evidence of
-the run's configuration asks for (15 % and p < 0.05; see merit compare). The evidence
-are measurements of that checkpoint and of what plays now, on the same starts: those
-of --evidence and --against (merit evaluate --out), or else, for a new name, the
-tests before and after training that the run has kept, and for one with a version,
-both are played now. What the first version was held against is the fall-back: it
-plays the starts outside of --share, and all of them after merit rollback.
-Without RUN it changes the share or shows what plays; without --to it lists all.
+		Long: `Promote copies the best checkpoint of a run, with its manifest and its evidence, into a
+folder of numbered versions, and makes it the version that --policy NAME plays. It refuses
+a policy unless the evidence shows that it is better by as much as the section evidence of
+the run's configuration requires (15 % and p < 0.05; see merit compare).
 
-A name is a folder in $MERIT_POLICIES, or in policies.`,
+Evidence consists of measurements of that checkpoint and of the current policy on the same
+starts. Promote takes those of --evidence and --against (merit evaluate --out). Otherwise,
+for a new name, it takes the tests before and after training that the run has kept; for a
+name that has a version, it plays both policies now.
+
+The policy that the first version was compared with is the baseline. It plays the starts
+outside of --share, and all of them after merit rollback.
+
+Without RUN, promote changes the share or shows what plays. Without --to, it lists all
+promoted policies. A name is a folder in $MERIT_POLICIES, or in policies.`,
 		Example: `  merit promote runs/better --to sokoban --share 10%
   merit promote runs/better --to policies/sokoban --evidence trained.json --against before.json
   merit promote --to sokoban --share 100%`,
@@ -54,7 +57,7 @@ A name is a folder in $MERIT_POLICIES, or in policies.`,
 		RunE: o.run,
 	}, o)
 	f := cmd.Flags()
-	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "put a value over the run's thresholds: evidence.key=value (repeatable)")
+	f.StringArrayVar(&o.candidate.Thresholds, "set", nil, "override a threshold of the run: evidence.key=value (repeatable)")
 	f.BoolVar(&o.candidate.Unproven, "unproven", false, "promote although the evidence does not show that it is better")
 	return cmd
 }
@@ -64,11 +67,11 @@ func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
 	}
 	if o.Back && (len(args) > 0 || o.Share != "") {
-		return console.Usage(cmd, "fall back by itself", "--fall-back goes with neither a run nor --share")
+		return console.Usage(cmd, "fall back automatically", "--fall-back goes with neither a run nor --share")
 	}
 	share, err := parseShare(o.Share)
 	if err != nil {
-		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is no share", o.Share)
+		return console.Usage(cmd, "use 0 to 1, or a percentage such as 10%", "--share %q is not a share", o.Share)
 	}
 	if len(args) == 0 && o.To == "" {
 		if o.Back || o.Share != "" {
@@ -201,7 +204,7 @@ func listPolicies(h *console.Host) error {
 		t.Add(names[i], strconv.Itoa(len(s.Versions)), s.Playing(), s.Fallback)
 	}
 	if len(names) == 0 {
-		_, err := fmt.Fprintf(h.Stdout, "%s holds no promoted policy\n", promote.Root(h.Env))
+		_, err := fmt.Fprintf(h.Stdout, "%s contains no promoted policy\n", promote.Root(h.Env))
 		return err
 	}
 	return t.Write(h.Stdout)

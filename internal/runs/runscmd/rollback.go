@@ -18,11 +18,11 @@ func NewRollbackCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "rollback [POLICY]",
 		Short: "Roll back to the previous policy",
-		Long: `Rollback makes what the current version of a promoted policy replaced play again, in
-the same share of the starts: a version, or the policy that was there before anybody
-trained. --version chooses another one, forwards too. Nothing is removed, and it holds
-from the next evaluation or rollout on. POLICY is a name or a folder, and may be left out
-where there is one only.`,
+		Long: `Rollback restores the policy that the current version of a promoted policy replaced, with
+the same share of the starts: an earlier version, or the policy before any training.
+--version selects another version, also a later one. Rollback removes nothing, and takes
+effect at the next evaluation or rollout. POLICY is a name or a folder; omit it if there is
+only one.`,
 		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,

@@ -33,18 +33,18 @@ func NewRolloutCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "rollout",
 		Short: "Play episodes and write them with scores and advantages",
-		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint,
-or a promoted one), scores them with the configuration's rewards, assigns credit and
-writes one trajectory a line.
+		Long: `Rollout plays groups of episodes with a policy (untrained, that of a checkpoint, or a
+promoted one), scores them with the configuration's rewards, assigns credit, and writes
+one trajectory per line.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the trajectories are the same, byte for byte.`,
+With --fleet, workers on this machine or others (merit worker) play and score, and the
+trajectories are the same, byte for byte.`,
 		Example: "  merit rollout -c quickstart/train.yaml --groups 4 --out episodes.jsonl\n  merit rollout --policy quickstart/run --split test --out episodes.jsonl.zst\n  merit rollout --policy quickstart/run --groups 64 --out episodes.jsonl --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	o.flags(cmd, &o.what.Greedy, &o.what.Split)
-	f.IntVar(&o.what.Groups, "groups", 0, "how many groups (default: rollout.groups of the configuration)")
+	f.IntVar(&o.what.Groups, "groups", 0, "number of groups (default: rollout.groups of the configuration)")
 	return cmd
 }
 
@@ -53,7 +53,7 @@ func (o *rolloutOptions) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	if o.what.Groups < 0 {
-		return console.Usage(cmd, "use 1 or more; without it rollout.groups are played", "--groups %d is less than 0", o.what.Groups)
+		return console.Usage(cmd, "use 1 or more, or omit it to play rollout.groups", "--groups %d is less than 0", o.what.Groups)
 	}
 	cfg, err := o.load(cmd)
 	if err != nil {

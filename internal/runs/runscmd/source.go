@@ -27,9 +27,9 @@ type source struct {
 func (s *source) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&s.path, "config", "c", "", "configuration file")
-	f.StringArrayVar(&s.set, "set", nil, "put a value over the configuration: key.path=value (repeatable)")
+	f.StringArrayVar(&s.set, "set", nil, "override a value of the configuration: key.path=value (repeatable)")
 	f.Uint64Var(&s.seed, "seed", 0, "the same as --set seed=")
-	f.IntVar(&s.parallel, "parallel", 0, "the same as --set rollout.parallel=; it never changes a result")
+	f.IntVar(&s.parallel, "parallel", 0, "the same as --set rollout.parallel=; it does not change results")
 	console.Files(cmd, "config", "yaml", "yml")
 	console.Complete(cmd, "set", assignments)
 }
@@ -72,16 +72,16 @@ func (s *source) load(f *pflag.FlagSet, dir string) (*merit.Config, error) {
 	if path == "" {
 		return nil, &fault.Error{
 			Boundary: fault.CLI, Kind: fault.Missing, What: "no configuration is named",
-			Hint: "name one with -c; merit quickstart makes a complete one",
+			Hint: "name one with -c; merit quickstart creates a complete one",
 		}
 	}
 	cfg, err := merit.LoadConfig(path, s.overrides(f)...)
 	if problem := fault.As(err); s.path == "" && problem != nil && problem.Kind == fault.Missing && cfg == nil {
-		problem.Where, problem.What, problem.Hint = dir, "holds no run", "name the directory of a run, or begin one with -c"
+		problem.Where, problem.What, problem.Hint = dir, "contains no run", "name the directory of a run, or start one with -c"
 		return nil, err
 	}
 	if problem := fault.As(err); cfg == nil && problem != nil {
-		problem.Hint = "name a file with -c; merit quickstart makes a complete one"
+		problem.Hint = "name a file with -c; merit quickstart creates a complete one"
 	}
 	return cfg, err
 }

@@ -51,25 +51,25 @@ func NewTrainCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "train",
 		Short: "Train a policy in an environment against a reward",
-		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and
-updates the policy, until the target, a plateau or the last iteration. It ends
-with the untrained and the trained policy on the same starts of the test split,
-and says how many of them are distinct and whether training has seen any.
+		Long: `Train plays groups of episodes, scores them in the sandbox, assigns credit and updates the
+policy, until it reaches the target, a plateau or the last iteration. At the end, the
+untrained and the trained policy play the same starts of the test split. Train prints how
+many of these starts are distinct and whether training has seen any.
 
-The run directory holds the resolved config, a manifest of digests, metrics,
-trajectories, checkpoints, summary.json and report.html. A run that was stopped
-at any moment goes on with --resume and ends with the same bytes as one that was
-not, and as one with another --parallel: those of config.yaml, metrics.jsonl,
-starts.jsonl, trajectories/, checkpoints/ and summary.json, without their "time"
-fields. manifest.json, report.html and digests.json say when and where, and differ.
+The run directory contains the resolved configuration, a manifest of digests, metrics,
+trajectories, checkpoints, summary.json and report.html. If a run is stopped at any moment,
+--resume continues it. These files then have the same bytes as without the stop, and with
+any --parallel: config.yaml, metrics.jsonl, starts.jsonl, trajectories/, checkpoints/ and
+summary.json, except their "time" fields. manifest.json, report.html and digests.json
+record when and where, and differ.
 
-With --traces nothing is played: what agents did already is learnt from, call by
-call, with the rewards that were recorded or, if the configuration names some,
-computed now. Tasks that are held out say what the trained policy would have made
-of them. Nothing is ever trained from traces unless it is asked for so.
+With --traces, train plays nothing. It learns from what agents have already done, call by
+call, with the recorded rewards or, if the configuration names rewards, with rewards
+computed now. Held-out tasks show how the trained policy would have done. Train learns from
+traces only with --traces.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
-the bytes are the same. What a run did with a fleet goes on without one too.`,
+With --fleet, workers on this machine or others (merit worker) play and score, and the
+bytes are the same. A run that started with a fleet can also continue without one.`,
 		Example: "  merit train -c quickstart/train.yaml --out runs/first\n  merit train -c quickstart/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c quickstart/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c quickstart/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		RunE:    o.run,
 	}, o)
@@ -79,14 +79,14 @@ the bytes are the same. What a run did with a fleet goes on without one too.`,
 	f.IntVar(&o.source.iterations, "iterations", 0, "the same as --set train.iterations=")
 	console.OutputFolder(cmd, "out", run.Patterns()...)
 	f.StringVar(&o.watch.TensorBoard, "tensorboard", "", "write event files for TensorBoard into this folder")
-	f.StringVar(&o.watch.Metrics, "metrics", "", "show the run to Prometheus at this HOST:PORT, under /metrics; :PORT is this machine alone")
+	f.StringVar(&o.watch.Metrics, "metrics", "", "serve the run's metrics to Prometheus at HOST:PORT, under /metrics; :PORT listens on this machine only")
 	return cmd
 }
 
 func (o *trainOptions) run(cmd *cobra.Command, _ []string) error {
 	switch {
 	case o.Resume && o.Out == "":
-		return console.Usage(cmd, "name the run directory with --out", "--resume needs to know which run")
+		return console.Usage(cmd, "name the run directory with --out", "--resume needs the run directory")
 	case o.Resume && o.Force:
 		return console.Usage(cmd, "omit one of them", "--resume and --force contradict each other")
 	case o.Out == "":
@@ -188,7 +188,7 @@ func (o *trainOptions) advise(err error) error {
 	if _, none := run.ReadManifest(o.Out); none != nil || f == nil {
 		return err
 	}
-	command := "go on with: merit train --resume --out " + console.Quote(o.Out)
+	command := "resume with: merit train --resume --out " + console.Quote(o.Out)
 	if o.Store != "" {
 		command += " --store " + console.Quote(withoutPassword(o.Store))
 	}

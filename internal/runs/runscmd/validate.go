@@ -25,9 +25,9 @@ func NewValidateCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "validate",
 		Short: "Check a configuration and the files it names",
-		Long: `Validate reads the configuration, loads every reward module, starts the plug-in
-with its options for each split, lays out the policy and lets every reward score
-a built-in conversation. It reports every problem at once and trains nothing.`,
+		Long: `Validate reads the configuration, loads every reward module, starts the plug-in with its
+options for each split, builds the policy, and has every reward score a built-in
+conversation. It reports all problems at once and trains nothing.`,
 		Example: "  merit validate -c quickstart/train.yaml",
 		RunE:    o.run,
 	})
