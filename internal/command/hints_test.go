@@ -152,6 +152,7 @@ func clause(words []string) []string {
 // Promise: every command that a hint, an error, a help text or a page names exists, and
 // has the flags that are named with it.
 func TestCommandsThatAreNamedAreThere(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	root := newRoot(h)
 	root.InitDefaultHelpCmd()
@@ -198,6 +199,7 @@ func has(cmd *cobra.Command, name string, long bool) bool {
 // Promise: every example in a help text has the arguments and the required flags of its
 // command.
 func TestExamplesAreWhole(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	every(newRoot(h), func(cmd *cobra.Command) {
 		if !cmd.HasSubCommands() && cmd.Runnable() {
@@ -339,6 +341,7 @@ var aboutCommands = map[string]string{
 // Promise: a text of a package that Go programs use names no command, unless the
 // package is about commands.
 func TestPackagesNameNoCommands(t *testing.T) {
+	testneeds.NotShort(t)
 	h, _ := memory()
 	root := newRoot(h)
 	used := map[string]bool{}
@@ -363,6 +366,7 @@ func TestPackagesNameNoCommands(t *testing.T) {
 
 // Promise: no hint tells a user who installed Merit with pip to build in a checkout.
 func TestNoHintAsksForACheckoutOnly(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, s := range texts(t) {
 		if strings.Contains(s.where, ".go:") && strings.Contains(s.text, "make build") {
 			require.Contains(t, s.text, "checkout", s.where)

@@ -19,6 +19,7 @@ import (
 // Promise: in every language, a new reward builds and passes its own golden fixtures
 // and the sandbox's check, and all languages agree.
 func TestNewRewardsWorkAtOnce(t *testing.T) {
+	testneeds.Slow(t, "compiles a reward in every language")
 	for _, lang := range guest.Languages() {
 		t.Run(lang.Name, func(t *testing.T) {
 			for program, hint := range lang.Needs {
@@ -53,6 +54,7 @@ func TestNewRewardsWorkAtOnce(t *testing.T) {
 // language does so, both in check, which knows the source, and in eval, which sees only
 // the module.
 func TestMissingExportsTeach(t *testing.T) {
+	testneeds.Slow(t, "compiles a reward in every language")
 	for _, c := range []struct {
 		lang, file, registers, instead string
 		shows                          bool // in the module alone

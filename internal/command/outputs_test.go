@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/cli/console"
 )
 
@@ -132,6 +133,7 @@ func runLine(t *testing.T, args []string) (code int, said string) {
 // Promise: no command replaces an existing file without --force; the error names
 // --force, and the file keeps its bytes.
 func TestNoCommandReplacesAFileUnasked(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
 	all := outputs(t)
 	require.GreaterOrEqual(t, len(all), 9)
@@ -176,6 +178,7 @@ func TestFilesOfTheStandardOutput(t *testing.T) {
 // Promise: no command writes to one of its inputs, whatever name the path has, even
 // with --force.
 func TestNoCommandReplacesWhatItReads(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("in.md", []byte("years of work"), 0o644))
 	require.NoError(t, os.Symlink("in.md", "link.md"))

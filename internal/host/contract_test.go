@@ -11,6 +11,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/contracts/envtest"
 	"github.com/merit-rl/merit/internal/host"
 )
@@ -23,6 +24,7 @@ func TestContract(t *testing.T) {
 // Promise: so do the other environments in Go that Merit ships and that need no other
 // program.
 func TestShippedContracts(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	for name, options := range map[string]string{
 		"frozenlake": `{"size": [4, 6]}`,
 		"2048":       `{"max_steps": 60}`,
@@ -40,6 +42,7 @@ func TestShippedContracts(t *testing.T) {
 // Promise: an environment whose tasks are the rows of a file keeps the contract,
 // including ground truths.
 func TestDatasetContract(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	rows := ""
 	for i := range 20 {
 		rows += fmt.Sprintf(`{"prompt": "What is %d + %d?", "ground_truth": "%d", "level": "easy"}`+"\n", i, i, 2*i)
@@ -54,6 +57,7 @@ func TestDatasetContract(t *testing.T) {
 // Promise: an environment with text actions, tools, infos and features that
 // are not 0 or 1 keeps it too.
 func TestTextContract(t *testing.T) {
+	testneeds.Slow(t, "checks the contract of every plug-in")
 	cfg := host.DefaultConfig()
 	cfg.Path, cfg.Slots = build(t, "./internal/host/testdata/echo"), 3
 	envtest.Run(t, func(t testing.TB) env.Env { return open(t, cfg) }, "one", "zwei ✓", "")

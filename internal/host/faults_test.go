@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/env"
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/host"
 )
 
@@ -82,6 +83,7 @@ var transports = map[string]bool{"lane": false, "grpc": true}
 // Promise: every failure during a batch is a typed error with the last output of the
 // plug-in, the same on a lane and through gRPC, and the next reset works.
 func TestBatchFaults(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, c := range []struct {
 		mode string
 		kind fault.Kind

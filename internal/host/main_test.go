@@ -62,6 +62,7 @@ func inside(e env.Env) string {
 // build compiles a plug-in once.
 func build(t testing.TB, pkg string) string {
 	t.Helper()
+	testneeds.NotShort(t)
 	once, _ := builds.LoadOrStore(pkg, sync.OnceValues(func() (string, error) {
 		path := filepath.Join(binaries, filepath.Base(pkg))
 		cmd := exec.Command("go", "build", "-o", path, pkg)
@@ -81,7 +82,7 @@ var builds sync.Map // package → func() (path, error)
 // soon is enough for everything that ends, even on a very busy machine. Only what waits
 // forever exceeds hangs.
 const (
-	soon  = time.Minute
+	soon  = 5 * time.Minute
 	hangs = 2 * time.Second
 )
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/policy"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/host"
 )
 
@@ -174,6 +175,7 @@ func TestLearnerDies(t *testing.T) {
 // Promise: a learner that hangs, dies or sends false data while it learns, saves or
 // loads is killed in time, with the reason.
 func TestLearnerFaults(t *testing.T) {
+	testneeds.Slow(t, "dies in many ways")
 	learn := func(ctx context.Context, l policy.Learner) error {
 		_, err := l.Learn(ctx, &policy.Experience{First: []int{0}}, 1)
 		return err

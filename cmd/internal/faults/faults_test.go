@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 )
 
 // expected is what a run with a fault comes to: as what it is noticed, in the
@@ -36,6 +37,7 @@ var expected = map[string]struct {
 // run ends with the bytes of the run without it. Whatever it does in every
 // process ends the run with that failure, or leaves no trace.
 func TestFaults(t *testing.T) {
+	testneeds.Slow(t, "trains beside every fault of a plug-in")
 	folder := t.TempDir()
 	p, err := build(t.Context(), folder)
 	require.NoError(t, err)

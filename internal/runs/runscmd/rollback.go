@@ -9,20 +9,19 @@ import (
 
 type rollbackOptions struct {
 	host    *console.Host
-	Version int `flag:"version" usage:"the version that is to play; 0 is the policy from before training"`
+	Version int `flag:"version" usage:"version to play; 0 is the policy before training"`
 }
 
-// NewRollbackCmd is the verb rollback.
+// NewRollbackCmd returns the rollback command.
 func NewRollbackCmd(h *console.Host) *cobra.Command {
 	o := &rollbackOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "rollback [POLICY]",
 		Short: "Roll back to the previous policy",
-		Long: `Rollback restores the policy that the current version of a promoted policy replaced, with
-the same share of the starts: an earlier version, or the policy before any training.
---version selects another version, also a later one. Rollback removes nothing, and takes
-effect at the next evaluation or rollout. POLICY is a name or a folder; omit it if there is
-only one.`,
+		Long: `Rollback makes the previous version of a promoted policy, or the policy before
+training, play again, in the same share of the starts. --version chooses any other
+version, also a newer one. Nothing is deleted. The change takes effect with the next
+evaluation or rollout. POLICY is a name or a folder; omit it if there is only one.`,
 		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,6 +43,7 @@ func TestLimits(t *testing.T) {
 // Promise: the kernel kills a process that has used up its CPU time, and the host can
 // tell that this was the cause.
 func TestCPUTime(t *testing.T) {
+	testneeds.NotShort(t)
 	p, _ := script(t, Limits{CPUTime: time.Second}, `while :; do :; done`)
 	require.Contains(t, p.State.String(), "killed")
 	require.True(t, p.UsedUp(), "%v user, %v system", p.State.UserTime(), p.State.SystemTime())
