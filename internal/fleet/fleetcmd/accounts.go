@@ -16,14 +16,14 @@ func newAccountsCmd(h *console.Host) *cobra.Command {
 	}{}
 	return console.Verb(&cobra.Command{
 		Use:   "accounts USERS",
-		Short: "Print the configuration of an external NATS server for a users file",
-		Long: `Accounts converts a users file into configuration for a NATS server that you do
-not start with Merit. The output has an account for each team, with its quotas, and
-the subjects that each key may publish and subscribe to. Include it in the server's
-configuration, or, with --helm, pass it to the official Helm chart as a values file.
-It contains only public keys.
+		Short: "Print a file of users as the configuration of a NATS server",
+		Long: `Accounts prints the accounts of a file of users as a part of the configuration of a NATS
+server that you or others run: an account with quotas for each team, and what each key
+may publish and subscribe to. Merit's own server uses the same configuration. Include
+the output in the server's configuration, or with --helm pass it to the official Helm
+chart as a file of values. It contains public keys only.
 
-The server must run JetStream. If other machines reach it, it must also use TLS.`,
+The server must run JetStream and, if it serves other machines, TLS.`,
 		Example: "  merit fleet accounts users\n  merit fleet accounts users --helm",
 		Args:    console.Exactly("USERS"),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -25,8 +25,8 @@ type Options struct {
 // Flags adds --fleet and --workers. The argument does completes the sentence "workers …".
 func (o *Options) Flags(cmd *cobra.Command, does string) {
 	f := cmd.Flags()
-	f.StringVar(&o.Address, "fleet", "", "let workers "+does+": nats://HOST:PORT of a server, or embedded for one in this process; the output stays the same")
-	f.IntVar(&o.Workers, "workers", 0, "with --fleet embedded: number of local worker processes to start")
+	f.StringVar(&o.Address, "fleet", "", "have workers "+does+": nats://HOST:PORT of a server, or embedded for a server in this process; the results are identical")
+	f.IntVar(&o.Workers, "workers", 0, "with --fleet: number of worker processes to start on this machine")
 }
 
 // Check reports flags that contradict each other.
@@ -35,7 +35,7 @@ func (o *Options) Check(cmd *cobra.Command) error {
 	case o.Workers < 0:
 		return console.Usage(cmd, "use 0 (workers join by themselves) or more", "--workers %d is less than 0", o.Workers)
 	case o.Workers > 0 && o.Address == "":
-		return console.Usage(cmd, "add --fleet embedded", "--workers needs --fleet")
+		return console.Usage(cmd, "add --fleet embedded", "--workers needs a fleet")
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type looking struct {
 func (l *looking) look(ctx context.Context) (*queue.Admin, error) {
 	o := queue.Options{URL: cmp.Or(l.Address, l.host.Env(Variable)), Name: "admin", Log: l.host.Logger()}
 	if o.URL == "" {
-		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "no server is given", Hint: "set --fleet to its address, or set " + Variable}
+		return nil, &fault.Error{Boundary: fault.CLI, Kind: fault.Invalid, Where: "--fleet", What: "no server is named", Hint: "give its address, or set " + Variable}
 	}
 	var err error
 	if o.Seed, o.TLS, err = fleet.Credentials(l.config(), l.host.Env); err != nil {
@@ -49,10 +49,10 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 	return console.GroupOf(&cobra.Command{
 		Use:   "fleet",
 		Short: "Run and monitor a fleet of workers",
-		Long: `Fleet shows the workers of a server, the queues and the workers' logs, and drains
-workers. Workers join with merit worker, and merit train --fleet gives them work.
-Fleet also makes the keys with which they authenticate, and runs a server that is
-independent of any run.`,
+		Long: `Fleet shows the workers that have joined a server, the work that waits for them and
+their logs, and drains workers. It also creates the keys of coordinators, workers and
+servers, and runs a server that outlasts single runs. Workers join with merit worker;
+merit train --fleet gives them work.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
 	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
 }
@@ -66,11 +66,12 @@ func newStatusCmd(h *console.Host) *cobra.Command {
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "status",
 		Short: "Show workers and queues",
-		Long: `Status lists the workers: their slots, what they have done, the seconds per shard,
-and which are slow (twice the median or more). Below it lists the queues by build and
-label: shards that wait, shards in progress, shards that were delivered more than
-once, and the age of the oldest shard. It also shows how many shards were given up
-within the last three days. With --watch, it refreshes every two seconds until Ctrl-C.`,
+		Long: `Status lists the workers: how many shards each computes at once, how many it has done,
+how long a shard takes it, and whether it is slow, which means twice the median time.
+Below, it lists the queues by build and label: shards that wait, are under way, or were
+handed out more than once, and the age of the oldest shard. It also counts the shards
+that were given up within three days. With --watch, it refreshes every two seconds until
+Ctrl-C.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --json\n  merit fleet status --fleet nats://127.0.0.1:4222 --key eyes.key --watch",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := l.look(cmd.Context())
@@ -179,13 +180,13 @@ func newDrainCmd(h *console.Host) *cobra.Command {
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "drain [WORKER …]",
-		Short:   "Let workers finish their shards and stop",
-		Long:    "Drain tells workers to accept no more shards, to finish those in progress, and to exit\nwith code 0. After a minute, unfinished shards return to the queue and other workers\ncompute them.",
+		Short:   "Let workers finish their shards and exit",
+		Long:    "Drain tells workers to accept no more shards, finish those that they have, and exit with\ncode 0. Shards that are not finished within a minute return to the queue, and other\nworkers compute them.",
 		Example: "  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain --all --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if l.All == (len(names) > 0) {
-				return console.Usage(cmd, "name workers, or use --all", "no worker is named")
+				return console.Usage(cmd, "name workers, or give --all", "no worker is named")
 			}
 			a, err := l.look(cmd.Context())
 			if err != nil {
@@ -221,8 +222,8 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 	}{looking: looking{host: h}}
 	return renamed(console.Verb(&cobra.Command{
 		Use:     "logs [WORKER]",
-		Short:   "Show the logs of workers",
-		Long:    "Logs prints what workers logged within the last day, in chronological order. With\n--follow it continues with new lines until Ctrl-C. Workers log warnings and errors;\nstart them with --log-level info to log more.",
+		Short:   "Show what workers log",
+		Long:    "Logs shows what workers logged within the last day, in order of time. With --follow, it\nalso shows new messages until Ctrl-C. Workers log warnings and errors, and more if you\nstart them with --log-level info.",
 		Example: "  merit fleet logs local-1 --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet logs --follow --fleet nats://127.0.0.1:4222 --key boss.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -238,7 +239,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err == nil
 			})
 			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
-				fmt.Fprintln(h.Stderr, "nothing was logged within the last day; workers log only warnings and errors unless started with --log-level info")
+				fmt.Fprintln(h.Stderr, "no messages within the last day; workers log warnings, and more with merit worker --log-level info")
 			}
 			return err
 		},

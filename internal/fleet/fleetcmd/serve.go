@@ -26,16 +26,16 @@ func newServeCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h, Listen: "127.0.0.1:4222", Dir: "fleet"}
 	return renamed(console.Verb(&cobra.Command{
 		Use:   "serve",
-		Short: "Run a fleet server that serves many runs",
-		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It
-keeps the queues in a folder, so you can stop and start it at any time; runs and
-workers wait for it. Without a users file it listens only on this machine. To listen
-on other addresses, it needs a users file and a certificate.
+		Short: "Run a fleet server that outlasts single runs",
+		Long: `Serve runs a NATS server with JetStream: the queue between runs and workers. It keeps
+the queue in a folder, so that you can stop and start it at any time; runs and workers
+wait until it is back. Without users, it listens on this machine only. To serve other
+machines, it needs a file of users and a certificate.
 
-A change of the users file takes effect after a few seconds: the server disconnects
-removed users, admits new ones and applies new quotas, and does not disturb the
-others. A file with mistakes changes nothing; the server logs all of them. A renewed
-certificate applies from the next connection.`,
+A change of the file of users takes effect within a few seconds. The server disconnects
+users who were removed, admits new users, and applies new quotas; other users notice
+nothing. An invalid file changes nothing, and the log lists all its errors. A renewed
+certificate takes effect at the next connection.`,
 		Example: "  merit fleet serve\n  merit fleet serve --listen 0.0.0.0:4222 --users users --tls-cert server.pem --tls-key server.key",
 		RunE:    o.run,
 	}, o))

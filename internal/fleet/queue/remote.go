@@ -18,8 +18,8 @@ import (
 // Remote is a Fleet of workers behind a server, as a coordinator uses it.
 type Remote struct {
 	*conn
-	ctx  context.Context // canceled by Close
-	stop context.CancelCauseFunc
+	ctx    context.Context // canceled by Close
+	stop   context.CancelCauseFunc
 	roster roster
 
 	mutex    sync.Mutex // guards the fields below

@@ -27,22 +27,21 @@ func NewPolicyCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve-policy",
 		Short: "Serve a policy that was trained on traces",
-		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy.
-The policy comes from a run that learned from traces (merit train --traces), or it is
-the untrained policy of a configuration that lists traces.choices, to record a first
-round with. It reads the last message, selects among the choices that the request
-offers (guided_choice, structured_outputs.choice or the enum of a response_format), and
-returns log-probabilities on request. Temperature 0 selects the most likely choice. The
-same seed and message give the same answer.
+		Long: `Serve-policy answers OpenAI chat completions with one of the choices of a policy: the
+policy of a run that learned from traces (merit train --traces), or the untrained one of a
+configuration that lists traces.choices, to record a first round. It reads the last
+message, selects among the choices that the request offers (guided_choice,
+structured_outputs.choice or the enum of a response_format), and returns log-probabilities
+if the request asks for them. Temperature 0 takes the most likely choice. With a seed, the
+same message gets the same answer.
 
-On SIGTERM or Ctrl-C, the server answers pending requests. A second signal stops it at
-once.`,
+SIGTERM and Ctrl-C let the server answer open requests; a second signal stops it at once.`,
 		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT to listen on")
-	f.StringVar(&o.serve.Name, "name", o.serve.Name, "name of the model in answers")
+	f.StringVar(&o.serve.Listen, "listen", o.serve.Listen, "HOST:PORT")
+	f.StringVar(&o.serve.Name, "name", o.serve.Name, "model name in answers")
 	f.DurationVar(&o.serve.Drain, "drain", o.serve.Drain, "shutdown grace period")
 	console.Certificates(cmd, &o.serve.TLS.Cert, &o.serve.TLS.Key, &o.serve.TLS.ClientCA)
 	return cmd
@@ -78,7 +77,7 @@ func (o *policyOptions) run(cmd *cobra.Command, _ []string) error {
 func (o *policyOptions) player(cmd *cobra.Command) (*learning.Player, string, error) {
 	switch {
 	case (o.Policy == "") == (o.Config == ""):
-		return nil, "", console.Usage(cmd, "set either --policy or -c", "exactly one of --policy and -c is needed")
+		return nil, "", console.Usage(cmd, "give either --policy or -c", "the policy must come from a run, or be the untrained one of a configuration")
 	case o.Policy != "":
 		p, err := learning.Play(cmd.Context(), o.Policy)
 		return p, "the policy of " + o.Policy, err

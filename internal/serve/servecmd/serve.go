@@ -31,24 +31,24 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "serve",
 		Short: "Serve rewards and advantages over HTTP",
-		Long: `Serve answers HTTP requests that upload rewards, score trajectories and compute
-advantages. Without a configuration, it listens on 127.0.0.1:8700 for every process on
-this machine. With a tenants file, it accepts only requests that have a key.
+		Long: `Serve scores trajectories with uploaded rewards and computes advantages over HTTP. Without
+a configuration, it listens on 127.0.0.1:8700 for all users of this machine. With a
+tenants' file, it serves clients that have a key.
 
-On SIGTERM or Ctrl-C, the server answers all requests that it has accepted. A second
-signal stops it at once. On SIGHUP, it rereads certificates, tenants, keys and the
-operator's rewards, and reopens the accounting file.
+SIGTERM and Ctrl-C let the server finish all accepted requests; a second signal stops it at
+once. On SIGHUP it reloads certificates, tenants, keys and the operator's rewards, and
+reopens the accounting file.
 
-With --private, it serves one program and its children on a socket that only this user
-can open, with snapshot isolation. It exits and deletes its uploads when standard input
-ends. It prints ready when it listens.`,
+With --private, it serves one program and its children: on this user's own socket, with
+snapshot isolation. When standard input ends, the server exits and deletes its uploads. It
+prints that it is ready when it listens.`,
 		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	f.String("listen", "", "the same as --set listen=: HOST:PORT or unix:PATH")
 	f.String("dir", "", "the same as --set dir=: folder for uploads")
-	f.String("tenants", "", "the same as --set tenants=: the tenants file")
+	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
 	console.Files(cmd, "tenants", "yaml", "yml")
 	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
@@ -98,7 +98,7 @@ func (o *serveOptions) load(cmd *cobra.Command) (*serving.Config, error) {
 	}
 	if o.Private != "" {
 		if cmd.Flags().Changed("config") || len(overrides) > 0 {
-			return nil, console.Usage(cmd, "omit the other settings", "--private cannot be combined with other settings")
+			return nil, console.Usage(cmd, "omit the others", "--private allows no other setting")
 		}
 		c := serving.Private(o.Private)
 		return c, c.Check()

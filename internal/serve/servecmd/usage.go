@@ -26,8 +26,8 @@ func newUsageCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "usage FILE...",
 		Short: "Add up accounting files by tenant and key",
-		Long: `Usage adds up requests, fuel and evaluations by outcome from accounting files, by
-tenant and key. Pass all files of a rotated log together.`,
+		Long: `Usage adds up requests, fuel and evaluations by outcome from accounting files, by tenant
+and key. Give rotated files together.`,
 		Example: "  merit serve usage usage.jsonl\n  merit serve usage usage.jsonl.1 usage.jsonl --from 2026-11-01 --to 2026-12-01",
 		Args:    someFiles,
 		RunE:    o.run,
