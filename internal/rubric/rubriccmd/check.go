@@ -16,13 +16,13 @@ import (
 	"github.com/merit-rl/merit/sdk/merit"
 )
 
-// played are the flags of verbs that play a configuration for its stakeholders.
+// played holds the flags of commands that play a configuration for its stakeholders.
 type played struct {
 	host     *console.Host
 	Config   string   `flag:"config,c" usage:"configuration file with a reward that has a rubric section" files:"yaml,yml" needed:"yes"`
-	Set      []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
-	Split    string   `flag:"split" usage:"whose stakeholders: train, validation or test" words:"train,validation,test"`
-	Episodes int      `flag:"episodes" usage:"how many episodes are played for them"`
+	Set      []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
+	Split    string   `flag:"split" usage:"split of the stakeholders: train, validation or test" words:"train,validation,test"`
+	Episodes int      `flag:"episodes" usage:"number of episodes to play"`
 }
 
 // open checks the flags and opens the session.
@@ -40,7 +40,7 @@ func (o *played) open(cmd *cobra.Command) (*merit.Session, error) {
 	return merit.Open(cmd.Context(), cfg, rewardcmd.Options(o.host, cfg.Sandbox.Limits)...)
 }
 
-// progress shows how far a study is; end takes it away.
+// progress shows the progress of a study; end removes it.
 func (o *played) progress() (tell func(what string, done, of int), end func()) {
 	bar := o.host.Progress("rubric", rubricstudy.Paying, -1)
 	return func(what string, done, of int) {
@@ -51,29 +51,29 @@ func (o *played) progress() (tell func(what string, done, of int), end func()) {
 
 type checkOptions struct {
 	played
-	Above float64 `flag:"above" usage:"what the lower ends of the intervals must pass"`
+	Above float64 `flag:"above" usage:"value that the lower ends of the intervals must exceed"`
 }
 
-// newCheckCmd is the verb rubric check.
+// newCheckCmd returns the rubric check command.
 func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{played: played{host: h, Split: train.SplitValidation, Episodes: rubricstudy.DefaultEpisodes}, Above: rubricstudy.DefaultAbove}
 	return console.Verb(&cobra.Command{
 		Use:   "check",
-		Short: "Find out whether a reward goes with the quality of rubrics, before training",
-		Long: `Check plays a few episodes, makes rubrics of all qualities from the stakeholders'
-own (some criteria left out, weights off, criteria of others, rules that say the
-opposite, always hold or crash), and has the configuration's reward pay for each.
-How good a rubric is, is measured on other work for the same stakeholder than that
-which the reward sees: how far it puts outputs in the truth's order, and how near
-its totals are. It says how the reward correlates with that (Pearson and Spearman
-over all rubrics, and Spearman within each case, which is what a learner sees that
-compares episodes of one start), with 95 % intervals for which all cases of a
-stakeholder count as one.
+		Short: "Check before training whether a reward follows the quality of rubrics",
+		Long: `Check plays a few episodes, creates rubrics of varying quality from the stakeholders'
+own (some criteria left out, weights changed, criteria of others, rules that are
+inverted, always hold or crash), and scores each with the configuration's reward. It
+measures the quality of a rubric on other work for the same stakeholder than the work
+that the reward sees: how well its order of the outputs agrees with the true one, and
+how close its totals are. It reports the correlation of the reward with this quality
+(Pearson and Spearman over all rubrics, and Spearman within each case, which is what
+training sees when it compares episodes from one start), with 95 % intervals that
+count all cases of a stakeholder as one.
 
-A reward whose correlation with the order is not above --above, by the lower ends
-of both of Spearman's intervals, should not be trained on, and neither should one
-that gives some rubrics no score, for writing those costs nothing: exit code 5. What the
-policy of the configuration would write does not matter.`,
+Do not train on a reward whose correlation with the order is not above --above, by the
+lower ends of both Spearman intervals, or that gives some rubrics no score, because
+writing those costs nothing: check then exits with code 5. The policy of the
+configuration does not affect the result.`,
 		Example: "  merit rubric check -c examples/rubric/train.yaml\n" +
 			"  merit rubric check -c train.yaml --split test --episodes 64 --above 0.5 --json",
 		RunE: o.run,
@@ -82,7 +82,7 @@ policy of the configuration would write does not matter.`,
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	if !(o.Above >= -1 && o.Above < 1) {
-		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is no correlation that can be passed", o.Above)
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation below 1", o.Above)
 	}
 	s, err := o.open(cmd)
 	if err != nil {
@@ -152,7 +152,7 @@ func unscored(r *study.Report) string {
 	return fmt.Sprintf(", %d of them without a score", n)
 }
 
-// estimate shows a figure and its interval.
+// estimate formats a figure and its interval.
 func estimate(e *study.Estimate, format string) (value, interval string) {
 	if e == nil {
 		return "–", ""

@@ -18,25 +18,25 @@ import (
 
 type payoffOptions struct {
 	played
-	Policies []string `flag:"policy" usage:"a run directory, whose best policy writes too, or a file in its checkpoints folder (repeatable)"`
+	Policies []string `flag:"policy" usage:"a run directory, whose best policy also writes rubrics, or a file in its checkpoints folder (repeatable)"`
 }
 
-// newPayoffCmd is the verb rubric payoff.
+// newPayoffCmd returns the rubric payoff command.
 func newPayoffCmd(h *console.Host) *cobra.Command {
 	o := &payoffOptions{played: played{host: h, Split: train.SplitTest, Episodes: rubricstudy.DefaultEpisodes}}
 	return console.Verb(&cobra.Command{
 		Use:   "payoff [CHEAT…]",
-		Short: "Table what a reward pays to honest rubrics, to policies and to cheats",
-		Long: `Payoff has the configuration's reward pay in the same episodes for the
-stakeholders' own rubrics, for what is left of them after edits, for what policies
-write, and for cheats: files, or folders of .json files, with what somebody would
-like to be paid for, {"rubric": …, "attempts": 1, "questions": […]}. In their questions {brief} stands for
-what the stakeholder says at first, and {task} for the task.
+		Short: "Compare the scores of honest rubrics, policies and cheats",
+		Long: `Payoff scores several rubrics in the same episodes with the configuration's reward: the
+stakeholders' own rubrics, edited versions of them, those that policies write, and
+cheats. Cheats are files, or folders of .json files, with what a cheating agent would
+write: {"rubric": …, "attempts": 1, "questions": […]}. In questions, {brief} is
+replaced by the stakeholder's first message, and {task} by the task.
 
-The mark is an honest, mediocre rubric: the heavier half of what counts, with equal
-weights. Each is held against it case by case, with 95 % intervals for which all
-cases of a stakeholder count as one. A cheat that is paid more than the mark shows
-a reward that can be cheated: exit code 5.`,
+The mark is an honest, mediocre rubric: the heavier half of the criteria, with equal
+weights. Payoff compares each rubric with the mark case by case, with 95 % intervals
+that count all cases of a stakeholder as one. If a cheat scores more than the mark,
+the reward can be cheated, and the exit code is 5.`,
 		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
 			"  merit rubric payoff -c examples/rubric/train.yaml --policy runs/rubric --split test --json",
 		Args: cobra.ArbitraryArgs,
@@ -100,7 +100,7 @@ func (o *payoffOptions) print(p *rubricstudy.Payoffs) error {
 	return err
 }
 
-// outcomes says how many cases came to what.
+// outcomes counts the cases by outcome.
 func outcomes(c study.Payoff) string {
 	var parts []string
 	for _, n := range c.Outcomes {

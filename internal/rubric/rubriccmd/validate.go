@@ -14,30 +14,29 @@ import (
 
 type validateOptions struct {
 	host    *console.Host
-	Written bool `flag:"written" usage:"read what a language model wrote, and repair it as its rubric is in training"`
+	Written bool `flag:"written" usage:"read a language model's answer, with the same repairs as in training"`
 }
 
-// valid is a file that holds a rubric.
+// valid is a file that contains a rubric.
 type valid struct {
 	File    string         `json:"file"`
 	Rubric  *rubric.Rubric `json:"rubric"`
 	Repairs []string       `json:"repairs,omitempty"`
 }
 
-// newValidateCmd is the verb rubric validate.
+// newValidateCmd returns the rubric validate command.
 func newValidateCmd(h *console.Host) *cobra.Command {
 	o := &validateOptions{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "validate FILE…",
-		Short: "Check files of rubrics, all problems at once",
-		Long: `Validate reads rubrics, JSON or YAML by the name of the file, and lists everything
-that is wrong with them, each with its line and path. The keys that stakeholders'
-files have beside those of a rubric, such as brief and answer, are passed over. No
-rule is run: that is merit rubric eval.
+		Short: "Check rubric files and report all problems at once",
+		Long: `Validate reads rubrics, as JSON or YAML depending on the file name, and lists all
+problems, each with its line and path. It ignores the additional keys in stakeholders'
+files, such as brief and answer. It does not run rules: use merit rubric eval for that.
 
-With --written a file is read as a language model's answer is: the one JSON object
-with criteria is taken out of the text around it, commas before closing brackets
-are dropped, weights are scaled to sum to 1, and every such repair is told.`,
+With --written, a file is read as a language model's answer: the one JSON object with
+criteria is taken out of the surrounding text, commas before closing brackets are
+removed, weights are scaled to sum to 1, and every such repair is reported.`,
 		Example: "  merit rubric validate examples/rubric/rubrics/train/*.yaml\n" +
 			"  merit rubric validate --written answer.txt --json",
 		Args: func(cmd *cobra.Command, args []string) error {
