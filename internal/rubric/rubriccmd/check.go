@@ -59,21 +59,21 @@ func newCheckCmd(h *console.Host) *cobra.Command {
 	o := &checkOptions{played: played{host: h, Split: train.SplitValidation, Episodes: rubricstudy.DefaultEpisodes}, Above: rubricstudy.DefaultAbove}
 	return console.Verb(&cobra.Command{
 		Use:   "check",
-		Short: "Check before training whether a reward follows the quality of rubrics",
-		Long: `Check plays a few episodes, creates rubrics of varying quality from the stakeholders'
-own (some criteria left out, weights changed, criteria of others, rules that are
-inverted, always hold or crash), and scores each with the configuration's reward. It
-measures the quality of a rubric on other work for the same stakeholder than the work
-that the reward sees: how well its order of the outputs agrees with the true one, and
-how close its totals are. It reports the correlation of the reward with this quality
-(Pearson and Spearman over all rubrics, and Spearman within each case, which is what
-training sees when it compares episodes from one start), with 95 % intervals that
-count all cases of a stakeholder as one.
+		Short: "Find out before training whether a reward follows the quality of rubrics",
+		Long: `Check plays a few episodes and makes rubrics of all qualities from the stakeholders' own:
+it leaves out criteria, shifts weights, adds criteria of others, and adds rules that say
+the opposite, always hold or crash. The configuration's reward then scores each rubric.
 
-Do not train on a reward whose correlation with the order is not above --above, by the
-lower ends of both Spearman intervals, or that gives some rubrics no score, because
-writing those costs nothing: check then exits with code 5. The policy of the
-configuration does not affect the result.`,
+Check measures how good a rubric is on other work for the same stakeholder than the work
+that the reward sees: how well the rubric orders outputs as the truth does, and how near
+its totals are. It prints how the reward correlates with this quality: Pearson and
+Spearman over all rubrics, and Spearman within each case, which is what a learner sees
+that compares episodes of one start. Each has a 95 % interval, for which all cases of a
+stakeholder count as one.
+
+Do not train on a reward if the lower end of either Spearman interval for the order is not
+above --above, or if the reward gives some rubrics no score, because writing those costs
+nothing. In both cases the exit code is 5. The configuration's policy plays no role.`,
 		Example: "  merit rubric check -c examples/rubric/train.yaml\n" +
 			"  merit rubric check -c train.yaml --split test --episodes 64 --above 0.5 --json",
 		RunE: o.run,
@@ -82,7 +82,7 @@ configuration does not affect the result.`,
 
 func (o *checkOptions) run(cmd *cobra.Command, _ []string) error {
 	if !(o.Above >= -1 && o.Above < 1) {
-		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation below 1", o.Above)
+		return console.Usage(cmd, "use a number from -1 up to 1", "--above %v is not a correlation that a reward can pass", o.Above)
 	}
 	s, err := o.open(cmd)
 	if err != nil {

@@ -26,17 +26,17 @@ func newPayoffCmd(h *console.Host) *cobra.Command {
 	o := &payoffOptions{played: played{host: h, Split: train.SplitTest, Episodes: rubricstudy.DefaultEpisodes}}
 	return console.Verb(&cobra.Command{
 		Use:   "payoff [CHEAT…]",
-		Short: "Compare the scores of honest rubrics, policies and cheats",
-		Long: `Payoff scores several rubrics in the same episodes with the configuration's reward: the
-stakeholders' own rubrics, edited versions of them, those that policies write, and
-cheats. Cheats are files, or folders of .json files, with what a cheating agent would
-write: {"rubric": …, "attempts": 1, "questions": […]}. In questions, {brief} is
-replaced by the stakeholder's first message, and {task} by the task.
+		Short: "Show what a reward pays for honest rubrics, policies and cheats",
+		Long: `Payoff shows what the configuration's reward pays, in the same episodes, for the
+stakeholders' own rubrics, for edited versions of them, for what policies write, and for
+cheats. A cheat is a JSON file, or one of a folder of .json files, with what somebody would
+like to be paid for: {"rubric": …, "attempts": 1, "questions": […]}. In its questions,
+{brief} means what the stakeholder says at first, and {task} the task.
 
 The mark is an honest, mediocre rubric: the heavier half of the criteria, with equal
-weights. Payoff compares each rubric with the mark case by case, with 95 % intervals
-that count all cases of a stakeholder as one. If a cheat scores more than the mark,
-the reward can be cheated, and the exit code is 5.`,
+weights. Payoff compares each with the mark case by case, with 95 % intervals for which
+all cases of a stakeholder count as one. If a cheat earns more than the mark, the reward
+can be cheated, and the exit code is 5.`,
 		Example: "  merit rubric payoff -c examples/rubric/train.yaml examples/rubric/cheats\n" +
 			"  merit rubric payoff -c examples/rubric/train.yaml --policy runs/rubric --split test --json",
 		Args: cobra.ArbitraryArgs,
