@@ -51,7 +51,7 @@ func (l *loader) Load(_ context.Context, _, path string, o library.Options) (lib
 		)
 	}
 	l.open.Add(1)
-	r := &scripted{l, text, reward.Info{Name: text, Digest: "sha256:" + strings.Repeat("1", 64), ABI: "test", StepIndexing: reward.ByAssistant, Group: text == "group"}}
+	r := &scripted{l, text, reward.Info{Name: text, Digest: "sha256:" + strings.Repeat("1", 64), ABI: "test", StepIndexing: reward.ByAssistant, Group: text == "group", InFlight: 4}}
 	if text == "guarded" {
 		r.info.Refused = []reward.Refusal{{Kind: "package", What: "orjson", Where: "/reward/reward.py:2", Count: 1}, {Kind: "file", What: "path_open /x", Count: 2}}
 	}
@@ -169,7 +169,7 @@ const ndjson = "application/x-ndjson"
 
 // Tests wait up to waitABit for an event and check every poll.
 const (
-	waitABit = time.Minute
+	waitABit = 5 * time.Minute
 	poll     = time.Millisecond
 )
 
