@@ -32,7 +32,7 @@ fits (McNemar for success in pairs of the same start, Wilcoxon for the rest; Wel
 or rank sums if they did not play the same starts). One sentence says what to do:
 promote, iterate or fall back, by the section evidence of the configuration.
 
-Each of the files (merit evaluate --out) and runs is compared with the first; a
+Each of the files (merit policy measure --out) and runs is compared with the first; a
 single run, with its policy before training. Of several runs compare shows in what
 their configurations differ, too.`,
 		Example: "  merit compare before.json trained.json\n  merit compare runs/gigpo runs/grpo\n  merit compare quickstart/run",

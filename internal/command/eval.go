@@ -62,7 +62,7 @@ The results appear whole or not at all, and replace a file that is there only
 with --force. A pass that is stopped keeps what is
 finished in a file beside them (.part), and --resume goes on from there.
 
-With --fleet workers score (merit worker), in shards of 64 trajectories or of
+With --fleet workers score (merit fleet worker), in shards of 64 trajectories or of
 whole groups, each with its own environment for the keys of judges. It pays for
 rewards that take longer than it takes to send a trajectory: judges, heavy Python.
 

@@ -99,7 +99,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	if s := t.Stats(); s.Lost > 0 {
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Exhausted, Where: "tracer", What: fmt.Sprintf("%d spans were not recorded: %s", s.Lost, s.Reason),
-			Hint: "the agent did not notice; see that merit collect runs where MERIT_COLLECT says",
+			Hint: "the agent did not notice; see that merit traces collect runs where MERIT_COLLECT says",
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ type Options struct {
 	Enabled bool // off by default: New then returns nil, which records nothing
 
 	Sink Sink   // takes the spans; nil = they are sent to URL
-	URL  string // of merit collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
+	URL  string // of merit traces collect; empty = $MERIT_COLLECT, else http://127.0.0.1:4318
 	Key  string // for a collector that wants one
 
 	Agent string       // of spans whose context names none
@@ -70,7 +70,7 @@ func placeOf(ctx context.Context) place {
 
 // Current says to which trace a context belongs and within which span it is;
 // both are empty outside of a trace. The headers X-Merit-Trace and
-// X-Merit-Parent take them through merit proxy.
+// X-Merit-Parent take them through merit traces proxy.
 func Current(ctx context.Context) (traceID, spanID string) {
 	p := placeOf(ctx)
 	return p.trace, p.span

@@ -49,11 +49,11 @@ func NewCmd(h *console.Host, more ...*cobra.Command) *cobra.Command {
 		Use:   "fleet",
 		Short: "Run and monitor a fleet of workers",
 		Long: `Fleet looks at the workers that a server has, at what waits for them and at what
-they log, and lets them go. Workers join with merit worker; merit train --fleet
+they log, and lets them go. Workers join with merit fleet worker; merit train --fleet
 gives them work. It makes the keys by which all of them know each other, and runs a
 server that stays when runs come and go.`,
 		Example: "  merit fleet status --fleet nats://127.0.0.1:4222 --key boss.key\n  merit fleet drain local-1 --fleet nats://127.0.0.1:4222 --key boss.key",
-	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newAccountsCmd(h)}, more...)...)
+	}, append([]*cobra.Command{newStatusCmd(h), newDrainCmd(h), newLogsCmd(h), newKeygenCmd(h), newServeCmd(h), newWorkerCmd(h), newAccountsCmd(h)}, more...)...)
 }
 
 func newStatusCmd(h *console.Host) *cobra.Command {
@@ -239,7 +239,7 @@ func newLogsCmd(h *console.Host) *cobra.Command {
 				return err == nil
 			})
 			if err == nil && quiet && !l.Follow && !h.Global.Quiet {
-				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit worker --log-level info")
+				fmt.Fprintln(h.Stderr, "nothing was logged within a day; workers log warnings, and more with merit fleet worker --log-level info")
 			}
 			return err
 		},

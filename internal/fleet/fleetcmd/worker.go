@@ -59,8 +59,8 @@ func renamed(cmd *cobra.Command) *cobra.Command {
 // anyPlugin allows all of them.
 const anyPlugin = "any"
 
-// NewWorkerCmd is the verb worker.
-func NewWorkerCmd(h *console.Host) *cobra.Command {
+// newWorkerCmd is the verb fleet worker.
+func newWorkerCmd(h *console.Host) *cobra.Command {
 	o := &workerOptions{host: h}
 	cmd := renamed(console.Verb(&cobra.Command{
 		Use:   "worker",
@@ -78,7 +78,7 @@ those that --pass-env names, and no job that asks for others is begun.
 It is the same merit that must run on both ends; another build is refused. Ctrl-C
 and SIGTERM let the worker finish what it has, and end it with exit code 0; twice
 ends it at once. What it had is then computed by another.`,
-		Example: "  merit worker --join nats://127.0.0.1:4222 --key worker.key\n  merit worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu",
+		Example: "  merit fleet worker --join nats://127.0.0.1:4222 --key worker.key\n  merit fleet worker --join tls://trainer.example:4222 --key worker.key --ca ca.pem --slots 8 --label gpu",
 		RunE:    o.run,
 	}, o))
 	for _, name := range []string{"with-parent", "cache", "cache-mib"} {

@@ -1,4 +1,4 @@
-// Package labelcmd holds the verbs of merit label: flags, keys and a screen, over
+// Package labelcmd holds the verbs of merit traces label: flags, keys and a screen, over
 // internal/labels/labelling.
 package labelcmd
 
@@ -38,10 +38,10 @@ and asks for a key:
 
 Each answer is kept at once; a rater who comes back goes on where he left off.
 All raters are asked the same in the same order. The query chooses the traces,
-as in merit traces list; without one, all. Pairs become scores by merit label
-scores, and how far raters agree says merit label agreement.`,
-		Example: "  merit label agent=planner since=7d --rater eve\n" +
-			"  merit label --mode thumbs scored=false",
+as in merit traces list; without one, all. Pairs become scores by merit traces label
+scores, and how far raters agree says merit traces label agreement.`,
+		Example: "  merit traces label agent=planner since=7d --rater eve\n" +
+			"  merit traces label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}, o)

@@ -19,7 +19,7 @@ func newAgreementCmd(p *place) *cobra.Command {
 		Long: `Agreement compares every two raters by what both have labelled: how often they
 say the same, and Cohen's κ, which is 1 if always, 0 if no more often than
 chance would have it, with a 95 % interval. What was skipped does not count.`,
-		Example: "  merit label agreement --mode thumbs",
+		Example: "  merit traces label agreement --mode thumbs",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
@@ -69,7 +69,7 @@ their scores cannot be compared.
 
 With --write the scores become rewards of their traces, named bradley-terry, in
 place of those that were written before.`,
-		Example: "  merit label scores task=sum --write",
+		Example: "  merit traces label scores task=sum --write",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {
@@ -128,7 +128,7 @@ func newListCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:     "list [QUERY...]",
 		Short:   "Print labels, one JSON object a line",
-		Example: "  merit label list > labels.jsonl",
+		Example: "  merit traces label list > labels.jsonl",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			return p.desk(cmd.Context(), cmd, words, func(d *labelling.Desk) error {

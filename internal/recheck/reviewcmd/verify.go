@@ -39,7 +39,7 @@ line, or trajectory, step and field, with both values. A run that has not ended,
 was made by an earlier version, keeps no digests of its files; verify then says so.
 
 Verify takes run directories. Files that eval, rollout and evaluate write keep no
-digests: make them again, and compare the two with merit diff.
+digests: make them again, and compare the two with merit reward diff.
 
 Digests find damage and careless changes. Whoever changes a file can also write
 new digests: keep the digest that manifest.json ends with elsewhere to rule that out.

@@ -22,7 +22,7 @@ type promoteOptions struct {
 	host      *console.Host
 	To        string `flag:"to" usage:"the name of the policy, or its folder (default: the name of the run's environment)"`
 	Share     string `flag:"share" usage:"in which share of the starts the version plays, as 10% or 0.1 (default: all)"`
-	Back      bool   `flag:"fall-back" usage:"the same as merit rollback"`
+	Back      bool   `flag:"fall-back" usage:"the same as merit policy rollback"`
 	Evidence  string `flag:"evidence" usage:"the measurement of RUN"`
 	Against   string `flag:"against" usage:"the measurement of what plays now"`
 	Baseline  string `flag:"baseline" usage:"for a new name: the configuration whose policy plays now (default: the run's policy before training)" files:"yaml,yml"`
@@ -40,16 +40,16 @@ a folder of numbered versions and makes it the one that --policy NAME plays. It
 refuses a policy that is not shown to be better by as much as the section evidence of
 the run's configuration asks for (15 % and p < 0.05; see merit compare). The evidence
 are measurements of that checkpoint and of what plays now, on the same starts: those
-of --evidence and --against (merit evaluate --out), or else, for a new name, the
+of --evidence and --against (merit policy measure --out), or else, for a new name, the
 tests before and after training that the run has kept, and for one with a version,
 both are played now. What the first version was held against is the fall-back: it
-plays the starts outside of --share, and all of them after merit rollback.
+plays the starts outside of --share, and all of them after merit policy rollback.
 Without RUN it changes the share or shows what plays; without --to it lists all.
 
 A name is a folder in $MERIT_POLICIES, or in policies.`,
-		Example: `  merit promote runs/better --to sokoban --share 10%
-  merit promote runs/better --to policies/sokoban --evidence trained.json --against before.json
-  merit promote --to sokoban --share 100%`,
+		Example: `  merit policy promote runs/better --to sokoban --share 10%
+  merit policy promote runs/better --to policies/sokoban --evidence trained.json --against before.json
+  merit policy promote --to sokoban --share 100%`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: o.run,
 	}, o)
@@ -61,7 +61,7 @@ A name is a folder in $MERIT_POLICIES, or in policies.`,
 
 func (o *promoteOptions) run(cmd *cobra.Command, args []string) error {
 	if (o.Evidence == "") != (o.Against == "") || o.Baseline != "" && o.Evidence != "" {
-		return console.Usage(cmd, "measure both with merit evaluate --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
+		return console.Usage(cmd, "measure both with merit policy measure --out FILE on the same starts, or leave both out", "a run is promoted on both of --evidence and --against, or on --baseline, or on neither")
 	}
 	if o.Back && (len(args) > 0 || o.Share != "") {
 		return console.Usage(cmd, "fall back by itself", "--fall-back goes with neither a run nor --share")

@@ -23,7 +23,7 @@ the same share of the starts: a version, or the policy that was there before any
 trained. --version chooses another one, forwards too. Nothing is removed, and it holds
 from the next evaluation or rollout on. POLICY is a name or a folder, and may be left out
 where there is one only.`,
-		Example: "  merit rollback sokoban\n  merit rollback sokoban --version 1",
+		Example: "  merit policy rollback sokoban\n  merit policy rollback sokoban --version 1",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    o.run,
 	}, o)
@@ -36,7 +36,7 @@ func (o *rollbackOptions) run(cmd *cobra.Command, args []string) error {
 			return err
 		}
 		if len(names) != 1 {
-			return console.Usage(cmd, "merit promote lists them", "there are %d promoted policies in %s: name one", len(names), promote.Root(o.host.Env))
+			return console.Usage(cmd, "merit policy promote lists them", "there are %d promoted policies in %s: name one", len(names), promote.Root(o.host.Env))
 		}
 		args = names
 	}

@@ -68,7 +68,7 @@ call, with the rewards that were recorded or, if the configuration names some,
 computed now. Tasks that are held out say what the trained policy would have made
 of them. Nothing is ever trained from traces unless it is asked for so.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
+With --fleet workers play and score, on this machine or others (merit fleet worker), and
 the bytes are the same. What a run did with a fleet goes on without one too.`,
 		Example: "  merit train -c quickstart/train.yaml --out runs/first\n  merit train -c quickstart/train.yaml --iterations 20 --set advantage.estimator=grpo\n  merit train --resume --out runs/first\n  merit train -c quickstart/train.yaml --out runs/first --fleet embedded --workers 2\n  merit train --traces 'agent=planner since=7d' -c examples/two-agents/train.yaml --out runs/learnt\n  merit train -c quickstart/train.yaml --out runs/first --tensorboard logs/first --metrics 127.0.0.1:9464",
 		RunE:    o.run,

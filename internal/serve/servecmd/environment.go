@@ -20,11 +20,11 @@ type environmentOptions struct {
 	serve   envserver.Config
 }
 
-// NewEnvironmentCmd is the verb serve-env.
-func NewEnvironmentCmd(h *console.Host) *cobra.Command {
+// newEnvironmentCmd is the verb serve env.
+func newEnvironmentCmd(h *console.Host) *cobra.Command {
 	o := &environmentOptions{host: h, serve: envserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve-env",
+		Use:   "env",
 		Short: "Serve an environment to OpenEnv clients",
 		Long: `Serve-env lets others play an environment of Merit by OpenEnv's protocol: a
 session is a WebSocket at /ws and has a slot of a plug-in process to itself. There
@@ -33,7 +33,7 @@ server is full. /health, /metadata and /schema say what is served.
 
 SIGTERM and Ctrl-C let it answer what was asked and end the sessions (twice: it
 ends at once).`,
-		Example: "  merit serve-env -c quickstart/train.yaml\n  merit serve-env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
+		Example: "  merit serve env -c quickstart/train.yaml\n  merit serve env --plugin sokoban --options '{boxes: 2}' --slots 256 --processes 4",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

@@ -21,11 +21,11 @@ type policyOptions struct {
 	serve  policyserver.Config
 }
 
-// NewPolicyCmd is the verb serve-policy.
-func NewPolicyCmd(h *console.Host) *cobra.Command {
+// newPolicyCmd is the verb serve policy.
+func newPolicyCmd(h *console.Host) *cobra.Command {
 	o := &policyOptions{host: h, serve: policyserver.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve-policy",
+		Use:   "policy",
 		Short: "Serve a policy that was trained on traces",
 		Long: `Serve-policy answers OpenAI's chat completions with one of the choices of a policy:
 that of a run that learnt from traces (merit train --traces), or the untrained one of
@@ -36,7 +36,7 @@ where they are asked for. Temperature 0 takes the likeliest choice; a seed gives
 same answer to the same message.
 
 SIGTERM and Ctrl-C let it answer what was asked (twice: it ends at once).`,
-		Example: "  merit serve-policy --policy runs/two-agents\n  merit serve-policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
+		Example: "  merit serve policy --policy runs/two-agents\n  merit serve policy -c examples/two-agents/train.yaml --listen 127.0.0.1:8740",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

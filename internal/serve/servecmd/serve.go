@@ -26,11 +26,18 @@ type serveOptions struct {
 	Private string   `flag:"private" usage:"serve the program behind standard input on this socket"`
 }
 
-// NewCmd is the verb serve.
+// NewCmd is the verb serve with the verbs below it.
 func NewCmd(h *console.Host) *cobra.Command {
+	schema := console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema)
+	return console.Group("serve", "Serve rewards, an environment or a policy over HTTP",
+		newRewardsCmd(h), newEnvironmentCmd(h), newPolicyCmd(h), newKeyCmd(h), newUsageCmd(h), schema)
+}
+
+// newRewardsCmd is the verb serve rewards.
+func newRewardsCmd(h *console.Host) *cobra.Command {
 	o := &serveOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
-		Use:   "serve",
+		Use:   "rewards",
 		Short: "Serve rewards and advantages over HTTP",
 		Long: `Serve answers HTTP: rewards are uploaded, trajectories scored, advantages
 computed. Without a configuration it listens on 127.0.0.1:8700 for everybody on
@@ -43,7 +50,7 @@ and opens the accounting file again.
 With --private it is the server of one program and its children: on a socket of
 this user's, with snapshot isolation, and gone with its uploads when standard
 input ends. It says ready when it listens.`,
-		Example: "  merit serve\n  merit serve -c serve.yaml\n  merit serve --listen unix:merit.sock --dir rewards",
+		Example: "  merit serve rewards\n  merit serve rewards -c serve.yaml\n  merit serve rewards --listen unix:merit.sock --dir rewards",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
@@ -51,7 +58,6 @@ input ends. It says ready when it listens.`,
 	f.String("dir", "", "the same as --set dir=: where uploads are kept")
 	f.String("tenants", "", "the same as --set tenants=: the tenants' file")
 	console.Files(cmd, "tenants", "yaml", "yml")
-	cmd.AddCommand(newKeyCmd(h), newUsageCmd(h), console.SchemaVerb(h, "serve", "Print the JSON Schema of a server's configuration, for editors", "", serving.Schema))
 	return cmd
 }
 

@@ -26,7 +26,7 @@ import (
 // members all score the same, from which nothing is learnt.
 const fewest, most = 0.5, 0.95
 
-type evaluateOptions struct {
+type measureOptions struct {
 	playing
 	what   measure.Options
 	Out    string `flag:"out" usage:"write the measurement with every episode to this JSON file" output:"yes"`
@@ -34,13 +34,12 @@ type evaluateOptions struct {
 	Store  string `flag:"store" usage:"where the traces are: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
 }
 
-// NewEvaluateCmd is the verb evaluate, which was called baseline before.
-func NewEvaluateCmd(h *console.Host) *cobra.Command {
-	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
+// NewMeasureCmd is the verb policy measure.
+func NewMeasureCmd(h *console.Host) *cobra.Command {
+	o := &measureOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
 	cmd := console.Verb(&cobra.Command{
-		Use:     "evaluate",
-		Aliases: []string{"baseline"},
-		Short:   "Play episodes with a policy and measure its success and return",
+		Use:   "measure",
+		Short: "Play episodes with a policy and measure its success and return",
 		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
 configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one, and prints success, return, length and every metric of the environment
@@ -50,12 +49,12 @@ from: below 50 % or above 95 %. --out keeps every episode, so that two measureme
 the same starts can be compared in pairs (merit compare) and be evidence for a
 promotion. To score episodes that lie in a file, see merit eval.
 
-With --fleet workers play and score, on this machine or others (merit worker), and
+With --fleet workers play and score, on this machine or others (merit fleet worker), and
 the measurement is the same.
 
 With --traces nothing is played: it measures what agents did already, by the rewards
 that are recorded (merit traces score).`,
-		Example: "  merit evaluate -c quickstart/train.yaml\n  merit evaluate --policy quickstart/run --out trained.json\n  merit evaluate --policy sokoban@baseline --split validation\n  merit evaluate --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
+		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
@@ -64,7 +63,7 @@ that are recorded (merit traces score).`,
 	return cmd
 }
 
-func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
+func (o *measureOptions) run(cmd *cobra.Command, _ []string) error {
 	if err := checkSplit(cmd, o.what.Split); err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (o *evaluateOptions) run(cmd *cobra.Command, _ []string) error {
 }
 
 // recorded measures traces.
-func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
+func (o *measureOptions) recorded(cmd *cobra.Command) error {
 	for _, flag := range []string{"config", "policy", "greedy", "split", "episodes", "fleet", "workers"} {
 		if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
 			return console.Usage(cmd, "omit it; --set train.success_score= says what a success is", "--%s is about episodes that are played, and --traces plays none", flag)
@@ -131,7 +130,7 @@ func (o *evaluateOptions) recorded(cmd *cobra.Command) error {
 	return o.report(cfg, e)
 }
 
-func (o *evaluateOptions) report(cfg *merit.Config, e *run.Evaluation) error {
+func (o *measureOptions) report(cfg *merit.Config, e *run.Evaluation) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(e)
 	}
