@@ -296,12 +296,12 @@ func oldNames() *regexp.Regexp {
 	var words []string
 	for _, m := range moves {
 		if m.New[0] != m.Old {
-			words = append(words, m.Old)
+			words = append(words, m.Old+`(?:[^\w-]|$)`)
 		} else {
 			words = append(words, m.Old+" +-")
 		}
 	}
-	return regexp.MustCompile(`(?:^|[^\w.@-])merit(?: --?[\w-]+)* (?:` + strings.Join(words, "|") + `)(?:[^\w-]|-\w|$)`)
+	return regexp.MustCompile(`(?:^|[^\w.@-])merit(?: --?[\w-]+)* (?:` + strings.Join(words, "|") + `)`)
 }
 
 // Promise: no page, script, example or message calls a command by an old name, which
