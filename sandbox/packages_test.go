@@ -33,6 +33,7 @@ func withSympy(t *testing.T, text string) string {
 // its sources and within the default limits: an evaluation finds what the
 // warm-up has imported and cached.
 func TestSympy(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	text, err := os.ReadFile(filepath.Join(testneeds.Root(), "sdk", "python", "examples", "equal.py"))
 	require.NoError(t, err)
 	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, string(text)))
@@ -48,6 +49,7 @@ func TestSympy(t *testing.T) {
 // Promise: the usual reward of five lines with sympy runs within the default
 // limits as it is, also where its function imports sympy.
 func TestSympyWithoutWarmUp(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	m, err := oneWorker(t).LoadFile(context.Background(), withSympy(t, `
 def reward(messages, ground_truth):
     from sympy import simplify, sympify
@@ -67,6 +69,7 @@ def reward(messages, ground_truth):
 // unless the reward warms itself up or does without; where it is not what it was,
 // the reward runs all the same.
 func TestKnownPackagesAreWarmedUp(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	needInterpreters(t)
 	const ours = "calls = []\ndef sympify(text): calls.append(text); raise ValueError('another version')\n"
 	for text, want := range map[string]bool{

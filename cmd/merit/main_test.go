@@ -98,6 +98,18 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// quickScripts are those that make test runs: wrong input of every kind, and one
+// command or more of each area. The others train, compile and start interpreters
+// for seconds each; make test-full runs them.
+var quickScripts = []string{
+	"advantages", "badconfig", "badmodule", "badoptions", "badplugin", "badserve", "builtin", "collect", "council", "data",
+	"eval", "evalfleet", "explain", "fleetkeys", "help", "init", "interrupt", "review", "shell", "ui",
+}
+
+func quick(script string) bool {
+	return slices.Contains(quickScripts, strings.TrimSuffix(filepath.Base(script), ".txtar"))
+}
+
 // engineScript needs an engine that is installed.
 const engineScript = "llama.cpp.txtar"
 
@@ -150,6 +162,7 @@ func TestScriptsOfNodePlugins(t *testing.T) {
 
 // Promise: rewards that are run from their source work with every verb.
 func TestScriptsOfInterpreters(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, i := range interpreter.All() {
 		t.Run(i.Name, func(t *testing.T) {
 			testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
@@ -164,6 +177,7 @@ var rubricScripts = []string{"rubrics.txtar", "rubriccheck.txtar"}
 // Promise: rubrics are checked, cheated and learned with the commands that the
 // pages show.
 func TestScriptsOfRubrics(t *testing.T) {
+	testneeds.Slow(t, "starts interpreters many times")
 	for _, i := range interpreter.All() {
 		testneeds.File(t, "get it with: merit "+i.Name+" install", i.Path(interpreter.Folder()))
 	}
@@ -205,6 +219,9 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 	files = slices.DeleteFunc(files, func(name string) bool { return !wanted(name) })
 	if len(files) == 0 {
 		t.Fatal("there is no script")
+	}
+	if !testneeds.All() {
+		files = slices.DeleteFunc(files, func(name string) bool { return !quick(name) })
 	}
 	model := modelServer(t)
 	testscript.Run(t, testscript.Params{

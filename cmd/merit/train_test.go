@@ -159,7 +159,7 @@ func TestTwoInterruptsAtAnyMoment(t *testing.T) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		began := time.Now()
 		_ = cmd.Wait()
-		require.Less(t, time.Since(began), time.Minute)
+		require.Less(t, time.Since(began), 5*time.Minute)
 		if code := cmd.ProcessState.ExitCode(); code != -1 { // −1: before the command listened for signals
 			require.Contains(t, []int{0, 130}, code, stderr.String())
 		}
