@@ -141,7 +141,7 @@ func TestInterruptedRunResumes(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Contains(t, stderr.String(), "hint: go on with: merit train --resume --out stopped")
+	require.Contains(t, stderr.String(), "hint: resume with: merit train --resume --out stopped")
 	b.train("--resume", "--out", "stopped")
 	same(t, b.files("whole"), b.files("stopped"), "stopped")
 }

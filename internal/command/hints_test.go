@@ -310,7 +310,7 @@ func oldNames() *regexp.Regexp {
 // only moved.txtar does.
 func TestOldNamesAreNotUsed(t *testing.T) {
 	root, old, read := testneeds.Root(), oldNames(), 0
-	require.True(t, old.MatchString("merit --json policy measure") && old.MatchString("`merit serve rewards -c x") && !old.MatchString("merit serve-envs"))
+	require.True(t, old.MatchString("merit --json evaluate") && old.MatchString("`merit serve -c x") && !old.MatchString("merit serve-envs"))
 	folders := []string{".ci/run", "Makefile", "README.md", "CONTRIBUTING.md", "cmd", "core", "docs", "examples", "internal", "plugins", "sandbox", "sdk"}
 	for _, folder := range folders {
 		require.NoError(t, filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
