@@ -46,17 +46,10 @@ also estimates the advantages of both sides and lists those that changed. Change
 sign come first, because the learner would then discourage what it encouraged before.
 Trajectories without steps get one for each message of the assistant.
 
-<<<<<<< HEAD
-The exit code is 12 if any number or outcome differs, and 0 otherwise. What a
-reward says in words (reason) and what it costs (fuel) are no difference.`,
-		Example: "  merit reward diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
-			"  merit reward diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
-=======
 The exit code is 12 if any number or outcome differs, and 0 otherwise. The reason and
 the cost (fuel) of a reward do not count as differences.`,
 		Example: "  merit reward diff before.jsonl after.jsonl --data trajectories.jsonl\n" +
 			"  merit reward diff --reward old.wasm --reward new.wasm --data trajectories.jsonl",
->>>>>>> main
 		Args: o.args,
 		RunE: o.run,
 	}, o)

@@ -124,13 +124,8 @@ func folder(path string) error {
 		return nil // reading the run reports what is missing
 	}
 	return &fault.Error{
-<<<<<<< HEAD
-		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results hold no digests",
-		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit reward diff " + path + " again.jsonl",
-=======
 		Boundary: fault.Data, Kind: fault.Invalid, Where: path, What: "this is a file; verify checks run directories, and files of results have no digests",
 		Hint: "to check results, score the same rows again with merit eval --out again.jsonl, and compare them: merit reward diff " + path + " again.jsonl",
->>>>>>> main
 	}
 }
 

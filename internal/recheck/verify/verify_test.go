@@ -231,13 +231,8 @@ func TestAFileIsNotARun(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("{}\n"), 0o600))
 	_, err := verify.Run(t.Context(), path, verify.Options{})
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Invalid))
-<<<<<<< HEAD
-	require.ErrorContains(t, err, "files of results hold no digests")
-	require.Contains(t, fault.As(err).Hint, "merit reward diff "+path)
-=======
 	require.ErrorContains(t, err, "files of results have no digests")
 	require.Contains(t, fault.As(err).Hint, "merit reward diff "+path)
->>>>>>> main
 }
 
 // Promise: the figures of a summary are recomputed from the saved episodes and checkpoints,

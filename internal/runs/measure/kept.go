@@ -45,13 +45,8 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 	}
 	if len(manifest.Plugins) == 0 {
 		return nil, nil, &fault.Error{
-<<<<<<< HEAD
-			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ManifestFile), What: "names no environment",
-			Hint: "restore the file, or measure the policies with merit policy measure --out",
-=======
 			Boundary: fault.Storage, Kind: fault.Corrupt, Where: filepath.Join(dir, run.ManifestFile), What: "the manifest names no environment",
 			Hint: "restore the file, or measure the policies with merit policy measure --out",
->>>>>>> main
 		}
 	}
 	of := func(name string, player run.Player, found run.Score) (*run.Evaluation, error) {
@@ -68,13 +63,8 @@ func OfRun(dir string) (before, after *run.Evaluation, err error) {
 		e.Score, e.Episodes = m.Score()
 		if s := e.Score; s.Episodes != found.Episodes || s.Success != found.Success || math.Abs(s.Return-found.Return) > 1e-9*(1+math.Abs(found.Return)) {
 			return nil, &fault.Error{
-<<<<<<< HEAD
-				Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "holds other episodes than the summary of the run speaks of",
-				Hint: "look with merit verify what was changed, or measure the policies with merit policy measure --out",
-=======
 				Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: "the episodes do not match the summary of the run",
 				Hint: "run merit verify to find out what was changed, or measure the policies with merit policy measure --out",
->>>>>>> main
 			}
 		}
 		return e, nil

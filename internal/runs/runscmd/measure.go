@@ -34,37 +34,13 @@ type measureOptions struct {
 	Store  string `flag:"store" usage:"the trace store: a file, or postgres://… (default $MERIT_TRACES, else traces.db)"` // its address
 }
 
-<<<<<<< HEAD:internal/runs/runscmd/measure.go
-// NewMeasureCmd is the verb policy measure.
+// NewMeasureCmd returns the command merit policy measure.
 func NewMeasureCmd(h *console.Host) *cobra.Command {
 	o := &measureOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "measure",
 		Short: "Play episodes with a policy and measure its success and return",
-		Long: `Evaluate plays starts of a split, held out if nothing else is said, with the
-configuration's policy (a plug-in, or the untrained network), that of a checkpoint, or
-a promoted one, and prints success, return, length and every metric of the environment
-and of the reward with 95 % intervals, beside the range that train.expect of the
-configuration wants. It warns where the success of a policy that is yet to be trained leaves little to learn
-from: below 50 % or above 95 %. --out keeps every episode, so that two measurements of
-the same starts can be compared in pairs (merit compare) and be evidence for a
-promotion. To score episodes that lie in a file, see merit eval.
-
-With --fleet workers play and score, on this machine or others (merit fleet worker), and
-the measurement is the same.
-
-With --traces nothing is played: it measures what agents did already, by the rewards
-that are recorded (merit traces score).`,
-		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
-=======
-// NewEvaluateCmd returns the evaluate command, formerly called baseline.
-func NewEvaluateCmd(h *console.Host) *cobra.Command {
-	o := &evaluateOptions{playing: playing{host: h, player: player{host: h}}, what: measure.Options{Split: train.SplitTest}}
-	cmd := console.Verb(&cobra.Command{
-		Use:     "evaluate",
-		Aliases: []string{"baseline"},
-		Short:   "Play episodes with a policy and measure its success and return",
-		Long: `Evaluate plays starts of a split (by default the held-out test split) with a policy:
+		Long: `Measure plays starts of a split (by default the held-out test split) with a policy:
 the configuration's (a plug-in, or the untrained network), that of a checkpoint, or
 a promoted one. It prints success, return, length and every metric of the environment
 and of the reward with 95 % intervals, next to the range that train.expect of the
@@ -79,7 +55,6 @@ measurement is the same.
 With --traces, nothing is played: Merit measures recorded agent runs by the rewards
 that are stored with them (merit traces score).`,
 		Example: "  merit policy measure -c quickstart/train.yaml\n  merit policy measure --policy quickstart/run --out trained.json\n  merit policy measure --policy sokoban@baseline --split validation\n  merit policy measure --policy quickstart/run --episodes 2000 --fleet embedded --workers 2",
->>>>>>> main:internal/runs/runscmd/evaluate.go
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
