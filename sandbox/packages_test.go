@@ -3,9 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/merit-rl/merit/core/reward"
@@ -17,13 +15,10 @@ import (
 // withSympy is a folder with sympy and a reward.
 func withSympy(t *testing.T, text string) string {
 	needInterpreters(t)
-	const where = "import os, sympy, mpmath; print(os.path.dirname(sympy.__file__), os.path.dirname(mpmath.__file__), sep='\\n')"
-	python := testneeds.Command(t, "pip install sympy", "python3", "-c", where)
-	out, err := exec.Command(python, "-c", where).Output()
-	require.NoError(t, err)
 	dir := t.TempDir()
-	for _, pkg := range strings.Fields(string(out)) {
-		copySources(t, pkg, filepath.Join(dir, filepath.Base(pkg)))
+	for _, pkg := range []string{"sympy", "mpmath"} { // in the versions of examples/rewards
+		from := filepath.Join(testneeds.Root(), "examples", "rewards", "math", "packages", pkg)
+		copySources(t, testneeds.File(t, "run: go run ./examples/rewards -install", from), filepath.Join(dir, pkg))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "reward.py"), []byte(text), 0o600))
 	return dir

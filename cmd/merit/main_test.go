@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"net/http"
@@ -224,6 +225,8 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 		files = slices.DeleteFunc(files, func(name string) bool { return !quick(name) })
 	}
 	model := modelServer(t)
+	home, _ := os.UserHomeDir()
+	rustup := cmp.Or(os.Getenv("RUSTUP_HOME"), filepath.Join(home, ".rustup"))
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Setup: func(e *testscript.Env) error {
@@ -238,8 +241,16 @@ func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
 				e.Setenv(name, goValues[i])
 			}
 			e.Setenv("GOPROXY", "off")
+			e.Setenv("RUSTUP_HOME", rustup) // else it is in the home that a script does not have
 			e.Vars = append(e.Vars, variables...)
 			return nil
+		},
+		Condition: func(condition string) (bool, error) { // [builds:rustc]
+			compiler, ok := strings.CutPrefix(condition, "builds:")
+			if !ok {
+				return false, errors.New("unknown condition")
+			}
+			return testneeds.Builds(t, compiler), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "hex": hexFile, "waitfor": waitFor, "shorten": shorten, "expand": expand, "reach": reach,
