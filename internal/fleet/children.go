@@ -115,7 +115,7 @@ func (k *child) live(ctx context.Context) error {
 // run starts the process once and waits for it. When ctx is canceled, it closes the worker's
 // standard input and kills the process after 10 s.
 func (k *child) run(ctx context.Context) error {
-	args := append(slices.Clone(k.program[1:]), "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
+	args := append(slices.Clone(k.program[1:]), "fleet", "worker", "--join", k.url, "--name", k.name, "--slots", strconv.Itoa(k.slots), "--allow-plugin", "any", "--with-parent", "--quiet")
 	if len(k.variables) > 0 {
 		args = append(args, "--pass-env", strings.Join(k.variables, ","))
 	}

@@ -27,8 +27,8 @@ import (
 
 // The tests run like a user in a folder with built plug-ins.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		work(os.Args[2:])
+	if len(os.Args) > 2 && os.Args[2] == "worker" {
+		work(os.Args[3:])
 		return
 	}
 	dir, err := os.MkdirTemp("", "merit-fleets-")
@@ -64,7 +64,7 @@ func dieBusy(w queue.Worker) {
 	select {}
 }
 
-// work runs a worker process, like merit worker, started by a coordinator.
+// work runs a worker process, like merit fleet worker, started by a coordinator.
 func work(args []string) {
 	o := fleet.WorkOptions{}
 	f := flag.NewFlagSet("worker", flag.ExitOnError)

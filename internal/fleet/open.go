@@ -30,7 +30,7 @@ type OpenOptions struct {
 	// Workers is the number of worker processes to start on this machine, for an embedded
 	// server.
 	Workers int
-	// Program is the command that the workers run, to which the arguments of merit worker are
+	// Program is the command that the workers run, to which the arguments of merit fleet worker are
 	// appended. Empty means this program.
 	Program []string
 	// Options are for the sessions in which this process recomputes results that workers
@@ -166,7 +166,7 @@ func checkAddress(address string, workers int) error {
 	case !strings.HasPrefix(address, "nats://") && !strings.HasPrefix(address, "tls://"):
 		return wrong(fmt.Sprintf("%.80q is not the address of a fleet", address), "use embedded, or nats://HOST:PORT or tls://HOST:PORT")
 	case workers > 0:
-		return wrong("local workers need a server in this process", "use --fleet embedded, or start them with merit worker --join")
+		return wrong("local workers need a server in this process", "use --fleet embedded, or start them with merit fleet worker --join")
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func checkGrants(want, grants []string) error {
 	}
 	names := strings.Join(kept, ",")
 	return refusedJob(
-		fmt.Errorf("the environment variables %.300s; it allows only those that merit worker --pass-env names", names),
+		fmt.Errorf("the environment variables %.300s; it allows only those that merit fleet worker --pass-env names", names),
 		"start workers with --pass-env "+names+", or remove them from environment.pass_env, policy.pass_env and the key_env of judges",
 	)
 }

@@ -133,9 +133,9 @@ func joining(j fleet.JoinInfo, users string) string {
 	if j.Beyond != "" {
 		where = " on this machine"
 	}
-	text := fmt.Sprintf("workers%s join with: merit worker --join %s --key %s\n", where, j.URL, j.Key)
+	text := fmt.Sprintf("workers%s join with: merit fleet worker --join %s --key %s\n", where, j.URL, j.Key)
 	if j.Beyond != "" {
-		text += fmt.Sprintf("workers on other machines, with a key that %s lists, join with: merit worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
+		text += fmt.Sprintf("workers on other machines, with a key that %s lists, join with: merit fleet worker --join %s --ca %s --key …\n", users, j.Beyond, j.Certificate)
 	}
 	return text + fmt.Sprintf("watch them with: merit fleet status --fleet %s --key %s\n", j.URL, j.Watch)
 }

@@ -83,7 +83,7 @@ func (s *submission) patience() error {
 		return err
 	}
 	away := time.Since(since)
-	what, hint := "no worker is connected", "start one with merit worker --join"
+	what, hint := "no worker is connected", "start one with merit fleet worker --join"
 	if other := s.roster.others(); other != "" {
 		what, hint = fmt.Sprintf("no worker of this build (%s) is connected, but one of build %s is", s.Build, other), sameness(s.Build, other)
 	}
