@@ -1,5 +1,5 @@
-// Package labelcmd holds the verbs of merit label: flags, keys and a screen, over
-// internal/labels/labelling.
+// Package labelcmd implements the commands of merit label: flags, keys and the screen.
+// It calls internal/labels/labelling.
 package labelcmd
 
 import (
@@ -16,47 +16,47 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// place is where the verbs work.
+// place is the store and mode that the commands use.
 type place struct {
 	host    *console.Host
 	address string
 	mode    string
 }
 
-// NewCmd is the verb label with the verbs below it.
+// NewCmd returns the label command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &askOptions{place: &place{host: h}, Rounds: 3}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "label [QUERY...]",
 		Short: "Label and compare traces",
-		Long: `Label shows two traces of one task side by side, or with --mode thumbs one trace,
-and asks for a key:
+		Long: `Label shows two traces of the same task side by side, or one trace with --mode
+		thumbs, and asks for a key:
 
   pairs    1 the left is better   2 the right is better   = neither
   thumbs   1 good                 2 not good
-  both     s skip   u back to the one before   f all of it   q quit
+  both     s skip   u back to the previous one   f show all   q quit
 
-Each answer is kept at once; a rater who comes back goes on where he left off.
-All raters are asked the same in the same order. The query chooses the traces,
-as in merit traces list; without one, all. Pairs become scores by merit label
-scores, and how far raters agree says merit label agreement.`,
+Merit stores each answer immediately; a rater who returns continues where they
+stopped. All raters get the same questions in the same order. The query selects the
+traces, as in merit traces list; without a query, all traces are used. merit label
+scores computes scores from pairs, and merit label agreement compares raters.`,
 		Example: "  merit label agent=planner since=7d --rater eve\n" +
 			"  merit label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
 		RunE: o.run,
 	}, o)
 	p := cmd.PersistentFlags()
-	p.StringVar(&o.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
-	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "what is asked: pairs or thumbs")
+	p.StringVar(&o.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
+	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "kind of question: pairs or thumbs")
 	cmd.AddCommand(newAgreementCmd(o.place), newScoresCmd(o.place), newListCmd(o.place))
 	return cmd
 }
 
-// desk opens the store and calls f with the desk that the words choose.
+// desk opens the store and calls f with a desk for the traces that match the words.
 func (p *place) desk(ctx context.Context, cmd *cobra.Command, words []string, f func(*labelling.Desk) error) error {
 	mode := labelling.Mode(p.mode)
 	if !slices.Contains([]labelling.Mode{labelling.Pairs, labelling.Thumbs}, mode) {
-		return console.Usage(cmd, "use pairs or thumbs", "--mode is %q", p.mode)
+		return console.Usage(cmd, "use pairs or thumbs", "--mode must be pairs or thumbs, not %q", p.mode)
 	}
 	q, err := trace.ParseQuery(strings.Join(words, " "), p.host.Now())
 	if err != nil {

@@ -14,32 +14,32 @@ type pullOptions struct {
 	to oci.Target
 }
 
-// NewPullCmd is the verb reward pull.
+// NewPullCmd returns merit reward pull.
 func NewPullCmd(h *console.Host) *cobra.Command {
 	o := &pullOptions{flags: flags{host: h}}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Fetch a reward from an OCI registry",
-		Long: `Pull fetches a reward, holds every part of it to its digest and the reward to the
-one that its author saw, and puts it in its place in one step: NAME.wasm, the
-script's own file, or a folder NAME, where NAME is the end of the repository.
-Nothing is overwritten without --force.
+		Long: `Pull fetches a reward, verifies the digest of every part and of the whole reward, and
+		writes it in one step: NAME.wasm, the script's own file, or a folder NAME, where NAME
+		is the last part of the repository. It overwrites nothing without
+		--force.
 
-REFERENCE is registry/repository:tag, which its owner can move, or
-registry/repository@sha256:…, which always means the same bytes.`,
+REFERENCE is registry/repository:tag, whose content can change, or
+registry/repository@sha256:…, which always refers to the same bytes.`,
 		Example: "  merit reward pull localhost:5000/rewards/gsm8k:1.0 --out gsm8k.wasm",
 		Args:    console.Exactly("REFERENCE"),
 		RunE:    o.run,
 	}, o)
-	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to make (default: named after the repository)")
-	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace what is there")
+	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to write (default: named after the repository)")
+	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace an existing reward")
 	console.Output(cmd, "out")
 	return cmd
 }
 
 func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
 	if o.to.Path == "-" {
-		return console.Usage(cmd, "name the file or folder to make with --out", "a reward cannot be written to the standard output")
+		return console.Usage(cmd, "set the file or folder to write with --out", "cannot write a reward to standard output")
 	}
 	options, err := o.options(cmd)
 	if err != nil {
@@ -53,8 +53,8 @@ func (o *pullOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	if p.Here != p.Reward.Digest {
 		terminal.Warning(o.host.Stderr, o.host.ErrStyle(), &fault.Error{
-			Boundary: fault.Registry, Kind: fault.Protocol, Where: p.Reference, What: "it was pushed by another version of Merit; here its digest is " + p.Here,
-			Hint: "its files are the same, but another interpreter runs them: results may differ",
+			Boundary: fault.Registry, Kind: fault.Protocol, Where: p.Reference, What: "the reward was pushed by another version of Merit; in this version its digest is " + p.Here,
+			Hint: "check its results: the files are the same, but another interpreter runs them",
 		})
 	}
 	if o.host.Global.JSON {

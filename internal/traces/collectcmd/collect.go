@@ -1,5 +1,5 @@
-// Package collectcmd holds the verb collect: a receiver of what instrumented
-// agents say.
+// Package collectcmd implements merit collect, which receives traces from
+// instrumented agents.
 package collectcmd
 
 import (
@@ -16,32 +16,33 @@ import (
 type options struct {
 	host   *console.Host
 	Config string   `flag:"config,c" usage:"configuration file" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over the configuration: key.path=value (repeatable)"`
+	Set    []string `flag:"set" usage:"override a value of the configuration: key.path=value (repeatable)"`
 }
 
-// NewCmd is the verb collect.
+// NewCmd returns the collect command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "collect",
 		Short: "Receive and store traces from instrumented agents",
-		Long: `Collect receives traces of agents: OTLP over HTTP (protobuf and JSON) at
-/v1/traces, OTLP over gRPC, and a plain form in JSON at /v1/traces/spans, which
-Merit's SDKs speak. It knows OpenTelemetry's GenAI conventions, OpenInference and
-OpenLLMetry. Secrets are blanked before anything is kept; rewards of the
+		Long: `Collect receives traces from agents: OTLP over HTTP (protobuf and JSON) at
+		/v1/traces, OTLP over gRPC, and Merit's own JSON form at /v1/traces/spans, which
+		Merit's SDKs send. It understands OpenTelemetry's GenAI conventions, OpenInference
+		and OpenLLMetry. It redacts secrets before it stores anything. Rewards from the
+		configuration score each trace when the trace has ended.
 configuration score each trace when it has ended.
 
-An agent that is instrumented needs one variable:
+To send traces, an instrumented agent needs one variable:
 OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318
 
-SIGTERM and Ctrl-C let it finish what it has accepted (twice: it ends at once).`,
+On SIGTERM or Ctrl-C it finishes what it has accepted; a second signal stops it immediately.`,
 		Example: "  merit collect\n  merit collect -c collect.yaml\n  merit collect --listen 0.0.0.0:4318 --grpc '' --key-file key --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
-	f.String("listen", "", "the same as --set listen=: HOST:PORT of OTLP over HTTP and of the plain form")
-	f.String("grpc", "", "the same as --set grpc=: HOST:PORT of OTLP over gRPC; '' is nowhere")
-	f.String("store", "", "the same as --set store=: a file or a Postgres URL; without it $MERIT_TRACES, else traces.db")
+	f.String("listen", "", "the same as --set listen=: HOST:PORT for OTLP over HTTP and Merit's own JSON form")
+	f.String("grpc", "", "the same as --set grpc=: HOST:PORT for OTLP over gRPC; '' turns it off")
+	f.String("store", "", "the same as --set store=: a file or a Postgres URL (default $MERIT_TRACES, else traces.db)")
 	f.String("key-file", "", "the same as --set key_file=: a file with the key that clients must send")
 	cmd.AddCommand(console.SchemaVerb(h, "collect", "Print the JSON Schema of a collector's configuration, for editors", "", collecting.Schema))
 	return cmd
@@ -70,7 +71,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	return err
 }
 
-// load gives the configuration that the flags say.
+// load returns the configuration with the flags applied.
 func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
 	overrides := slices.Clone(o.Set)
 	for flag, key := range map[string]string{"listen": "listen", "grpc": "grpc", "store": "store", "key-file": "key_file"} {
@@ -85,7 +86,7 @@ func (o *options) load(cmd *cobra.Command) (*collecting.Config, error) {
 	return collecting.Load(o.Config, overrides...)
 }
 
-// ready says where the collector listens and who may write.
+// ready prints where the collector listens and who can write to it.
 func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
@@ -94,9 +95,9 @@ func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 			Store string `json:"store"`
 		}{s.URL(), s.GRPC(), s.Store()})
 	}
-	who := "everybody on this machine"
+	who := "everyone on this machine"
 	if c.KeyFile != "" {
-		who = "who has the key in " + c.KeyFile
+		who = "clients with the key in " + c.KeyFile
 	}
 	also := ""
 	if s.GRPC() != "" {
@@ -106,7 +107,7 @@ func (o *options) ready(s *collecting.Server, c *collecting.Config) error {
 	return err
 }
 
-// ended says what was received.
+// ended prints what was received.
 func (o *options) ended(s *collecting.Server) error {
 	n, done := s.Counts(), s.Sink().Summary()
 	if o.host.Global.JSON {
@@ -115,11 +116,11 @@ func (o *options) ended(s *collecting.Server) error {
 			Done     any `json:"done"`
 		}{n, done})
 	}
-	line := fmt.Sprintf("kept %d spans", n.Spans)
+	line := fmt.Sprintf("stored %d spans", n.Spans)
 	for _, more := range []struct {
 		n    int64
 		what string
-	}{{n.Silent, "said nothing of an agent"}, {n.Refused, "could not be kept"}} {
+	}{{n.Silent, "spans without agent data were ignored"}, {n.Refused, "spans could not be stored"}} {
 		if more.n > 0 {
 			line += fmt.Sprintf("; %d %s", more.n, more.what)
 		}
@@ -133,7 +134,7 @@ func (o *options) ended(s *collecting.Server) error {
 		}
 	}
 	if secrets := done.Secrets(); secrets > 0 {
-		line += fmt.Sprintf("; %d secrets were blanked", secrets)
+		line += fmt.Sprintf("; %d secrets were redacted", secrets)
 	}
 	_, err := fmt.Fprintln(o.host.Stdout, line)
 	return err

@@ -1,4 +1,4 @@
-// Package proxycmd holds the verb proxy: calls of models, recorded as they pass.
+// Package proxycmd implements merit proxy, which records model calls that pass through it.
 package proxycmd
 
 import (
@@ -16,47 +16,47 @@ import (
 type options struct {
 	host   *console.Host
 	config proxying.Config
-	File   string   `flag:"config,c" usage:"configuration of merit collect, of which store, redact, retention, rewards and sandbox count" files:"yaml,yml"`
-	Set    []string `flag:"set" usage:"put a value over that configuration: key.path=value (repeatable)"`
+	File   string   `flag:"config,c" usage:"configuration file of merit collect; only store, redact, retention, rewards and sandbox are used" files:"yaml,yml"`
+	Set    []string `flag:"set" usage:"override a value of that configuration: key.path=value (repeatable)"`
 }
 
-// NewCmd is the verb proxy.
+// NewCmd returns the proxy command.
 func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h, config: proxying.DefaultConfig()}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "proxy",
 		Short: "Record the calls that agents send to a model",
-		Long: `Proxy stands between agents and an OpenAI-compatible server. An agent is
-recorded by setting its base URL to the proxy's; nothing else of it changes.
-Answers pass through as they come, and the store never holds up a call.
+		Long: `Proxy forwards calls from agents to an OpenAI-compatible server and records them.
+		To record an agent, set its base URL to the proxy's; change nothing else.
+		The proxy passes answers through unchanged, and the store never delays a call.
 
-An agent may say whose a call is: by the headers X-Merit-Trace, X-Merit-Agent,
+An agent can identify its calls: by the headers X-Merit-Trace, X-Merit-Agent,
 X-Merit-Task, X-Merit-Parent and X-Merit-Metadata, by its base URL
 (http://127.0.0.1:8710/t/TRACE/a/AGENT/task/TASK/v1), or by W3C's traceparent.
-Calls without a name are joined where a conversation goes on.
+Calls without a trace name join the trace whose conversation they continue.
 
-SIGTERM and Ctrl-C let calls under way end and records them (twice: it ends at
-once). GET /-/stats counts what was recorded.`,
+On SIGTERM or Ctrl-C it finishes and records calls in progress; a second signal
+stops it immediately. GET /-/stats counts what was recorded.`,
 		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	c := &o.config
-	f.StringVar(&c.Upstream, "upstream", "", "base of the model server's API")
-	f.StringVar(&c.Listen, "listen", c.Listen, "HOST:PORT")
-	f.StringVar(&c.Store, "store", "", "file or postgres:// address of the traces; else $MERIT_TRACES, else traces.db")
-	f.StringVar(&c.Agent, "agent", "", "agent of calls that name none")
-	f.StringVar(&c.Task, "task", "", "task of calls that name none")
-	f.StringVar(&c.Add, "add", "", `JSON object of fields that are added to requests without them, such as '{"logprobs": true}'`)
-	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's key, which agents then need not have")
-	f.StringVar(&c.KeyFile, "key-file", "", "file with the key that agents must send as X-Merit-Key")
+	f.StringVar(&c.Upstream, "upstream", "", "base URL of the model server's API")
+	f.StringVar(&c.Listen, "listen", c.Listen, "HOST:PORT to listen on")
+	f.StringVar(&c.Store, "store", "", "file or postgres:// address of the trace store (default $MERIT_TRACES, else traces.db)")
+	f.StringVar(&c.Agent, "agent", "", "agent name for calls that do not give one")
+	f.StringVar(&c.Task, "task", "", "task for calls that do not give one")
+	f.StringVar(&c.Add, "add", "", `JSON object of fields to add to requests that lack them, such as '{"logprobs": true}'`)
+	f.StringVar(&c.UpstreamKeyEnv, "upstream-key-env", "", "environment variable with the upstream's API key; agents then do not need it")
+	f.StringVar(&c.KeyFile, "key-file", "", "file whose first line is the key that agents must send as X-Merit-Key")
 	console.Certificates(cmd, &c.TLS.Cert, &c.TLS.Key, &c.TLS.ClientCA)
-	f.DurationVar(&c.Drain, "drain", c.Drain, "how long the end may take")
+	f.DurationVar(&c.Drain, "drain", c.Drain, "shutdown grace period")
 	console.Renamed(cmd, "key-env", "upstream-key-env")
 	return cmd
 }
 
-// load reads what stands around the store.
+// load reads the settings of the store.
 func (o *options) load() (err error) {
 	if o.File == "" {
 		o.config.Collect, err = collecting.Parse("", nil, "", o.Set...)
@@ -68,7 +68,7 @@ func (o *options) load() (err error) {
 
 func (o *options) run(cmd *cobra.Command, _ []string) error {
 	if o.config.Upstream == "" {
-		return console.Usage(cmd, "name the model server: --upstream http://127.0.0.1:8080/v1", "no upstream is named")
+		return console.Usage(cmd, "set the model server: --upstream http://127.0.0.1:8080/v1", "the model server is not set")
 	}
 	if err := o.load(); err != nil {
 		return err
@@ -83,17 +83,17 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 	said := make(chan struct{})
 	stop := context.AfterFunc(cmd.Context(), func() {
 		defer close(said)
-		fmt.Fprintln(o.host.Stderr, "calls under way may end; once more ends it at once")
+		fmt.Fprintln(o.host.Stderr, "waiting for calls in progress; press Ctrl-C again to stop immediately")
 	})
 	if err = s.Serve(cmd.Context()); !stop() {
 		<-said
 	}
 	n := s.Stats()
-	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, blanked %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
+	fmt.Fprintf(o.host.Stderr, "recorded %d calls (%d failed), lost %d, passed %d other requests, redacted %d secrets\n", n.Recorded, n.Failed, n.Lost, n.Passed, s.Summary().Secrets())
 	return err
 }
 
-// ready says where agents go.
+// ready prints the address for agents.
 func (o *options) ready(s *proxying.Server) error {
 	if o.host.Global.JSON {
 		return o.host.PrintJSON(struct {
@@ -102,6 +102,6 @@ func (o *options) ready(s *proxying.Server) error {
 			Store    string `json:"store"`
 		}{s.URL(), o.config.Upstream, s.Store()})
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "calls of models pass through %s/v1 to %s and are recorded in %s\n", s.URL(), o.config.Upstream, s.Store())
+	_, err := fmt.Fprintf(o.host.Stdout, "forwarding model calls from %s/v1 to %s, recording to %s\n", s.URL(), o.config.Upstream, s.Store())
 	return err
 }

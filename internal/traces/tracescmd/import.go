@@ -16,22 +16,22 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newImportCmd is the verb traces import.
+// newImportCmd returns merit traces import.
 func newImportCmd(p *place) *cobra.Command {
 	var o traces.ImportOptions
 	var rules redact.Config
 	cmd := console.Verb(&cobra.Command{
 		Use:   "import FILE|FOLDER",
-		Short: "Put traces from files into the store",
-		Long: `Import reads what export writes, and more: a file of traces, of single spans or of
-trajectories, one a line, compressed or not; trajectories as Parquet or CSV, too;
-the folder of a tree; - is stdin. It may be done again: the same traces replace
-themselves.
+		Short: "Import traces from files into the store",
+		Long: `Import reads what export writes, and more: a file of traces, single spans or
+		trajectories, one per line, compressed or not; trajectories as Parquet or CSV;
+		the folder of a tree; or - for stdin. Importing the same traces again replaces
+		them.
 
-Everything is checked before anything is put, and all that is wrong is listed;
-with --skip-bad it is left out, listed and counted. Secrets are blanked by rules
-before they reach the disk: --redact-off names rules that are not applied, all for
-every one.`,
+Import checks everything before it writes anything, and lists every problem. With
+--skip-bad it leaves out, lists and counts invalid records. Rules redact secrets
+before they reach the disk: --redact-off turns off the rules that it names, or all
+of them.`,
 		Example: "  merit traces import exported.jsonl",
 		Args:    console.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,10 +56,10 @@ every one.`,
 		},
 	})
 	f := cmd.Flags()
-	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out what cannot be used")
-	f.StringSliceVar(&rules.Off, "redact-off", nil, "rules that blank no secrets: "+strings.Join(append(redact.Rules(), "all"), ", "))
-	f.StringSliceVar(&rules.Keys, "redact-key", nil, "further names whose values are blanked (repeatable)")
-	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: blank what matches (repeatable)")
+	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out invalid records")
+	f.StringSliceVar(&rules.Off, "redact-off", nil, "redaction rules to turn off: "+strings.Join(append(redact.Rules(), "all"), ", "))
+	f.StringSliceVar(&rules.Keys, "redact-key", nil, "more field names whose values are redacted (repeatable)")
+	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: redact text that matches a regular expression (repeatable)")
 	console.Values(cmd, "redact-off", append(redact.Rules(), "all")...)
 	return cmd
 }
@@ -83,7 +83,7 @@ func (p *place) imported(moved *traces.Moved, found map[string]uint64) error {
 	return nil
 }
 
-// asFlags names the flags where package redact names keys of a configuration.
+// asFlags replaces configuration keys in errors of package redact with flag names.
 func asFlags(err error) error {
 	for _, e := range terminal.Flatten(err) {
 		if f := fault.As(e); f != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newListCmd is the verb traces list.
+// newListCmd returns merit traces list.
 func newListCmd(p *place) *cobra.Command {
 	var after string
 	cmd := console.Verb(&cobra.Command{
 		Args:    cobra.ArbitraryArgs,
 		Use:     "list [QUERY]",
 		Short:   "List traces, newest first",
-		Long:    "List shows the traces that a query chooses, a line each: at most limit= of them, 100 unless it is said, newest first unless order=oldest.",
+		Long:    "List prints the traces that match a query, one per line: at most limit= of them (default 100), newest first unless order=oldest.",
 		Example: "  merit traces list agent=planner status=ok 'reward>=0.5' since=7d",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := p.query(append([]string{"order=newest"}, args...))
@@ -31,7 +31,7 @@ func newListCmd(p *place) *cobra.Command {
 			return asked(p, cmd.Context(), ask, p.list)
 		},
 	})
-	cmd.Flags().StringVar(&after, "after", "", "go on behind a page: what --json gave as next")
+	cmd.Flags().StringVar(&after, "after", "", "continue after a page: the value of next from --json")
 	return cmd
 }
 
@@ -41,17 +41,17 @@ func (p *place) list(found store.Page) error {
 		t.Add(h.ID, h.Start.UTC().Format(time.DateTime), took(h.End.Sub(h.Start)), short(h.Agent), short(h.Task), string(h.Status), strconv.Itoa(h.Spans), strconv.Itoa(h.Errors), number(h.Reward))
 	}
 	if len(t.Rows) == 0 {
-		_, err := fmt.Fprintf(p.host.Stderr, "no trace of %s is chosen\n", terminal.Clean(p.where()))
+		_, err := fmt.Fprintf(p.host.Stderr, "no traces in %s match\n", terminal.Clean(p.where()))
 		return err
 	}
 	if err := t.Write(p.host.Stdout); err != nil || found.Next == "" {
 		return err
 	}
-	_, err := fmt.Fprintf(p.host.Stderr, "there are more: limit=N, or --after %s\n", found.Next)
+	_, err := fmt.Fprintf(p.host.Stderr, "there are more: use limit=N or --after %s\n", found.Next)
 	return err
 }
 
-// number is a score, or that there is none: which is not 0.
+// number formats a score. A missing score is not 0.
 func number(x *float64) string {
 	if x == nil {
 		return "-"
@@ -59,7 +59,7 @@ func number(x *float64) string {
 	return strconv.FormatFloat(*x, 'g', 6, 64)
 }
 
-// took is a duration to three digits.
+// took formats a duration to three digits.
 func took(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -70,7 +70,7 @@ func took(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// short is a name that fits into a table.
+// short shortens a name to fit into a table.
 func short(name string) string {
 	const most = 32
 	if runes := []rune(name); len(runes) > most {

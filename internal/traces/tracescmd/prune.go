@@ -12,27 +12,27 @@ import (
 	"github.com/merit-rl/merit/internal/traces/store"
 )
 
-// newPruneCmd is the verb traces prune.
+// newPruneCmd returns merit traces prune.
 func newPruneCmd(p *place) *cobra.Command {
 	var age, bytes string
 	var dry bool
 	cmd := console.Verb(&cobra.Command{
 		Use:   "prune",
-		Short: "Remove traces that are old, or more than is to be kept",
-		Long: `Prune removes traces that started longer ago than --age, and then the oldest until
-no more than --bytes are left. --dry-run only counts.`,
+		Short: "Delete traces that are too old or exceed a total size",
+		Long: `Prune removes traces that started longer ago than --age, and then the oldest traces
+		until at most --bytes are left. With --dry-run it only counts them.`,
 		Example: "  merit traces prune --age 30d --bytes 2GB --dry-run",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if age == "" && bytes == "" {
-				return console.Usage(cmd, "for example --age 30d, or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
+				return console.Usage(cmd, "set a limit, for example --age 30d or --bytes 2GB", "%s needs --age, --bytes or both", cmd.CommandPath())
 			}
 			keep := store.Retention{Dry: dry}
 			var ok bool
 			if keep.Age, ok = parseAge(age); !ok {
-				return console.Usage(cmd, "write 30d, 36h or 90m", "--age %q is no time", age)
+				return console.Usage(cmd, "write 30d, 36h or 90m", "--age %q is not a duration", age)
 			}
 			if keep.Bytes, ok = parseBytes(bytes); !ok {
-				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is no size", bytes)
+				return console.Usage(cmd, "write 500MB, 2GB or 2GiB", "--bytes %q is not a size", bytes)
 			}
 			done := "removed"
 			if dry {
@@ -43,13 +43,13 @@ no more than --bytes are left. --dry-run only counts.`,
 		},
 	})
 	f := cmd.Flags()
-	f.StringVar(&age, "age", "", "keep what started no longer ago: 30d, 36h")
-	f.StringVar(&bytes, "bytes", "", "keep at most so much: 500MB, 2GB, 2GiB")
-	f.BoolVar(&dry, "dry-run", false, "remove nothing, only count")
+	f.StringVar(&age, "age", "", "maximum age since the start of a trace: 30d, 36h")
+	f.StringVar(&bytes, "bytes", "", "maximum total size: 500MB, 2GB, 2GiB")
+	f.BoolVar(&dry, "dry-run", false, "count without removing anything")
 	return cmd
 }
 
-// parseAge reads 30d and what Go's durations are; empty is no limit.
+// parseAge parses days such as 30d, or a Go duration; empty means no limit.
 func parseAge(text string) (time.Duration, bool) {
 	if text == "" {
 		return 0, true
@@ -67,7 +67,7 @@ var units = []struct {
 	size float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1}}
 
-// parseBytes reads a size; empty is no limit.
+// parseBytes parses a size; empty means no limit.
 func parseBytes(text string) (int64, bool) {
 	if text == "" {
 		return 0, true

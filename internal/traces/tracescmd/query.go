@@ -13,14 +13,14 @@ import (
 
 var columns = []string{string(store.ByDay), string(store.ByAgent), string(store.ByTask), string(store.ByStatus)}
 
-// newQueryCmd is the verb traces query.
+// newQueryCmd returns merit traces query.
 func newQueryCmd(p *place) *cobra.Command {
 	var by string
 	cmd := console.Verb(&cobra.Command{
 		Args:    cobra.ArbitraryArgs,
 		Use:     "query [QUERY]",
 		Short:   "Count traces by day, agent, task or status",
-		Long:    "Query counts the traces that a query chooses by a column, with their spans, how many have a reward, and its mean over those.",
+		Long:    "Query groups the traces that match a query by a column and prints the number of traces, spans and scored traces, and the mean reward of the scored ones.",
 		Example: "  merit traces query --by agent since=30d",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q, err := p.query(args)
@@ -28,7 +28,7 @@ func newQueryCmd(p *place) *cobra.Command {
 				return err
 			}
 			if !slices.Contains(columns, by) {
-				return console.Usage(cmd, "use day, agent, task or status", "--by %q is no column", by)
+				return console.Usage(cmd, "use day, agent, task or status", "--by %q is not a column", by)
 			}
 			ask := func(s *store.Store) ([]store.Count, error) {
 				counts, err := s.Groups(cmd.Context(), q, store.Column(by))
@@ -47,7 +47,7 @@ func newQueryCmd(p *place) *cobra.Command {
 			})
 		},
 	})
-	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "the column: day, agent, task or status")
+	cmd.Flags().StringVar(&by, "by", string(store.ByDay), "column to group by: day, agent, task or status")
 	console.Values(cmd, "by", columns...)
 	return cmd
 }

@@ -17,29 +17,29 @@ import (
 type scoreOptions struct {
 	*place
 	rewardcmd.Parameters
-	Reward   string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; of a script with several, file.py:function" needed:"yes"`
-	Query    string `flag:"query" usage:"the query, also as arguments"`
-	Parallel int    `flag:"parallel" usage:"evaluations at one time; 0 is one for each processor"`
+	Reward   string `flag:"reward" usage:"the reward: a .wasm module, a .py or .js file, or the folder of a reward; for one of several functions in a script, file.py:function" needed:"yes"`
+	Query    string `flag:"query" usage:"the query; you can also pass it as arguments"`
+	Parallel int    `flag:"parallel" usage:"number of concurrent evaluations; 0 means one per CPU"`
 	Sandbox  sandbox.Config
 }
 
-// newScoreCmd is the verb traces score.
+// newScoreCmd returns merit traces score.
 func newScoreCmd(p *place) *cobra.Command {
 	o := &scoreOptions{place: p}
 	return console.Verb(&cobra.Command{
 		Use:   "score [QUERY]",
 		Short: "Score traces with a reward",
-		Long: `Score evaluates the traces that a query chooses in the sandbox, as merit eval does
-trajectories, and writes what came of it into the store as reward spans: one for
-the trace, with its outcome, and its score if it is scored; and one for each span
-that the reward gave a step output.
+		Long: `Score evaluates the traces that match a query in the sandbox, as merit eval does
+		with trajectories, and writes the results to the store as reward spans: one for
+		the trace, with its outcome and any score, and one for each span that received a
+		step output from the reward.
 
-Scoring again with the same reward changes nothing, unless the trace has changed;
-another reward, or another version of it, stands beside those before. What is
-written is the same at any --parallel.
+Scoring again with the same reward changes nothing, unless the trace has changed.
+Results of another reward, or another version of it, are added next to the existing
+ones. The results are the same for any --parallel.
 
-A reward finds the spans that are no calls of models in metadata as spans, the
-names of the agents as agents, and what all calls cost as usage.
+A reward finds spans that are not model calls in the metadata field spans, the
+names of the agents in agents, and the cost of all calls in usage.
 
 The exit code is 9 if any trace has no score.`,
 		Example: "  merit traces score --reward examples/traces/voting/reward.py agent=council scored=false",
@@ -103,6 +103,6 @@ func (o *scoreOptions) report(s *traces.Scored, info reward.Info) error {
 	if s.WithoutGroundTruth > 0 {
 		t.Add("without ground truth", strconv.Itoa(s.WithoutGroundTruth))
 	}
-	t.Add("written", fmt.Sprintf("%d, %d had it already", s.Written, s.Same))
+	t.Add("written", fmt.Sprintf("%d, %d unchanged", s.Written, s.Same))
 	return t.Write(o.host.Stdout)
 }

@@ -1,4 +1,4 @@
-// Package tracescmd holds the verbs of merit traces: flags, and calls of
+// Package tracescmd implements the commands of merit traces: it parses flags and calls
 // internal/traces.
 package tracescmd
 
@@ -15,40 +15,40 @@ import (
 	"github.com/merit-rl/merit/internal/traces/trace"
 )
 
-// NewCmd is the verb traces with the verbs below it.
+// NewCmd returns the traces command with its subcommands.
 func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
-		Long: `Traces works on a store of traces: the file, or the Postgres server, of --store,
-else of the variable MERIT_TRACES, else traces.db in the working directory.
+		Long: `The traces commands use a store of traces: the file or the Postgres server in
+		--store, else in the variable MERIT_TRACES, else traces.db in the working directory.
 
-A query is words of the form KEY=VALUE, all of which must hold; several values
-of one key are joined by commas:
+A query consists of words of the form KEY=VALUE, all of which must match. Separate
+several values of one key with commas:
 
   agent=planner,solver  task=sum  status=ok|error|open  id=…
   reward>=0.5  reward<=1  scored=true|false  meta.KEY=VALUE
   since=2026-11-01  before=24h  limit=100  order=newest|oldest`,
 	})
 	p := &place{host: h}
-	cmd.PersistentFlags().StringVar(&p.address, "store", "", "the store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
+	cmd.PersistentFlags().StringVar(&p.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
 	cmd.AddCommand(newListCmd(p), newShowCmd(p), newQueryCmd(p), newScoreCmd(p), newExportCmd(p), newImportCmd(p), newDeleteCmd(p), newPruneCmd(p))
 	return cmd
 }
 
-// place is where the verbs work.
+// place is the store that the commands use.
 type place struct {
 	host    *console.Host
 	address string
 }
 
-// open opens the store that is there; only what puts something into it makes one.
+// open opens an existing store; only commands that write create one.
 func (p *place) open(ctx context.Context) (*store.Store, error) {
 	return store.Existing(ctx, p.where())
 }
 
-// asked prints what ask gets from the store: as JSON if that is wanted, else by
-// show.
+// asked prints the result of ask on the store: as JSON if --json is set, otherwise
+// with show.
 func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, error), show func(T) error) error {
 	s, err := p.open(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func asked[T any](p *place, ctx context.Context, ask func(*store.Store) (T, erro
 	return show(found)
 }
 
-// removed says what was removed.
+// removed returns a function that prints what was removed.
 func (p *place) removed(done string) func(store.Pruned) error {
 	return func(gone store.Pruned) error {
 		_, err := fmt.Fprintf(p.host.Stdout, "%s %d traces, %d spans, %d bytes\n", done, gone.Traces, gone.Spans, gone.Bytes)
@@ -75,7 +75,7 @@ func (p *place) removed(done string) func(store.Pruned) error {
 
 func (p *place) where() string { return cmp.Or(p.address, p.host.Env(trace.Variable), trace.File) }
 
-// query reads the words of a query.
+// query parses the words of a query.
 func (p *place) query(args []string) (trace.Query, error) {
 	return trace.ParseQuery(strings.Join(args, " "), p.host.Now())
 }
