@@ -167,9 +167,9 @@ func (s *session) ask(ctx context.Context, item *labelling.Item, place string) (
 
 func (s *session) keys() []string {
 	if s.desk.Mode == labelling.Thumbs {
-		return []string{"1 good", "2 not good", "s skip", "u back", "f all of it", "q quit"}
+		return []string{"1 good", "2 not good", "s skip", "u back", "f show all", "q quit"}
 	}
-	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f all of it", "q quit"}
+	return []string{"1 left", "2 right", "= neither", "s skip", "u back", "f show all", "q quit"}
 }
 
 // key reads a key: from a terminal as it is pressed, otherwise the next character that
