@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -95,6 +96,7 @@ func (x *fleetPass) litter() []string {
 // bytes of a pass without a fleet; and nothing of the dead one is left in the
 // system's temporary folder.
 func TestKilledFleetEvalsResumeToTheSameBytes(t *testing.T) {
+	testneeds.Slow(t, "kills merit eval at many moments")
 	x := newFleetPass(t)
 	plain := x.eval("plain.jsonl")
 	require.NoError(t, plain.Wait(), plain.Stderr)

@@ -187,6 +187,7 @@ func interpreterOf(script string) *interpreter.Interpreter {
 
 // scripts runs the scripts that are wanted, with more variables.
 func scripts(t *testing.T, wanted func(name string) bool, variables ...string) {
+	testneeds.NotShort(t)
 	dir, err := artifacts()
 	if err != nil {
 		t.Fatal(err)

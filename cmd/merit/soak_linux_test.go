@@ -353,6 +353,7 @@ func (x *soakRun) stop() {
 // workers changes no byte of another's answers, and its p99 by less than a
 // factor of two.
 func TestHostileTenant(t *testing.T) {
+	testneeds.Slow(t, "attacks a server for minutes")
 	phase, rounds := 500*time.Millisecond, 1
 	total, full := soakTime(t)
 	if full {
@@ -411,6 +412,7 @@ func (x *soakRun) compare(b soakBody, got []byte, right, lost *atomic.Int64) {
 // answer is right or says that the evaluation was lost, and nothing is left
 // over: no process, no goroutine, no memory.
 func TestKilledWorkers(t *testing.T) {
+	testneeds.Slow(t, "attacks a server for minutes")
 	took, full := soakTime(t)
 	if !full {
 		took = 3 * time.Second

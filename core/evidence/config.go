@@ -2,7 +2,11 @@
 // better than another, how sure that is, and what to do about it.
 package evidence
 
-import "github.com/merit-rl/merit/core/fault"
+import (
+	"math"
+
+	"github.com/merit-rl/merit/core/fault"
+)
 
 // Config says what a policy must show before it takes another's place.
 type Config struct {
@@ -14,10 +18,10 @@ type Config struct {
 	Lower bool `yaml:"lower" json:"lower" resume:"free"`
 	// Promote is how much better a policy must be to be promoted, as a share of
 	// what the other one has: 0.15 is 15 %.
-	Promote float64 `yaml:"promote" json:"promote" resume:"free"`
+	Promote float64 `yaml:"promote" json:"promote" resume:"free" jsonschema:"minimum=0" hint:"use 0 or more; 0.15 is 15 %"`
 	// Iterate is how much better it must be to be worth more work; below it one
 	// falls back on what was there.
-	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free"`
+	Iterate float64 `yaml:"iterate" json:"iterate" resume:"free" jsonschema:"minimum=0" hint:"use 0 or more, and not more than promote"`
 	// Significance is below which p-value a difference is more than chance.
 	Significance float64 `yaml:"significance" json:"significance" resume:"free" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1" hint:"use a probability such as 0.05"`
 	// MaxUnscored is the share of the episodes that may be without a score in a
@@ -39,7 +43,7 @@ func (c Config) Validate() []error {
 	p := fault.Validate(&c)
 	p.Check(c.Metric != "", "metric", c.Metric, "use auto, success, return, length or the name of a metric of the environment")
 	p.Check(!c.Lower || c.Metric != Auto, "lower", c.Lower, "name the metric of which less is better")
-	p.Check(c.Promote >= 0 && c.Promote-c.Promote == 0, "promote", c.Promote, "use 0 or more; 0.15 is 15 %")
-	p.Check(c.Iterate >= 0 && c.Iterate <= c.Promote, "iterate", c.Iterate, "use 0 or more, and not more than promote")
+	p.Check(!math.IsInf(c.Promote, 1), "promote", c.Promote, "use 0 or more; 0.15 is 15 %")
+	p.Check(c.Iterate <= max(c.Promote, 0), "iterate", c.Iterate, "use 0 or more, and not more than promote")
 	return p
 }

@@ -50,7 +50,7 @@ type Convolution struct {
 type Ngrams struct {
 	Dimensions int    `yaml:"dimensions" json:"dimensions" jsonschema:"minimum=1,maximum=1048576"` // length of the feature vector
 	Min        int    `yaml:"min" json:"min" jsonschema:"minimum=1,maximum=16"`                    // shortest n-gram
-	Max        int    `yaml:"max" json:"max"`                                                      // longest n-gram
+	Max        int    `yaml:"max" json:"max" jsonschema:"minimum=1,maximum=16"`                    // longest n-gram
 	Unit       string `yaml:"unit" json:"unit" jsonschema:"enum=characters,enum=words"`            // what is counted: characters or words
 }
 

@@ -85,6 +85,7 @@ func TestParametersThatAreNotThere(t *testing.T) {
 // the sandbox, on its fixtures and on its data; every reward passes its tests.
 // So does that of examples/rubric, which is one file among others.
 func TestNativelyAsSandboxed(t *testing.T) {
+	testneeds.Slow(t, "starts sympy")
 	python := testneeds.PythonWith(t, "pytest")
 	merit := filepath.Join(t.TempDir(), "merit")
 	text, err := exec.Command("go", "build", "-o", merit, filepath.Join(testneeds.Root(), "cmd", "merit")).CombinedOutput()

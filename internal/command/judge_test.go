@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/judge/agreement"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
@@ -19,6 +20,7 @@ import (
 // Promise: merit judge check prints every figure with its interval and a
 // sentence, also as JSON.
 func TestJudgeCheck(t *testing.T) {
+	testneeds.NotShort(t)
 	shown := regexp.MustCompile(`(?s)<trajectory id="(\d+)">.*?quality (\d)`)
 	server := chattest.New(t, 0, chattest.Judged(func(c chattest.Call) chattest.Reply {
 		var messages []rl.Message

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet"
 	"github.com/merit-rl/merit/sdk/merit"
 )
@@ -19,6 +20,7 @@ var doomed = []string{"/bin/sh", "-c", "echo hello >&2; echo the disk is gone >&
 // Promise: a run whose worker processes all die for good stops at once, with what
 // the last of them said, and does not wait for workers that nobody starts.
 func TestAllChildrenDead(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	cfg := config(t, sokoban)
 	began := time.Now()
@@ -37,6 +39,7 @@ func TestAllChildrenDead(t *testing.T) {
 
 // Promise: a worker that joined from outside keeps such a run going.
 func TestOthersStandInForChildren(t *testing.T) {
+	testneeds.NotShort(t)
 	t.Setenv("TMPDIR", t.TempDir())
 	cfg := config(t, sokoban, "train.iterations=1")
 	plain, err := play(t.Context(), t, open(t, cfg), nil, merit.TrainOptions{})

@@ -51,6 +51,7 @@ func TestMain(m *testing.M) {
 // drained at random moments has the bytes of an undisturbed one. The whole table
 // and 200 faults are for make faults-fleet and soak-fleet: they take minutes.
 func TestAFewFaults(t *testing.T) {
+	testneeds.Slow(t, "trains in a fleet of processes that are killed")
 	folder := t.TempDir()
 	want, err := undisturbed(testneeds.Root(), folder)
 	require.NoError(t, err)

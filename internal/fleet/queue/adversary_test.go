@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/fleet/natsd"
 	"github.com/merit-rl/merit/internal/fleet/queue"
 )
@@ -122,6 +123,7 @@ func onlyTrue(t *testing.T, f *queue.Remote, n int) {
 // Promise: a result that nobody signed, in the name of another, is no result; nobody
 // is blamed.
 func TestNobodysResults(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	f := coordinator(t, s, nil)
 	a := newAdversary(t, s, hands[1])
@@ -151,6 +153,7 @@ func TestNobodysResults(t *testing.T) {
 // Promise: what a worker gave that has gone meanwhile counts for a coordinator that
 // comes back a moment later.
 func TestWhoHasGoneIsKnown(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	first := coordinator(t, s, nil)
 	one := newAdversary(t, s, hands[1])
@@ -187,6 +190,7 @@ func TestWhoHasGoneIsKnown(t *testing.T) {
 // Promise: an excluded worker that does not go, and answers before anybody else
 // can, costs no shard its tries: whoever comes then computes it.
 func TestExcludedAndStays(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	f := coordinator(t, s, nil)
 	f.Exclude(hands[1].public, nil)
@@ -215,6 +219,7 @@ func TestExcludedAndStays(t *testing.T) {
 // Promise: who speaks in the name of a worker that is there is not taken for it: the
 // one is not told to go in the place of the other.
 func TestNobodySpeaksForAnother(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	f := coordinator(t, s, nil)
 	honest, liar := newAdversary(t, s, hands[0]), newAdversary(t, s, hands[1])
@@ -259,6 +264,7 @@ func (a *adversary) told() *nats.Subscription {
 // Promise: excluded workers are nobody: they are told to go whenever they come, and
 // a run that has no others ends when its patience does.
 func TestExcludedIsNobody(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, t.TempDir(), "127.0.0.1:0")
 	f := coordinator(t, s, func(o *queue.Options) { o.Patience = 2 * time.Second })
 	f.Exclude(hands[1].public, nil)

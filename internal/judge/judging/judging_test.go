@@ -7,6 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/reward"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/judge"
 	"github.com/merit-rl/merit/internal/judge/judging"
 	"github.com/merit-rl/merit/internal/models/chat"
@@ -188,6 +189,7 @@ func TestIdentity(t *testing.T) {
 // Promise: a real small model behind llama.cpp's server gives a whole group
 // scores that can be used, the same from the same question.
 func TestARealJudge(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	url := chattest.Llama(t, 1, 2048)
 	judged := func() (said []string) {
 		j := open(t, url, func(c *judging.Config) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/merit-rl/merit/core/fault"
 	"github.com/merit-rl/merit/core/rl"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
@@ -81,6 +82,7 @@ func TestRequest(t *testing.T) {
 
 // Promise: a request that no server can take is refused before it is sent.
 func TestBadRequests(t *testing.T) {
+	testneeds.NotShort(t)
 	server := chattest.New(t, 0, always(chattest.Say("")))
 	c := quick(t, server.URL)
 	for name, spoil := range map[string]func(*chat.Request){

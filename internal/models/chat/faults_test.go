@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
@@ -201,6 +202,7 @@ func TestRetryAfterTooLong(t *testing.T) {
 // of an episode that begins again waits for the rest of it, and one whose
 // deadline comes sooner fails without being sent.
 func TestRetryAfterHoldsForLaterRequests(t *testing.T) {
+	testneeds.NotShort(t)
 	server := chattest.New(t, 0, func(c chattest.Call) chattest.Reply {
 		if c.Number == 0 {
 			return chattest.Reply{Status: 429, Header: map[string]string{"Retry-After": "2"}}
@@ -226,6 +228,7 @@ func TestRetryAfterHoldsForLaterRequests(t *testing.T) {
 // Promise: a server that is slower than the deadline, or speaks for ever, is
 // cut off; so is one that says too much or sends endless headers.
 func TestHostileServers(t *testing.T) {
+	testneeds.NotShort(t)
 	stuck := chattest.New(t, 0, always(chattest.Reply{Until: make(chan struct{})}))
 	short := func(c *chat.Config) { c.Timeout, c.Retries, c.MaxResponse = 20*time.Millisecond, 1, 1<<20 }
 	_, err := quick(t, stuck.URL, short).Complete(t.Context(), ask("x"))

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/stretchr/testify/require"
 )
 
@@ -55,6 +56,7 @@ func anyClient(t testing.TB) *Client {
 // Promise: an answer that nests deeply is one error, and a schema or JSON of a
 // model that does is refused.
 func TestDeepAnswers(t *testing.T) {
+	testneeds.NotShort(t)
 	c := anyClient(t)
 	s, err := NewSchema([]byte(`{"type":["object","array"]}`))
 	require.NoError(t, err)

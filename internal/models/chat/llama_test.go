@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/merit-rl/merit/core/fault"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/models/chat"
 	"github.com/merit-rl/merit/internal/models/chattest"
 )
@@ -15,6 +16,7 @@ import (
 // gives the same answer, tokens have ids and log-probabilities, a schema is
 // kept to, and what goes wrong has its type.
 func TestLlama(t *testing.T) {
+	testneeds.Slow(t, "asks a local model")
 	url := chattest.Llama(t, 2, 256)
 	client := quick(t, url, func(c *chat.Config) {
 		c.Model, c.Extra = chattest.LlamaModel, map[string]any{"top_k": 0, "min_p": 0}

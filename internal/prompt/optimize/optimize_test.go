@@ -95,6 +95,7 @@ func run(t *testing.T, c *optimize.Config, dir string) *prompt.Result {
 // the folder is the whole of it: a journal that a kill has cut anywhere goes on
 // to the same bytes, and a finished one asks nobody.
 func TestASearchInAFolder(t *testing.T) {
+	testneeds.NotShort(t)
 	s := server(t)
 	c, err := optimize.Load(write(t, s.URL))
 	require.NoError(t, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 	"github.com/merit-rl/merit/core/run"
 	"github.com/merit-rl/merit/core/train"
+	"github.com/merit-rl/merit/internal/base/testneeds"
 	"github.com/merit-rl/merit/internal/data/jsonl"
 	"github.com/merit-rl/merit/internal/recheck/verify"
 	"github.com/merit-rl/merit/internal/runs/measure"
@@ -116,6 +117,7 @@ func check(t *testing.T, dir string) *verify.Report {
 // estimator that training has: results of all trajectories, and the advantages
 // of whole groups.
 func TestARunAgrees(t *testing.T) {
+	testneeds.NotShort(t)
 	for _, settings := range [][]string{
 		{"advantage.estimator=gigpo"},
 		{"advantage.estimator=reinforce_pp", "advantage.invalid_action_penalty=0.1"},
@@ -184,6 +186,7 @@ func rewrite(t *testing.T, path string, change func(map[string]any)) {
 // ended is found, and so is a file that is gone or was put there; the first
 // finding names the file, and of a text the line.
 func TestOneByteOfAnyFile(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := trained(t)
 	require.Empty(t, check(t, dir).Findings)
 	files, err := run.Files(dir)
@@ -312,6 +315,7 @@ func TestARunThatGoesOn(t *testing.T) {
 // Promise: whatever is changed in what a run holds is found, and the first
 // finding names file, trajectory, step, field and both values.
 func TestOneChange(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := earlier(t, trained(t))
 	train := filepath.Join(run.Trajectories, run.TrainTrajectories)
 	for _, c := range []struct {

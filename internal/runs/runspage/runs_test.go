@@ -115,6 +115,7 @@ func fetch(t testing.TB, at string, into any) (status int, text string) {
 // Promise: runs are found at any depth, the newest first, and nothing else is
 // taken for one; words filter and orders sort over all pages.
 func TestList(t *testing.T) {
+	testneeds.NotShort(t)
 	dir := t.TempDir()
 	for i := range 60 {
 		small(t, filepath.Join(dir, "study", fmt.Sprintf("seed-%02d", i)), "seed: 7\n", 3, float64(i)/60).Close()

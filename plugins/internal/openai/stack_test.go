@@ -119,6 +119,7 @@ func unlucky(t testing.TB, c chattest.Call) bool { return seedOf(t, c)%11 == 3 }
 // Promise: a rollout has the same bytes at any parallelism, with a barrier and
 // without, whenever the answers come; silence and babble are invalid actions.
 func TestSameBytes(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, func(c chattest.Call) chattest.Reply { return walk(t, c) })
 	want, err := play(t, s.URL, nil)
 	require.NoError(t, err)
@@ -151,6 +152,7 @@ func TestSameBytes(t *testing.T) {
 // Promise: what is recorded is replayed without a server, byte for byte, at any
 // parallelism, what the context had no room for among it.
 func TestReplay(t *testing.T) {
+	testneeds.NotShort(t)
 	s := serve(t, func(c chattest.Call) chattest.Reply {
 		if unlucky(t, c) {
 			return chattest.Fail(400, "exceed_context_size_error", "too long")
