@@ -42,7 +42,7 @@ func (p *problems) err(file string) error {
 	}
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, Where: file,
-		What: fmt.Sprintf("%d problems:%s", len(p.list), b.String()),
+		What: fmt.Sprintf("%d problem(s):%s", len(p.list), b.String()),
 		Hint: "correct these lines; each row needs group, trajectory, step, observation, reward and episode_score, and every number must be finite",
 	}
 }

@@ -43,7 +43,7 @@ func (rd *reader) checkSteps() {
 		switch {
 		case slot >= start[k+1]:
 		case at[slot] > 0:
-			rd.problems.add(t.lines[i].number, "%s: the step is a duplicate of line %d", t.Where(i), t.lines[at[slot]-1].number)
+			rd.problems.add(t.lines[i].number, "%s: the step occurs twice, first in line %d", t.Where(i), t.lines[at[slot]-1].number)
 		default:
 			at[slot] = i + 1
 		}
