@@ -141,7 +141,7 @@ func TestInterruptedRunResumes(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
 	require.Error(t, cmd.Wait())
 	require.Equal(t, 130, cmd.ProcessState.ExitCode(), stderr.String())
-	require.Contains(t, stderr.String(), "hint: go on with: merit train --resume --out stopped")
+	require.Contains(t, stderr.String(), "hint: resume with: merit train --resume --out stopped")
 	b.train("--resume", "--out", "stopped")
 	same(t, b.files("whole"), b.files("stopped"), "stopped")
 }
@@ -159,7 +159,7 @@ func TestTwoInterruptsAtAnyMoment(t *testing.T) {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		began := time.Now()
 		_ = cmd.Wait()
-		require.Less(t, time.Since(began), time.Minute)
+		require.Less(t, time.Since(began), 5*time.Minute)
 		if code := cmd.ProcessState.ExitCode(); code != -1 { // −1: before the command listened for signals
 			require.Contains(t, []int{0, 130}, code, stderr.String())
 		}

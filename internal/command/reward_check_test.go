@@ -60,5 +60,5 @@ func TestCheckedIsWhatWasLoaded(t *testing.T) {
 	close(stop)
 	require.NoError(t, <-stopped)
 	require.Equal(t, exit.Reward.Number, code, said)
-	require.Contains(t, said, "it was replaced while it was checked: sha256:")
+	require.Contains(t, said, "the reward was replaced during the check: sha256:")
 }

@@ -82,7 +82,7 @@ var builds sync.Map // package → func() (path, error)
 // soon is enough for everything that ends, even on a very busy machine. Only what waits
 // forever exceeds hangs.
 const (
-	soon  = time.Minute
+	soon  = 5 * time.Minute
 	hangs = 2 * time.Second
 )
 

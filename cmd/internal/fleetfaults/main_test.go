@@ -61,6 +61,7 @@ func TestAFewFaults(t *testing.T) {
 // Promise: each fault by itself leaves a run the bytes of an undisturbed one. All of
 // them take minutes, and root for disks and network namespaces.
 func TestFaults(t *testing.T) {
+	testneeds.Slow(t, "injects every fault into a fleet")
 	var clocks queue.Timings // the product's
 	if *page == "" && *only == "" {
 		*only, *quick = "liar", true

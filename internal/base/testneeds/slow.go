@@ -17,7 +17,7 @@ const SlowVariable = "MERIT_SLOW"
 func Slow(t testing.TB, what string) {
 	t.Helper()
 	NotShort(t)
-	if _, bench := t.(*testing.B); !bench && os.Getenv(SlowVariable) != "1" && os.Getenv(Full) != "1" {
+	if _, bench := t.(*testing.B); !bench && !All() {
 		t.Skip("slow: " + what + "; make test-full runs it")
 	}
 }
@@ -39,3 +39,6 @@ func Short() bool {
 	}
 	return testing.Short()
 }
+
+// All reports whether slow tests run, for a test that has quick and slow parts.
+func All() bool { return os.Getenv(SlowVariable) == "1" || os.Getenv(Full) == "1" }
