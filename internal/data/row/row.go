@@ -121,7 +121,7 @@ func check(text []byte) error {
 		return undecoded(err)
 	}
 	if len(text) == 0 || text[0] != '{' {
-		return invalid(hintMessages, "this is not a trajectory: it is not an object")
+		return invalid(hintMessages, "not a trajectory: not an object")
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func undecoded(err error) error {
 	if errors.As(err, &wrong) && wrong.Twice {
 		return invalid("specify it once", "%v", err)
 	}
-	return invalid(hintMessages, "this is not a trajectory: %v", err)
+	return invalid(hintMessages, "not a trajectory: %v", err)
 }
 
 // value returns the value of a column, nil if there is none.
