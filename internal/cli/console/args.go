@@ -136,9 +136,9 @@ func Files(cmd *cobra.Command, flag string, endings ...string) {
 // Certificates gives cmd the flags of a server's certificates.
 func Certificates(cmd *cobra.Command, cert, key, clientCA *string) {
 	f := cmd.Flags()
-	f.StringVar(cert, "tls-cert", "", "PEM file with the server's certificate: it then speaks TLS, with renewed files at the next connection")
+	f.StringVar(cert, "tls-cert", "", "PEM file with the server's certificate, which turns on TLS; a renewed file takes effect at the next connection")
 	f.StringVar(key, "tls-key", "", "PEM file with the private key of --tls-cert")
-	f.StringVar(clientCA, "tls-client-ca", "", "PEM file with the roots that a client's certificate must lead to")
+	f.StringVar(clientCA, "tls-client-ca", "", "PEM file with the root certificates that must have signed a client's certificate")
 	for _, flag := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
 		Files(cmd, flag, "pem", "crt", "key")
 	}

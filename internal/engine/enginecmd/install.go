@@ -24,11 +24,11 @@ func newInstallCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "install " + strings.Join(names(), "|"),
 		Short: "Fetch an engine from the Python package registry",
-		Long: `Install makes a Python 3.12 environment of exactly the packages that this version
-of Merit was tested with, held to their digests, without running any code of
-theirs: skyrl takes about 850 MB (JAX on the processors, no PyTorch), llama.cpp
-100 MB. With skyrl comes the policy plug-in tinker. uv does it in seconds if it is
-on PATH, Python's own pip in a minute otherwise.`,
+		Long: `Install creates a Python 3.12 environment with exactly the packages that this version of
+Merit was tested with. It checks their digests and runs none of their code. skyrl takes
+about 850 MB (JAX on the CPU, no PyTorch), llama.cpp 100 MB. The policy plug-in tinker
+comes with skyrl. If uv is on PATH, installation takes seconds; with Python's own pip,
+a minute.`,
 		Example:           "  merit engine install skyrl --model smollm2\n  merit engine install llama.cpp",
 		Args:              console.Exactly("ENGINE"),
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),

@@ -29,17 +29,17 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "label [QUERY...]",
 		Short: "Label and compare traces",
-		Long: `Label shows two traces of the same task side by side, or one trace with --mode
-		thumbs, and asks for a key:
+		Long: `Label shows two traces of one task side by side, or one trace with --mode thumbs, and
+asks for a key:
 
   pairs    1 the left is better   2 the right is better   = neither
   thumbs   1 good                 2 not good
-  both     s skip   u back to the previous one   f show all   q quit
+  both     s skip   u undo the last answer   f show all   q quit
 
-Merit stores each answer immediately; a rater who returns continues where they
-stopped. All raters get the same questions in the same order. The query selects the
-traces, as in merit traces list; without a query, all traces are used. merit label
-scores computes scores from pairs, and merit label agreement compares raters.`,
+It saves each answer at once, and a rater who returns continues where they left off. All
+raters see the same traces in the same order. The query selects the traces, as in merit
+traces list; the default is all. merit label scores turns pairs into scores, and merit
+label agreement shows how far raters agree.`,
 		Example: "  merit label agent=planner since=7d --rater eve\n" +
 			"  merit label --mode thumbs scored=false",
 		Args: cobra.ArbitraryArgs,
@@ -47,7 +47,7 @@ scores computes scores from pairs, and merit label agreement compares raters.`,
 	}, o)
 	p := cmd.PersistentFlags()
 	p.StringVar(&o.address, "store", "", "trace store: a file, sqlite:FILE or postgres://… (default $MERIT_TRACES, else traces.db)")
-	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "kind of question: pairs or thumbs")
+	p.StringVar(&o.mode, "mode", string(labelling.Pairs), "what to ask: pairs or thumbs")
 	cmd.AddCommand(newAgreementCmd(o.place), newScoresCmd(o.place), newListCmd(o.place))
 	return cmd
 }

@@ -15,10 +15,10 @@ import (
 func newAgreementCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "agreement [QUERY...]",
-		Short: "Measure how far raters agree",
-		Long: `Agreement compares every two raters on the items that both have labeled: how often
-		they agree, and Cohen's κ, which is 1 for full agreement and 0 for agreement by
-		chance, with a 95 % interval. Skipped items do not count.`,
+		Short: "Show how far raters agree",
+		Long: `Agreement compares every two raters on the traces that both have labeled. It shows how
+often they agree, and Cohen's κ with a 95 % interval: 1 means that they always agree, 0
+that they agree no more often than by chance. Skipped traces do not count.`,
 		Example: "  merit label agreement --mode thumbs",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -60,15 +60,14 @@ func newScoresCmd(p *place) *cobra.Command {
 	var write bool
 	cmd := console.Verb(&cobra.Command{
 		Use:   "scores [QUERY...]",
-		Short: "Compute scores from pairs, and write them as rewards",
-		Long: `Scores computes a score for each trace that was compared with others of its task,
-		by the model of Bradley and Terry: the probability that the trace is better than an
-		average one of its task, with a 95 % interval. A tie counts half for each. Traces of
-		a task that are not compared, not even through other traces, are in different parts,
-		and you cannot compare their scores.
+		Short: "Turn pairs into scores, and scores into rewards",
+		Long: `Scores computes a score for each compared trace of a task with the Bradley-Terry model:
+the chance that the trace is better than an average trace of its task, with a 95 %
+interval. A tie counts half for each. If no comparisons connect two traces of a task,
+even indirectly, they are in different parts, and their scores are not comparable.
 
-With --write, Merit stores the scores as rewards of the traces, named
-bradley-terry, and replaces those that were written before.`,
+With --write, the scores become rewards of their traces, named bradley-terry, and
+replace those that were written before.`,
 		Example: "  merit label scores task=sum --write",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -90,7 +89,7 @@ bradley-terry, and replaces those that were written before.`,
 			})
 		},
 	})
-	cmd.Flags().BoolVar(&write, "write", false, "store the scores as rewards of their traces")
+	cmd.Flags().BoolVar(&write, "write", false, "save the scores as rewards of their traces")
 	return cmd
 }
 
@@ -115,7 +114,7 @@ func printScores(h *console.Host, all []labelling.Standing, write bool, written 
 		}
 	}
 	if apart > 0 {
-		fmt.Fprintf(h.Stdout, "%d of %d tasks consist of parts that are not compared with each other: label more pairs before you compare their scores\n", apart, len(parts))
+		fmt.Fprintf(h.Stdout, "%d of %d tasks have parts that no comparison connects: label more pairs before you compare their scores\n", apart, len(parts))
 	}
 	if write {
 		fmt.Fprintf(h.Stdout, "%d rewards written\n", written)

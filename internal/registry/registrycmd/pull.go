@@ -20,10 +20,10 @@ func NewPullCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "pull REFERENCE",
 		Short: "Fetch a reward from an OCI registry",
-		Long: `Pull fetches a reward, verifies the digest of every part and of the whole reward, and
-		writes it in one step: NAME.wasm, the script's own file, or a folder NAME, where NAME
-		is the last part of the repository. It overwrites nothing without
-		--force.
+		Long: `Pull fetches a reward and verifies the digest of every part, and of the whole reward
+against the one that its author saw. It then moves the reward into place atomically, as
+NAME.wasm, the script's own file, or a folder NAME, where NAME is the end of the
+repository. It replaces existing files only with --force.
 
 REFERENCE is registry/repository:tag, whose content can change, or
 registry/repository@sha256:…, which always refers to the same bytes.`,
@@ -31,8 +31,8 @@ registry/repository@sha256:…, which always refers to the same bytes.`,
 		Args:    console.Exactly("REFERENCE"),
 		RunE:    o.run,
 	}, o)
-	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to write (default: named after the repository)")
-	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace an existing reward")
+	cmd.Flags().StringVar(&o.to.Path, "out", "", "the module, file or folder to create (default: named after the repository)")
+	cmd.Flags().BoolVar(&o.to.Replace, "force", false, "replace an existing file or folder")
 	console.Output(cmd, "out")
 	return cmd
 }

@@ -22,14 +22,14 @@ func NewPushCmd(h *console.Host) *cobra.Command {
 	return console.Verb(&cobra.Command{
 		Use:   "push REWARD REFERENCE",
 		Short: "Store a reward in an OCI registry",
-		Long: `Push loads a reward once, and stores it in a registry: a module unchanged, or a script
-		with its files, exactly those that its digest covers. It does not push a reward that
-		cannot be loaded. REFERENCE is registry/repository:tag; the default tag is latest.
+		Long: `Push loads a reward once to test it, and stores it in a registry: a module unchanged, or
+a script with exactly those files that its digest covers. It does not push a reward that
+fails to load. REFERENCE is registry/repository:tag; the default tag is latest.
 
-Push also stores the function in file.py:function and the parameters of --with, and
-the digest covers them. The same reward gives the same artifact.
+Push also stores the function of file.py:function and the parameters of --with, and the
+digest covers them. The same reward always makes the same artifact.
 
-Push uses the credentials in Docker's configuration and its helpers.`,
+Credentials come from Docker's configuration and its helpers.`,
 		Example: "  merit reward push gsm8k.wasm localhost:5000/rewards/gsm8k:1.0",
 		Args:    console.Exactly("REWARD", "REFERENCE"),
 		RunE:    o.run,

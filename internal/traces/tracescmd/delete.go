@@ -11,9 +11,9 @@ import (
 func newDeleteCmd(p *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete ID…",
-		Short: "Delete traces by ID, for example when a person requests it",
-		Long: `Delete removes traces with everything recorded in them, including rewards. If an ID
-		is not in the store, delete removes nothing. It does not touch exports and backups.`,
+		Short: "Remove single traces, for example on a person's request",
+		Long: `Delete removes traces and everything recorded in them, including rewards. If one of the ids
+is not in the store, it removes none. It does not change exports and backups.`,
 		Example: "  merit traces delete 4f2a 91c0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

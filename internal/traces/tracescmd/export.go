@@ -17,18 +17,18 @@ func newExportCmd(p *place) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Args:  cobra.ArbitraryArgs,
 		Use:   "export [QUERY]",
-		Short: "Export traces as lines, as a tree of files, or as trajectories",
-		Long: `Export writes the traces that match a query, in one of these formats:
+		Short: "Write traces as lines, as a tree of files, or as trajectories",
+		Long: `Export writes the traces that match a query:
 
   jsonl         one trace per line, with all of its spans
-  tree          --out is a folder: one file per trace, traces/DATE/AGENT/trace_ID.json,
-                and metadata/trace_index.json, which lists them. Files appear whole,
-                the index last; exporting to an existing tree adds to it
-  trajectories  conversations for merit eval and trainers, one per line`,
+  tree          --out is a folder: traces/DATE/AGENT/trace_ID.json, one file per trace,
+                and metadata/trace_index.json, which lists them. Files are written
+                atomically, the index last; export adds to an existing tree
+  trajectories  conversations as merit eval and trainers read them, one per line`,
 		Example: "  merit traces export --format tree --out exported agent=planner",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(traces.Formats(), format) {
-				return console.Usage(cmd, "use jsonl, tree or trajectories", "unknown --format %q", format)
+				return console.Usage(cmd, "use jsonl, tree or trajectories", "--format %q is not a format", format)
 			}
 			q, err := p.query(args)
 			if err != nil {
@@ -60,7 +60,7 @@ func newExportCmd(p *place) *cobra.Command {
 	})
 	f := cmd.Flags()
 	f.StringVar(&format, "format", string(traces.FormatLines), "jsonl, tree or trajectories")
-	f.StringVar(&out, "out", "", "output file (.zst and .gz compress; trajectories can be .parquet), - for stdout, or a folder for a tree")
+	f.StringVar(&out, "out", "", "file to write: compressed if it ends in .zst or .gz, trajectories as Parquet if it ends in .parquet; - is stdout; for a tree, a folder")
 	console.Output(cmd, "out")
 	console.Values(cmd, "format", traces.Formats()...)
 	console.Needs(cmd, "out")
@@ -70,7 +70,7 @@ func newExportCmd(p *place) *cobra.Command {
 func exported(w io.Writer, moved *traces.Moved) error {
 	text := fmt.Sprintf("%d traces, %d spans\n", moved.Traces, moved.Spans)
 	if moved.Without > 0 {
-		text += fmt.Sprintf("%d of them were left out because they have no messages\n", moved.Without)
+		text += fmt.Sprintf("%d of them are omitted: they contain no messages\n", moved.Without)
 	}
 	_, err := io.WriteString(w, text)
 	return err

@@ -23,15 +23,13 @@ func newImportCmd(p *place) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "import FILE|FOLDER",
 		Short: "Import traces from files into the store",
-		Long: `Import reads what export writes, and more: a file of traces, single spans or
-		trajectories, one per line, compressed or not; trajectories as Parquet or CSV;
-		the folder of a tree; or - for stdin. Importing the same traces again replaces
-		them.
+		Long: `Import reads what export writes, and more: a file of traces, of single spans or of
+trajectories, one per line, compressed or not; trajectories as Parquet or CSV; or the
+folder of a tree; - means stdin. You can repeat an import: it replaces equal traces.
 
-Import checks everything before it writes anything, and lists every problem. With
---skip-bad it leaves out, lists and counts invalid records. Rules redact secrets
-before they reach the disk: --redact-off turns off the rules that it names, or all
-of them.`,
+Import checks everything before it stores anything, and lists all problems. With
+--skip-bad, it omits, lists and counts unusable entries. It redacts secrets by rules before
+they reach the disk; --redact-off names rules to turn off, or all.`,
 		Example: "  merit traces import exported.jsonl",
 		Args:    console.Exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,10 +54,10 @@ of them.`,
 		},
 	})
 	f := cmd.Flags()
-	f.BoolVar(&o.SkipBad, "skip-bad", false, "leave out invalid records")
+	f.BoolVar(&o.SkipBad, "skip-bad", false, "omit unusable entries")
 	f.StringSliceVar(&rules.Off, "redact-off", nil, "redaction rules to turn off: "+strings.Join(append(redact.Rules(), "all"), ", "))
-	f.StringSliceVar(&rules.Keys, "redact-key", nil, "more field names whose values are redacted (repeatable)")
-	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: redact text that matches a regular expression (repeatable)")
+	f.StringSliceVar(&rules.Keys, "redact-key", nil, "further field names whose values are redacted (repeatable)")
+	f.StringToStringVar(&rules.Patterns, "redact-pattern", nil, "NAME=EXPRESSION: redact what matches (repeatable)")
 	console.Values(cmd, "redact-off", append(redact.Rules(), "all")...)
 	return cmd
 }

@@ -20,11 +20,11 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.GroupOf(&cobra.Command{
 		Use:   "traces",
 		Short: "List, score, export and import traces",
-		Long: `The traces commands use a store of traces: the file or the Postgres server in
-		--store, else in the variable MERIT_TRACES, else traces.db in the working directory.
+		Long: `Traces works on a store of traces: the file or Postgres server of --store, else of the
+variable MERIT_TRACES, else traces.db in the working directory.
 
-A query consists of words of the form KEY=VALUE, all of which must match. Separate
-several values of one key with commas:
+A query consists of words KEY=VALUE, and a trace must match all of them. Separate several
+values of one key by commas:
 
   agent=planner,solver  task=sum  status=ok|error|open  id=…
   reward>=0.5  reward<=1  scored=true|false  meta.KEY=VALUE
