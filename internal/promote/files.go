@@ -54,7 +54,7 @@ func writeFile(path string, data []byte) error {
 func storage(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err, Hint: "check the disk and the path"}
 	if errors.Is(err, fs.ErrNotExist) {
-		e.Kind, e.Hint = fault.Missing, "check the path; merit promote creates such a folder"
+		e.Kind, e.Hint = fault.Missing, "check the path; merit policy promote creates such a folder"
 	}
 	return e
 }

@@ -34,7 +34,7 @@ var (
 	Unscored    = Code{9, "unscored", "the results are complete, but some evaluations have no score"}
 	Model       = Code{10, "model", "a language model or judge behind an API is missing, refuses, failed or is used up"}
 	Registry    = Code{11, "registry", "a registry cannot be reached, refuses, or holds what is damaged or is no reward"}
-	Differs     = Code{12, "differs", "merit diff found a difference, or merit verify a byte that does not agree"}
+	Differs     = Code{12, "differs", "merit reward diff found a difference, or merit verify a byte that does not agree"}
 	Fleet       = Code{13, "fleet", "a queue or worker of another machine cannot be reached, refuses, or does not do its work"}
 	Interrupted = Code{130, "interrupted", "stopped by Ctrl-C or SIGTERM; what was written can be used"}
 )

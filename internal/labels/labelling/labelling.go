@@ -1,5 +1,5 @@
 // Package labelling asks people to label traces, and turns labels into rewards. Both
-// merit label in the terminal and the pages of merit ui use it.
+// merit traces label in the terminal and the pages of merit ui use it.
 //
 // A label is a reward span of its trace. A thumb is a score of the whole trace, 1 or
 // 0, by the rater. A pair has no score, only a winner: Scores computes scores from all

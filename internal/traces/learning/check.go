@@ -15,7 +15,7 @@ func (s *Set) check(o Reading) error {
 	if a.Traces == 0 {
 		if a.Unscored > 0 {
 			return wrong(fault.Missing, "traces.query", fmt.Sprintf("none of the %d traces that match has a reward", a.Unscored),
-				"score them with merit traces score, label them with merit label, or add rewards to the configuration")
+				"score them with merit traces score, label them with merit traces label, or add rewards to the configuration")
 		}
 		return wrong(fault.Missing, "traces.query", fmt.Sprintf("no traces match %q", o.Query), "list the traces by agent with merit traces query --by agent")
 	}
@@ -29,7 +29,7 @@ func (s *Set) check(o Reading) error {
 	}
 	if o.Method == Importance && a.Unknown > 0 {
 		note("traces.method", fmt.Sprintf("%d of %d calls were recorded without log-probabilities, which importance needs", a.Unknown, a.Learnt),
-			"make the agent request logprobs, so that merit proxy records them, or set traces.method: clone")
+			"make the agent request logprobs, so that merit traces proxy records them, or set traces.method: clone")
 	}
 	for _, name := range []string{splitTrain, splitValidation, splitTest} {
 		if a.Tasks[name] == 0 {
@@ -55,7 +55,7 @@ func (s *Set) unlearnt(o Reading) string {
 	if o.Chooses {
 		return "list the answers in traces.choices exactly as the model writes them, and the agents in traces.agents"
 	}
-	return "record token ids by sending calls through merit proxy to a server that returns them, or use the embedded network to choose among answers"
+	return "record token ids by sending calls through merit traces proxy to a server that returns them, or use the embedded network to choose among answers"
 }
 
 func reasons(a run.Traces) string {

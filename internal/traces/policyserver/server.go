@@ -1,6 +1,6 @@
 // Package policyserver serves a policy that learned from an agent's traces through
 // OpenAI's chat completions API. It answers with one of the policy's choices and its
-// log-probability. The agent only changes its base URL, and merit proxy in between
+// log-probability. The agent only changes its base URL, and merit traces proxy in between
 // records the next round.
 package policyserver
 

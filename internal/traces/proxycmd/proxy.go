@@ -1,4 +1,4 @@
-// Package proxycmd implements merit proxy, which records model calls that pass through it.
+// Package proxycmd implements merit traces proxy, which records model calls that pass through it.
 package proxycmd
 
 import (
@@ -16,7 +16,7 @@ import (
 type options struct {
 	host   *console.Host
 	config proxying.Config
-	File   string   `flag:"config,c" usage:"configuration file of merit collect; only store, redact, retention, rewards and sandbox are used" files:"yaml,yml"`
+	File   string   `flag:"config,c" usage:"configuration file of merit traces collect; only store, redact, retention, rewards and sandbox are used" files:"yaml,yml"`
 	Set    []string `flag:"set" usage:"override a value of that configuration: key.path=value (repeatable)"`
 }
 
@@ -37,7 +37,7 @@ joins other calls if one continues the conversation of another.
 
 SIGTERM and Ctrl-C let open calls finish and record them; a second signal stops the proxy
 at once. GET /-/stats counts what was recorded.`,
-		Example: "  merit proxy --upstream http://127.0.0.1:8080/v1\n  merit proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
+		Example: "  merit traces proxy --upstream http://127.0.0.1:8080/v1\n  merit traces proxy --upstream https://api.openai.com/v1 --upstream-key-env OPENAI_API_KEY --store traces.db",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()

@@ -38,7 +38,7 @@ func Existing(ctx context.Context, address string) (*Store, error) {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, &fault.Error{
 				Boundary: fault.Storage, Kind: fault.Missing, Where: path, What: "the trace store does not exist",
-				Hint: "set another path with --store or " + trace.Variable + "; merit collect, merit proxy and merit traces import create one",
+				Hint: "set another path with --store or " + trace.Variable + "; merit traces collect, merit traces proxy and merit traces import create one",
 			}
 		}
 	}
