@@ -74,7 +74,7 @@ func TestReadNamesEveryProblem(t *testing.T) {
 		in   string
 		want []string
 	}{
-		{"nothing", "\n\n", []string{"has no rows"}},
+		{"nothing", "\n\n", []string{"there are no rows"}},
 		{"no JSON", good + "\n{\"group\":", []string{"line 2: is not JSON"}},
 		{"cut off", good[:40], []string{"line 1: is not JSON"}},
 		{"a list", good + "\n[1]", []string{"line 2: is not a JSON object"}},
