@@ -39,12 +39,12 @@ func decode(text string, limit int) decoded {
 	case err == io.EOF && len(window) < len(text):
 		err = fmt.Errorf("it is longer than %d bytes", limit)
 	case err == io.EOF:
-		err = errors.New("it breaks off")
+		err = errors.New("it is incomplete")
 	}
 	return decoded{value: value, text: window[:d.InputOffset()], began: began, depth: d.depth, err: err}
 }
 
-var errDeep = fmt.Errorf("it is nested more than %d deep", maxDepth)
+var errDeep = fmt.Errorf("it is nested more than %d levels deep", maxDepth)
 
 type decoder struct {
 	*json.Decoder
@@ -97,7 +97,7 @@ func (d *decoder) object() (any, error) {
 			return nil, errors.New("a key is not a string")
 		}
 		if _, twice := all[key]; twice {
-			return nil, fmt.Errorf("the key %s is there twice", quote(key))
+			return nil, fmt.Errorf("the key %s occurs twice", quote(key))
 		}
 		if all[key], err = d.value(); err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func finite(number string) error {
 	x, err := strconv.ParseFloat(number, 64)
 	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")
 	if err != nil || math.IsInf(x, 0) || len(number) > maxNumber || x == 0 && strings.ContainsAny(mantissa, "123456789") {
-		return fmt.Errorf("the number %s is too large, small or long", clip(number, maxQuote))
+		return fmt.Errorf("the number %s is too large, too small or too long", clip(number, maxQuote))
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ type closed struct{}
 
 // Load implements jsonschema.URLLoader.
 func (closed) Load(string) (any, error) {
-	return nil, errors.New("a schema may refer to its own parts only")
+	return nil, errors.New("a schema may only refer to its own parts")
 }
 
 // printer words the validator's errors.

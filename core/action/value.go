@@ -69,11 +69,11 @@ func (p *Parser) find(text string) (found decoded, problem string) {
 	}
 	switch t.n {
 	case 0:
-		return decoded{}, "The answer contains no JSON: answer with one value of JSON."
+		return decoded{}, "The answer contains no JSON: answer with one JSON value."
 	case 1:
 		return found, ""
 	}
-	return decoded{}, "The answer contains more than one value of JSON: answer with exactly one."
+	return decoded{}, "The answer contains more than one JSON value: answer with exactly one."
 }
 
 // behind returns the place in text behind the brackets that close depth others,

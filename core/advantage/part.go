@@ -16,7 +16,7 @@ type Moments struct {
 }
 
 // ErrMoments says that a part of a batch cannot be whitened by itself.
-var ErrMoments = errors.New("it whitens over the batch, so a part of one needs the moments of all of it")
+var ErrMoments = errors.New("it whitens over the whole batch, so a part of a batch needs the moments of all of it")
 
 // EstimatePart is Estimate for some whole groups of a batch, with the moments
 // that Estimate found for all of it. Every number is the same to the last bit;

@@ -3,7 +3,7 @@ package advantage
 import "errors"
 
 // ErrWork says that a batch's anchors are more work to compare than was allowed.
-var ErrWork = errors.New("comparing anchors by similarity takes more work than is allowed")
+var ErrWork = errors.New("comparing the anchors by similarity would take more work than the limit allows")
 
 // work counts the steps of comparing anchors, down from what is allowed. How
 // many there are cannot be said before: a comparison of two texts takes between

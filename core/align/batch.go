@@ -174,7 +174,7 @@ func (b *Batch) fillRewards(cfg Config, from int, t *rl.Trajectory, result rl.Ev
 		}
 		step := b.locator.step[at]
 		if step < 0 {
-			return fmt.Sprintf("step_index %d is an assistant message that no step wrote (message %d)", s.StepIndex, at)
+			return fmt.Sprintf("step_index %d is an assistant message that does not belong to a step (message %d)", s.StepIndex, at)
 		}
 		rewards[step] = s.BaseReward
 	}

@@ -59,7 +59,7 @@ func (l *locator) load(t *rl.Trajectory) (problem string) {
 	for i := range t.Steps {
 		at := t.Steps[i].MessageCount
 		if at <= before || at >= len(t.Messages) || t.Messages[at].Role != rl.RoleAssistant {
-			return fmt.Sprintf("step %d says that message %d carries its action, which is not an assistant message behind that of step %d", i, at, i-1)
+			return fmt.Sprintf("step %d names message %d as its action, but that is not an assistant message after the message of step %d", i, at, i-1)
 		}
 		l.step[at] = int32(i)
 		before = at
@@ -79,7 +79,7 @@ func (l *locator) message(s rl.StepOutput, rule reward.StepIndexing) (at int, pr
 	}
 	switch {
 	case l.taken[at]:
-		return 0, fmt.Sprintf("step_index %d comes twice", index)
+		return 0, fmt.Sprintf("step_index %d occurs twice", index)
 	case !finite(s.BaseReward):
 		return 0, fmt.Sprintf("the base reward of step_index %d is %v", index, s.BaseReward)
 	}

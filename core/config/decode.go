@@ -29,7 +29,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 	d.place(n.GetToken(), n, path)
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		d.problem(n, path, "anchors, aliases and tags are not read here", "write the value itself")
+		d.problem(n, path, "anchors, aliases and tags are not supported", "write the value itself")
 		return
 	}
 	if own, ok := textual(v); ok {
@@ -39,7 +39,7 @@ func (d *decoder) decode(n ast.Node, v reflect.Value, path string) {
 	switch n.(type) {
 	case *ast.NullNode:
 		if v.Kind() != reflect.Struct { // a section may be empty
-			d.problem(n, path, "has no value", "give one, or remove the key to have the default")
+			d.problem(n, path, "has no value", "give a value, or remove the key to use the default")
 		}
 		return
 	}
@@ -95,7 +95,7 @@ func (d *decoder) structure(n ast.Node, v reflect.Value, path string) {
 // with its defaults, or nil if no feature has registered the section.
 func (d *decoder) section(n ast.Node, field reflect.Value, fresh any, path string) {
 	if fresh == nil {
-		d.problem(n, path, "belongs to a feature that this program does not have", "remove it, or import the feature in the program: github.com/merit-rl/merit/sdk/merit/standard imports all of them")
+		d.problem(n, path, "belongs to a feature that is not compiled into this program", "remove it, or import the feature's package in the program; github.com/merit-rl/merit/sdk/merit/standard imports all features")
 		return
 	}
 	section := reflect.New(reflect.TypeOf(fresh)).Elem()
@@ -141,7 +141,7 @@ func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
 		key := it.Key().GetToken().Value
 		i, err := strconv.Atoi(key)
 		if err != nil || i < 0 || i >= v.Len() {
-			d.problem(it.Key(), join(path, key), fmt.Sprintf("is not an index into a list of %d", v.Len()), "indices begin with 0")
+			d.problem(it.Key(), join(path, key), fmt.Sprintf("is not an index into a list of %d", v.Len()), "use an index from 0")
 			continue
 		}
 		d.decode(it.Value(), v.Index(i), fmt.Sprintf("%s[%d]", path, i))

@@ -44,7 +44,7 @@ func (d *Document) Bound(tokens int) { d.most = tokens }
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
-		err = errors.New("it is larger than a configuration can be")
+		err = errors.New("the file is larger than the limit for configurations")
 	}
 	var data []byte
 	if err == nil {
@@ -56,8 +56,8 @@ func Read(path string) ([]byte, error) {
 			kind = fault.Missing
 		}
 		return nil, &fault.Error{
-			Boundary: fault.Config, Kind: kind, Where: path, What: "the configuration cannot be read", Err: err,
-			Hint: "correct the path",
+			Boundary: fault.Config, Kind: kind, Where: path, What: "cannot read the configuration", Err: err,
+			Hint: "check the path",
 		}
 	}
 	return data, nil
@@ -68,7 +68,7 @@ func Read(path string) ([]byte, error) {
 func (d *Document) Decode(text []byte, into any) bool {
 	if d.most > 0 {
 		if tokens := lexer.Tokenize(string(text)); len(tokens) > d.most {
-			d.fail(d.at(tokens[d.most].Prev), "", fault.Exhausted, fmt.Sprintf("there are %d words and signs of YAML, at most %d are read", len(tokens), d.most), "shorten it, and write code as a block of text")
+			d.fail(d.at(tokens[d.most].Prev), "", fault.Exhausted, fmt.Sprintf("the file has %d YAML tokens; the limit is %d", len(tokens), d.most), "shorten it, and write long text or code as a block (key: |)")
 			return false
 		}
 	}
@@ -114,7 +114,7 @@ func Marshal(v any) ([]byte, error) { return yaml.MarshalWithOptions(v, yaml.Ind
 func (d *decoder) document(data []byte, v reflect.Value) bool {
 	tokens := lexer.Tokenize(string(data))
 	if deep := tooDeep(tokens); deep != nil {
-		d.fail(d.at(deep), "", fault.Exhausted, fmt.Sprintf("is nested more than %d deep", maxNested), "a configuration has lists in lists a few times at most: remove the rest")
+		d.fail(d.at(deep), "", fault.Exhausted, fmt.Sprintf("is nested more than %d levels deep", maxNested), "remove levels: a configuration never needs more than a few")
 		return false
 	}
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
@@ -128,7 +128,7 @@ func (d *decoder) document(data []byte, v reflect.Value) bool {
 			continue
 		}
 		if body != nil {
-			d.problem(doc.Body, "", "a second document", "keep one document in a file")
+			d.problem(doc.Body, "", "a second YAML document begins here", "keep one document per file")
 			break
 		}
 		body = doc.Body
@@ -173,14 +173,14 @@ func (d *decoder) syntax(err error) {
 	if errors.As(err, &y) {
 		at, what = d.at(y.GetToken()), y.GetMessage()
 	}
-	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check indentation, colons and quotes there")
+	d.fail(at, "", fault.Invalid, "is not YAML: "+what, "check the indentation, colons and quotes on that line")
 }
 
 func (d *decoder) override(text string, v reflect.Value) {
 	key, value, ok := strings.Cut(text, "=")
 	over := decoder{source: "--set " + text, assignment: true, lines: d.lines, bad: d.bad}
 	if !ok || key == "" || strings.ContainsAny(text, "\n\r") {
-		over.fail(position{}, "", fault.Invalid, "is not of the form key.path=value", "for example --set rollout.groups=16")
+		over.fail(position{}, "", fault.Invalid, "is not of the form key.path=value", "write it like --set rollout.groups=16")
 	} else {
 		var doc strings.Builder
 		for depth, part := range strings.Split(key, ".") {

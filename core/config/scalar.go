@@ -70,7 +70,7 @@ func (d *decoder) textual(n ast.Node, own encoding.TextUnmarshaler, path string)
 		word, ok = n.GetToken().Value, true
 	}
 	if !ok {
-		d.problem(n, path, "must be one value", "write it behind the key, or remove the key to have the default")
+		d.problem(n, path, "must be a single value", "write it after the key, or remove the key to use the default")
 		return
 	}
 	err := own.UnmarshalText([]byte(word))

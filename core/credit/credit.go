@@ -76,8 +76,8 @@ func (p *Pipeline) Assign(s Scored) (*Batch, error) {
 	if p.Advantage != nil {
 		if err := advantage.Estimate(*p.Advantage, &b.Rows, &b.Credit); err != nil {
 			return nil, &fault.Error{
-				Boundary: fault.Learner, Kind: fault.Numeric, What: "the advantages cannot be computed", Err: err,
-				Hint: "look at the rewards: all base rewards must be finite and of reasonable size",
+				Boundary: fault.Learner, Kind: fault.Numeric, What: "cannot compute the advantages", Err: err,
+				Hint: "check the rewards: every base reward must be finite and of moderate size",
 			}
 		}
 		b.Write(&b.Credit)

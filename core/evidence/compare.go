@@ -62,7 +62,7 @@ func Compare(before, after *run.Evaluation, c Config) (Comparison, error) {
 	if len(b) == 0 || len(a) == 0 {
 		return result, &fault.Error{
 			Boundary: fault.Data, Kind: fault.Invalid, What: "no episode has a score in both evaluations",
-			Hint: "look at why the reward gives none",
+			Hint: "find out why the reward returns no score",
 		}
 	}
 	result.Metrics = differences(b, a, paired)
@@ -89,7 +89,7 @@ func Unpaired(a, b *run.Evaluation) error {
 func differ(what, x, y string) error {
 	return &fault.Error{
 		Boundary: fault.Data, Kind: fault.Invalid, What: fmt.Sprintf("the evaluations differ in %s: %s and %s", what, x, y),
-		Hint: "measure both with the same configuration of environment, seed, split and number of episodes",
+		Hint: "measure both with the same environment settings, seed, split and number of episodes",
 	}
 }
 
@@ -115,10 +115,10 @@ func scored(all []run.Played) (out []run.Played) {
 func notes(before, after *run.Evaluation) (list []string) {
 	same := func(a, b run.Module) bool { return a.Name == b.Name && a.Digest == b.Digest && a.Weight == b.Weight }
 	if !slices.EqualFunc(before.Rewards, after.Rewards, same) {
-		list = append(list, "they were scored by other rewards: success and return do not mean the same in both")
+		list = append(list, "they used different rewards, so success and return do not mean the same in both")
 	}
 	if before.Greedy != after.Greedy {
-		list = append(list, "one took the likeliest action, the other one sampled")
+		list = append(list, "one evaluation took the most likely action, the other sampled")
 	}
 	return list
 }

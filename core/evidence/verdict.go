@@ -59,7 +59,7 @@ func (c Config) judge(x Comparison) (Verdict, error) {
 	}
 	v.Sentence = c.sentence(v, d, better, gain)
 	if x.Unscored > c.MaxUnscored {
-		v.Sentence += fmt.Sprintf("; %s of the episodes have no score, and nothing is known of them", percent(x.Unscored))
+		v.Sentence += fmt.Sprintf("; %s of the episodes have no score, so their result is unknown", percent(x.Unscored))
 	}
 	return v, nil
 }
@@ -95,25 +95,25 @@ func (c Config) sentence(v Verdict, d Difference, better, gain float64) string {
 	case better == 0:
 		b.WriteString("the same")
 	case d.Before == 0:
-		b.WriteString(word(better) + " than nothing")
+		b.WriteString(word(better) + " than zero")
 	default:
 		fmt.Fprintf(&b, "%s %s", percent(math.Abs(gain)), word(better))
 	}
 	fmt.Fprintf(&b, " (%s), ", c.numbers(d))
-	asked := fmt.Sprintf("%s and p < %g are asked for", percent(c.Promote), c.Significance)
+	required := fmt.Sprintf("%s and p < %g", percent(c.Promote), c.Significance)
 	switch {
 	case v.Decision == Promote:
-		b.WriteString("and " + asked)
+		b.WriteString("which meets the required " + required)
 	case v.Decision == Iterate && !v.Significant:
 		b.WriteString("but that may be chance: measure more episodes, or train longer")
 	case v.Decision == Iterate && gain >= c.Promote:
 		b.WriteString("which would be enough")
 	case v.Decision == Iterate:
-		b.WriteString("which is more than chance, but " + asked)
+		b.WriteString("which is more than chance, but promotion requires " + required)
 	case better < 0:
-		b.WriteString("so keep what plays now")
+		b.WriteString("so keep the current policy")
 	default:
-		fmt.Fprintf(&b, "less than the %s that more work is worth", percent(c.Iterate))
+		fmt.Fprintf(&b, "less than the %s that justifies more work", percent(c.Iterate))
 	}
 	if v.Decision == Iterate && d.Name == Success && d.Before*(1+c.Promote) > 1 {
 		fmt.Fprintf(&b, "; from %s success cannot rise by %s: set evidence.promote or evidence.metric", percent(d.Before), percent(c.Promote))

@@ -69,7 +69,7 @@ func (p *Policy) each(ctx context.Context, observations []policy.Observation, de
 // read checks an observation and writes it into a row of the network's input.
 func (p *Policy) read(dst []float32, o *policy.Observation) error {
 	if len(o.Actions) != len(p.actions) {
-		return mismatch("%d actions on offer; the network has %d", len(o.Actions), len(p.actions))
+		return mismatch("the environment offers %d actions; the network has %d", len(o.Actions), len(p.actions))
 	}
 	if o.Mask != nil && len(o.Mask) != len(p.actions) {
 		return mismatch("a mask of %d actions; the network has %d", len(o.Mask), len(p.actions))
@@ -130,7 +130,7 @@ func newSoftmax(logits []float32, mask []byte) (softmax, error) {
 		if x-x != 0 {
 			return s, &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Numeric, What: fmt.Sprintf("the logit of action %d is %v", a, x),
-				Hint: "check the environment's features for values that are not finite, or lower learning_rate",
+				Hint: "check the environment's features for infinite or NaN values, or lower learning_rate",
 			}
 		}
 		if s.available(a) && (s.best < 0 || x > s.max) {
@@ -194,7 +194,7 @@ func (s *softmax) sample(u float64) int {
 func mismatch(format string, args ...any) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Invalid, What: fmt.Sprintf(format, args...),
-		Hint: "the policy must be made for the environment that it acts in",
+		Hint: "use a policy that was created for this environment",
 	}
 }
 

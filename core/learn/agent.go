@@ -62,7 +62,7 @@ func (a *Agent) Learn(ctx context.Context, e *policy.Experience, seed rl.Seed) (
 // idle is the error of an agent that only acts.
 func (a *Agent) idle() error {
 	return &fault.Error{
-		Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy was made to act, not to learn",
+		Boundary: fault.Learner, Kind: fault.Invalid, What: "the policy can act but was not set up to learn",
 		Hint: "this is a bug of Merit; please report it",
 	}
 }

@@ -257,8 +257,8 @@ func TestPPOConfigProblems(t *testing.T) {
 	cfg := DefaultPPOConfig()
 	cfg.Schedule.Kind, cfg.EntropySchedule.Kind = ScheduleCosine, ScheduleLinear
 	_, err := NewLearner(DefaultConfig(), cfg, quickstart(t, false))
-	require.ErrorContains(t, err, "the cosine schedule has no length")
-	require.ErrorContains(t, err, "the linear schedule has no length")
+	require.ErrorContains(t, err, "the cosine schedule needs it")
+	require.ErrorContains(t, err, "the linear schedule needs it")
 	keys = nil
 	for _, err := range (func() []error {
 		c := DefaultPPOConfig()

@@ -85,7 +85,7 @@ func (l *Learner) Update(ctx context.Context, s *Samples, seed rl.Seed) (Stats, 
 	}
 	if i := slices.IndexFunc(l.policy.params, func(x float32) bool { return x-x != 0 }); i >= 0 {
 		l.backup.restore(l)
-		return Stats{}, numeric(fmt.Sprintf("parameter %d became infinite or not a number", i))
+		return Stats{}, numeric(fmt.Sprintf("parameter %d became infinite or NaN", i))
 	}
 	l.policy.version.Add(1)
 	stats := sums.stats()
@@ -123,7 +123,7 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 	var norm float64
 	for i, minibatch := range parts {
 		if err := ctx.Err(); err != nil {
-			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is as before it", Err: err}
+			return &fault.Error{Boundary: fault.Learner, Kind: fault.Interrupted, What: "the update was interrupted; the policy is unchanged", Err: err}
 		}
 		var err error
 		if _, norm, err = l.engine.gradient(b, minibatch, len(rows), i > 0); err != nil {
@@ -131,13 +131,13 @@ func (l *Learner) step(ctx context.Context, b *batch, rows []int, sums *sums) er
 		}
 		for j, row := range minibatch {
 			if loss := l.engine.found.Loss[j]; loss-loss != 0 {
-				return numeric("the loss is infinite or not a number")
+				return numeric("the loss is infinite or NaN")
 			}
 			sums.row(b, row, l.engine.found, j)
 		}
 	}
 	if norm-norm != 0 {
-		return numeric("the gradient is infinite or not a number")
+		return numeric("the gradient is infinite or NaN")
 	}
 	sums.step(norm)
 	scale := 1.0
@@ -154,7 +154,7 @@ func (l *Learner) Close() error { return l.engine.close() }
 func numeric(what string) error {
 	return &fault.Error{
 		Boundary: fault.Learner, Kind: fault.Numeric, What: what,
-		Hint: "lower learning_rate, or check rewards and features for extreme values; the policy is as before the update",
+		Hint: "lower learning_rate, or check rewards and features for extreme values; the update was not applied",
 	}
 }
 

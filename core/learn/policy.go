@@ -59,13 +59,13 @@ func NewPolicy(cfg PolicyConfig, in Input, seed rl.Seed) (*Policy, error) {
 		return nil, err
 	}
 	if p.net, err = net.New(shape); err != nil {
-		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "the network cannot be laid out", Err: err}
+		return nil, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, What: "cannot build the network", Err: err}
 	}
 	if p.net.Params > maxParameters {
 		return nil, &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Exhausted, Where: "hidden",
-			What: fmt.Sprintf("the network has %d parameters, more than %d", p.net.Params, maxParameters),
-			Hint: "make the hidden layers, the filters or the n-gram dimensions smaller",
+			What: fmt.Sprintf("the network has %d parameters; the limit is %d", p.net.Params, maxParameters),
+			Hint: "use smaller hidden layers, fewer filters or fewer n-gram dimensions",
 		}
 	}
 	if p.architecture, err = describe(cfg, in); err != nil {
@@ -81,7 +81,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 		return net.Shape{}, &fault.Error{Boundary: fault.Learner, Kind: fault.Invalid, Where: where, What: what, Hint: hint}
 	}
 	if len(in.Actions) == 0 {
-		return wrong("", "the environment has free-text actions; the embedded policy chooses among named ones", "use an environment with named actions")
+		return wrong("", "the environment has free-text actions, but the embedded policy chooses among named actions", "use an environment with named actions")
 	}
 	activation, err := net.ParseActivation(cfg.Activation)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *Policy) shape(cfg PolicyConfig, in Input) (net.Shape, error) {
 	}
 	for _, d := range in.Shape {
 		if d < 1 || s.Inputs > math.MaxInt32/d {
-			return wrong("", fmt.Sprintf("the environment's feature shape %v is not one", in.Shape), "every dimension must be at least 1")
+			return wrong("", fmt.Sprintf("the environment's feature shape %v is invalid", in.Shape), "use dimensions of at least 1")
 		}
 		s.Inputs *= d
 	}

@@ -46,8 +46,8 @@ func (l *Learner) Restore(s State) error {
 	}
 	if l.holdsInitial() && s.Reference == nil {
 		return &fault.Error{
-			Boundary: fault.Learner, Kind: fault.Missing, What: "the saved state has no initial policy for the KL term",
-			Hint: "resume with the kl_coefficient and kl_reference that the run began with",
+			Boundary: fault.Learner, Kind: fault.Missing, What: "the saved state has no reference policy for the KL term",
+			Hint: "resume with the run's original kl_coefficient and kl_reference",
 		}
 	}
 	if err := l.policy.Load(s); err != nil {
@@ -84,7 +84,7 @@ func (s *State) check(p *Policy, learns bool) error {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Invalid,
 			What: fmt.Sprintf("the saved parameters are of the network %s; this policy is %s", s.Architecture, p.architecture),
-			Hint: "use the policy section and the environment that the parameters were trained with",
+			Hint: "use the policy section and the environment of the training run",
 		}
 	}
 	if k := s.KLCoefficient; !(k >= 0 && k <= maxKLCoefficient) {
@@ -97,7 +97,7 @@ func (s *State) check(p *Policy, learns bool) error {
 			return &fault.Error{
 				Boundary: fault.Learner, Kind: fault.Corrupt,
 				What: fmt.Sprintf("the saved state has %d %s; the network has %d parameters", len(*part.values), part.name, len(p.params)),
-				Hint: "the state was damaged or changed; use another checkpoint",
+				Hint: "use another checkpoint: this state is damaged or was changed",
 			}
 		}
 		if i := slices.IndexFunc(*part.values, func(x float32) bool { return x-x != 0 }); i >= 0 {

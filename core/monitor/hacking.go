@@ -11,27 +11,27 @@ import (
 var hackingFlags = []flag{
 	{
 		name: "divergence", look: divergence, hacking: true,
-		advice: "the reward is earned without what it stands for: read the listed trajectories, close the gap in the reward (reward outcomes, or differences of a potential; punish what was exploited), and start again from a checkpoint before it",
+		advice: "the policy earns reward without doing the task: read the listed trajectories, close the gap in the reward (reward outcomes or differences of a potential; penalize the exploit), and restart from an earlier checkpoint",
 	},
 	{
 		name: "reward_jump", look: rewardJump, hacking: true,
-		advice: "read the listed trajectories: a trick was found, or the task; compare what the environment measures",
+		advice: "read the listed trajectories: the policy learned the task or found an exploit; compare the environment's own metrics",
 	},
 	{
 		name: "perfect_scores", look: perfectScores, hacking: true,
-		advice: "read the listed trajectories: the reward may be satisfied by something easy; harder cases and a second measure tell",
+		advice: "read the listed trajectories: an easy answer may satisfy the reward; harder cases and a second metric show whether it does",
 	},
 	{
 		name: "repetition", look: repetition, hacking: true,
-		advice: "outputs repeat themselves: read them, punish repetition in the reward, and look whether it counts words or matches",
+		advice: "outputs repeat themselves: read them, penalize repetition in the reward, and check whether the reward counts words or matches",
 	},
 	{
 		name: "lost_diversity", look: lostDiversity, hacking: true,
-		advice: "all outputs of a group are alike: raise the temperature or ppo.entropy, and hold the policy with ppo.kl_coefficient",
+		advice: "all outputs of a group are alike: raise the temperature or ppo.entropy, and constrain the policy with ppo.kl_coefficient",
 	},
 	{
 		name: "length", look: length, hacking: true,
-		advice: "the score follows the length of outputs: look whether the reward prefers long or short ones, and bound the length in it",
+		advice: "the score follows the length of outputs: check whether the reward prefers long or short outputs, and bound the length in the reward",
 	},
 }
 
@@ -134,7 +134,7 @@ func rewardJump(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, rise / spread, v.c.Thresholds.RewardJump, fmt.Sprintf(
-		"after %d iterations around %.3g the mean score is %.3g within %d", 2*v.c.Window, mean(before), now, few)}
+		"after %d iterations around %.3g the mean score rose to %.3g within %d", 2*v.c.Window, mean(before), now, few)}
 }
 
 // follows reports whether something that is watched has risen since line at.
@@ -162,7 +162,7 @@ func perfectScores(v *view) *finding {
 		if len(all) == 0 || v.follows(min(v.c.Window, len(top)-few)) {
 			return nil
 		}
-		how = fmt.Sprintf("and %s is no better than at first", all[0].name)
+		how = fmt.Sprintf("and %s is no better than at the start", all[0].name)
 	}
 	got := mean(last(top, few))
 	return &finding{run.Warn, got, v.c.Thresholds.PerfectScores, fmt.Sprintf(
@@ -176,7 +176,7 @@ func repetition(v *view) *finding {
 		return nil
 	}
 	return v.text(v.tail(repeated)-v.head(repeated), v.c.Thresholds.Repetition, fmt.Sprintf(
-		"of an output's pairs of words %.0f %% repeat one before; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
+		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
 }
 
 // lostDiversity: the members of a group say the same, which they had not.
@@ -189,7 +189,7 @@ func lostDiversity(v *view) *finding {
 	if before < 0.5 || now > v.c.Thresholds.LostDiversity*before || v.solved() {
 		return nil
 	}
-	f := v.text(1, 1, fmt.Sprintf("of a group's outputs %.0f %% differ; it was %.0f %%", 100*now, 100*before))
+	f := v.text(1, 1, fmt.Sprintf("%.0f %% of a group's outputs are distinct; it was %.0f %%", 100*now, 100*before))
 	f.value, f.threshold = now/before, v.c.Thresholds.LostDiversity
 	return f
 }

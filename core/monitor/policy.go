@@ -11,19 +11,19 @@ import (
 var policyFlags = []flag{
 	{
 		name: "kl", look: kl, unstable: true,
-		advice: "the update moves the policy too far: halve the learning rate, tighten the clip (0.2 to 0.1), do fewer epochs, or hold the policy with ppo.kl_coefficient",
+		advice: "the update moves the policy too far: halve the learning rate, tighten the clip (0.2 to 0.1), do fewer epochs, or constrain the policy with ppo.kl_coefficient",
 	},
 	{
 		name: "entropy_collapse", look: entropyCollapse, unstable: true,
-		advice: "the policy has stopped to explore before it succeeds: raise ppo.entropy, lower the learning rate, and start again from an earlier checkpoint",
+		advice: "the policy stopped exploring before it succeeded: raise ppo.entropy, lower the learning rate, and restart from an earlier checkpoint",
 	},
 	{
 		name: "value_loss", look: valueLoss, unstable: true,
-		advice: "the critic falls behind the rewards: lower the learning rate, scale the rewards down, or set ppo.value_clip",
+		advice: "the critic does not keep up with the rewards: lower the learning rate, scale the rewards down, or set ppo.value_clip",
 	},
 	{
 		name: "gradient_explosion", look: gradientExplosion, unstable: true,
-		advice: "lower the learning rate and set ppo.grad_clip; look for rewards of an extreme size in this iteration",
+		advice: "lower the learning rate and set ppo.grad_clip; look for extreme rewards in this iteration",
 	},
 }
 
@@ -73,7 +73,7 @@ func valueLoss(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Warn, now / best, v.c.Thresholds.ValueLoss, fmt.Sprintf(
-		"relative to the scores the value loss is %.3g; it had been %.3g, and it does not come down", now, best)}
+		"the value loss relative to the scores is %.3g; it was %.3g and has not come down again", now, best)}
 }
 
 func gradientExplosion(v *view) *finding {
@@ -87,5 +87,5 @@ func gradientExplosion(v *view) *finding {
 		return nil
 	}
 	return &finding{run.Alert, norms[n] / usual, v.c.Thresholds.GradientExplosion, fmt.Sprintf(
-		"the gradient's norm is %.3g, %.0f times the usual %.3g", norms[n], norms[n]/usual, usual)}
+		"the gradient norm is %.3g, %.0f times the usual %.3g", norms[n], norms[n]/usual, usual)}
 }

@@ -67,13 +67,13 @@ type builder struct {
 
 func (b *builder) add(s *rl.Step, advantage, weight float64) error {
 	if weight > 0 && (s.Prompt == nil || len(s.Tokens) == 0) {
-		return b.misfit(s, "has no tokens", "the policy must give token ids and log-probabilities of prompt and answer")
+		return b.misfit(s, "has no tokens", "use a policy that returns token ids and log-probabilities of prompt and answer")
 	}
 	if s.Prompt == nil {
 		return nil
 	}
 	if s.Prompt.Keep < 0 || s.Prompt.Keep > len(b.current.Tokens) {
-		return b.misfit(s, fmt.Sprintf("keeps %d tokens of %d", s.Prompt.Keep, len(b.current.Tokens)), "the trajectory was changed; learn from the trajectories of a rollout")
+		return b.misfit(s, fmt.Sprintf("keeps %d tokens of %d", s.Prompt.Keep, len(b.current.Tokens)), "use the unchanged trajectories of a rollout")
 	}
 	if s.Prompt.Keep < len(b.current.Tokens) {
 		kept := b.current.Tokens[:s.Prompt.Keep:s.Prompt.Keep]
@@ -82,7 +82,7 @@ func (b *builder) add(s *rl.Step, advantage, weight float64) error {
 	}
 	b.given(s.Prompt.Tokens)
 	if len(b.current.Tokens) == 0 {
-		return b.misfit(s, "was sampled from nothing", "a prompt has at least one token")
+		return b.misfit(s, "was sampled from an empty prompt", "use prompts of at least one token")
 	}
 	b.sampled(s.Tokens, advantage, weight)
 	return nil

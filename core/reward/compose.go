@@ -116,7 +116,7 @@ func (e *Evaluation) settle() {
 	case e.Outcome != Scored:
 		e.Result.IsScoreValid = false
 	case !e.Result.IsScoreValid:
-		e.Outcome, e.Reason = Invalid, cmp.Or(e.Reason, e.Result.Reason, "the author says that the score is not valid")
+		e.Outcome, e.Reason = Invalid, cmp.Or(e.Reason, e.Result.Reason, "the reward marked the score as invalid")
 	case math.IsNaN(e.Result.Score) || math.IsInf(e.Result.Score, 0):
 		e.Outcome, e.Reason = ABIViolation, fmt.Sprintf("the score is %v", e.Result.Score)
 		e.Result.IsScoreValid = false
@@ -229,7 +229,7 @@ func (p *Pool) composeSteps(t *rl.Trajectory, parts []Evaluation) ([]rl.StepOutp
 		seen := map[rl.StepIndex]bool{}
 		for _, s := range steps {
 			if seen[s.StepIndex] {
-				return nil, fmt.Sprintf("%s: trajectory %s: step_index %d comes twice", part.Name, t.ID, s.StepIndex)
+				return nil, fmt.Sprintf("%s: trajectory %s: step_index %d occurs twice", part.Name, t.ID, s.StepIndex)
 			}
 			seen[s.StepIndex] = true
 			s.BaseReward *= part.Weight

@@ -22,7 +22,7 @@ func (Environment) Info() Info {
 // conversations, was not played in an environment and has no score.
 func (Environment) Evaluate(_ context.Context, t *rl.Trajectory) Evaluation {
 	if len(t.Steps) == 0 {
-		return Evaluation{Outcome: Invalid, Reason: "the trajectory has no steps, so no environment has rewarded it"}
+		return Evaluation{Outcome: Invalid, Reason: "the trajectory has no steps, so it has no reward from an environment"}
 	}
 	result := rl.EvaluateResult{IsScoreValid: true, StepOutputs: make([]rl.StepOutput, len(t.Steps))}
 	for i := range t.Steps {

@@ -84,7 +84,7 @@ func (i Info) Missed() error {
 	}
 	return &fault.Error{
 		Boundary: fault.Sandbox, Kind: fault.Refused, Where: i.Name,
-		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not have",
+		What: "the reward was loaded without " + i.LoadedWithout() + ", which the sandbox does not provide",
 		Hint: fmt.Sprintf(i.doWithout(), i.Refused[0].Kind),
 	}
 }
@@ -93,9 +93,9 @@ func (i Info) Missed() error {
 func (i Info) doWithout() string {
 	switch i.ABI {
 	case "python":
-		return "put a package that is pure Python beside the reward; if the reward is meant to do without, say so in it: __merit__ = {\"without\": [%q]}"
+		return "put a pure-Python package next to the reward; if the reward works without it, declare that in the reward: __merit__ = {\"without\": [%q]}"
 	case "js":
-		return "put a module that the reward imports beside it; if the reward is meant to do without, say so in it: export const merit = { without: [%q] }"
+		return "put the imported module next to the reward; if the reward works without it, declare that in the reward: export const merit = { without: [%q] }"
 	}
-	return "if the reward is meant to do without, put \"without\": [%q] into manifest.json beside its source and build it again"
+	return "if the reward works without it, add \"without\": [%q] to manifest.json next to its source and build it again"
 }

@@ -30,7 +30,7 @@ func undecoded(err error) error {
 	case wrong == nil || wrong.Path == "" && wrong.Kind == "":
 		return fmt.Errorf("not a trajectory: %w", err)
 	case wrong.Path == "":
-		return fmt.Errorf("not a trajectory: %s, where an object should be", wrong.Kind)
+		return fmt.Errorf("not a trajectory: %s instead of an object", wrong.Kind)
 	case wrong.Kind == "":
 		return err
 	}
@@ -76,9 +76,9 @@ func (t *Trajectory) Check() error {
 		case s.Index != i:
 			wrong("steps[%d].index is %d", i, s.Index)
 		case at <= before || at >= len(t.Messages):
-			wrong("steps[%d].message_count is %d; expected above %d and below %d messages", i, at, before, len(t.Messages))
+			wrong("steps[%d].message_count is %d; it must be above %d and below the number of messages, %d", i, at, before, len(t.Messages))
 		case t.Messages[at].Role != RoleAssistant:
-			wrong("steps[%d].message_count is %d, but messages[%d] is of role %q", i, at, at, t.Messages[at].Role)
+			wrong("steps[%d].message_count is %d, but messages[%d] has the role %q", i, at, at, t.Messages[at].Role)
 		}
 		before = max(before, at)
 	}

@@ -149,7 +149,7 @@ func checkStarts(groups []*rl.Group) error {
 				return &fault.Error{
 					Boundary: fault.Plugin, Kind: fault.Protocol, Where: t.ID,
 					What: fmt.Sprintf("the environment began this episode differently from %s, though both have seed %d", first.ID, t.Seed),
-					Hint: "make the environment's reset a function of the seed alone",
+					Hint: "make the environment's reset depend on the seed alone",
 				}
 			}
 		}

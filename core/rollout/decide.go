@@ -69,7 +69,7 @@ func (w *worker) act(ctx context.Context, decisions []policy.Decision) error {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Timeout, Where: "policy",
 			What: fmt.Sprintf("no decision within step_deadline %v", w.collector.cfg.StepDeadline),
-			Hint: "raise rollout.step_deadline, or use fewer slots for each call of the policy", Err: err,
+			Hint: "raise rollout.step_deadline, or use fewer slots per call of the policy", Err: err,
 		}
 	}
 	return err
@@ -152,16 +152,16 @@ func (w *worker) kind() rl.ActionKind {
 func (w *worker) check(d *policy.Decision) string {
 	for _, x := range [...]float64{d.LogProb, d.Entropy, d.Value} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Sprintf("gave a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
+			return fmt.Sprintf("returned a number that is not finite: log-probability %v, entropy %v, value %v", d.LogProb, d.Entropy, d.Value)
 		}
 	}
 	for _, t := range d.Tokens {
 		if t.LogProb-t.LogProb != 0 {
-			return fmt.Sprintf("gave token %d a log-probability of %v", t.ID, t.LogProb)
+			return fmt.Sprintf("returned log-probability %v for token %d", t.LogProb, t.ID)
 		}
 	}
 	if d.Lag > w.version {
-		return fmt.Sprintf("is of version %d and decided with weights of %d versions ago", w.version, d.Lag)
+		return fmt.Sprintf("is at version %d but decided with weights that are %d versions old", w.version, d.Lag)
 	}
 	said := d.Raw != "" || len(d.Action.ToolCalls) > 0
 	choice := d.Action.Kind == rl.ActionChoice || d.Action.Kind == "" && !said && w.kind() == rl.ActionChoice

@@ -95,7 +95,7 @@ func (w *worker) giveUp(cause error) error {
 	e := &fault.Error{
 		Boundary: fault.Plugin, Kind: fault.Crashed, Where: w.spec.Name,
 		What: fmt.Sprintf("the environment failed %d times in a row without finishing an episode", w.budget.Deaths()),
-		Hint: "run the environment alone and look at its output", Err: cause,
+		Hint: "run the environment on its own and look at its output", Err: cause,
 	}
 	if own := fault.As(cause); own != nil {
 		e.Kind = own.Kind
@@ -137,8 +137,8 @@ func (c *Collector) agree(spec env.Spec) error {
 	if !reflect.DeepEqual(*c.spec, spec) {
 		return &fault.Error{
 			Boundary: fault.Plugin, Kind: fault.Protocol, Where: spec.Name,
-			What: fmt.Sprintf("the environment describes itself differently than before: %+v, then %+v", *c.spec, spec),
-			Hint: "its description must be a function of its options alone",
+			What: fmt.Sprintf("the environment's description changed from %+v to %+v", *c.spec, spec),
+			Hint: "make its description depend on its options alone",
 		}
 	}
 	return nil

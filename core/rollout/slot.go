@@ -133,7 +133,7 @@ func (s *slot) hear(e *env.Event) error {
 			err = errors.New("it comes after the start")
 		}
 		if err != nil {
-			return fmt.Errorf("the task of slot %d cannot be played: %w", e.Slot, err)
+			return fmt.Errorf("the task of slot %d is invalid: %w", e.Slot, err)
 		}
 		s.task = *task
 	case env.EventMetric:
@@ -162,7 +162,7 @@ const maxMetrics = 64
 func (s *slot) measure(e *env.Event) error {
 	var value float64
 	if err := strictjson.Unmarshal([]byte(e.Message), &value); err != nil || e.Name == "" { // JSON has no numbers that are not finite
-		return fmt.Errorf("the metric %q of slot %d is no number with a name", e.Name, e.Slot)
+		return fmt.Errorf("the metric %q of slot %d needs a name and a finite number", e.Name, e.Slot)
 	}
 	if s.t.Metrics == nil {
 		s.t.Metrics = make(map[string]float64)

@@ -86,7 +86,7 @@ func (c *Checkpoint) encode() ([]byte, error) {
 	}
 	text, err := json.Marshal(h)
 	if err != nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "the checkpoint cannot be encoded", Err: err, Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, What: "cannot encode the checkpoint", Err: err, Hint: "please report it"}
 	}
 	var b bytes.Buffer
 	b.WriteString(magic)
@@ -100,7 +100,7 @@ func (c *Checkpoint) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-var errShort = errors.New("it ends early")
+var errShort = errors.New("it is truncated")
 
 // decodeCheckpoint checks the sum before it believes anything else.
 func decodeCheckpoint(data []byte) (*Checkpoint, error) {
@@ -109,7 +109,7 @@ func decodeCheckpoint(data []byte) (*Checkpoint, error) {
 		return nil, errShort
 	}
 	if string(data[:len(magic)]) != magic {
-		return nil, errors.New("it is not a checkpoint of this version")
+		return nil, errors.New("it is not a checkpoint of this version of Merit")
 	}
 	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
@@ -148,7 +148,7 @@ func ReadCheckpoint(dir, name string) (*Checkpoint, error) {
 	}
 	c, err := decodeCheckpoint(data)
 	if err != nil {
-		hint := "restore the file from a copy, or remove it to train again from the beginning with --resume"
+		hint := "restore the file from a copy, or remove it and use --resume to train again from the beginning"
 		return nil, corrupt(path, "the checkpoint is damaged", hint, err)
 	}
 	return c, nil

@@ -86,7 +86,7 @@ func (d *Dir) Record(it Iteration) error {
 	if err != nil {
 		return &fault.Error{
 			Boundary: fault.Learner, Kind: fault.Numeric, Where: d.file(MetricsFile), What: "a metric is not a finite number", Err: err,
-			Hint: "lower ppo.learning_rate, or look at the last checkpoint and the log for the first odd value",
+			Hint: "lower ppo.learning_rate, or search the log and the last checkpoint for the first unusual value",
 		}
 	}
 	return d.metrics.append(append(line, '\n'))

@@ -39,7 +39,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, storageError(path, "cannot be read", err)
 	}
 	if info.Size() > limit {
-		return nil, corrupt(path, "is larger than a file of its kind can be", "it is not what its name says; restore it or remove it", nil)
+		return nil, corrupt(path, "is larger than the limit for this kind of file", "restore it or remove it: its content is not what its name says", nil)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -54,11 +54,11 @@ func storageError(path, what string, err error) error {
 	switch {
 	case durable.Full(err):
 		e.Kind, e.What = fault.Exhausted, what+": the disk or a quota is full"
-		e.Hint = "free some space, then go on with --resume: nothing was half-written"
+		e.Hint = "free some space, then use --resume to continue: no file was left half-written"
 	case errors.Is(err, fs.ErrNotExist):
 		e.Kind, e.Hint = fault.Missing, "check the path"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		e.Hint = "choose a folder that this user may write to, with --out"
+		e.Hint = "choose a folder that you can write to with --out"
 	default:
 		e.Hint = "check the disk and the path"
 	}
@@ -103,11 +103,11 @@ func (g *growing) append(data []byte) error {
 // cut drops everything after size.
 func (g *growing) cut(size int64) error {
 	if g.size < size {
-		return corrupt(g.file.Name(), "is shorter than the last checkpoint says",
-			"the file was changed after it was written; restore it, or start a new run", nil)
+		return corrupt(g.file.Name(), "is shorter than the last checkpoint recorded",
+			"restore the file, which was changed after it was written, or start a new run", nil)
 	}
 	if err := g.file.Truncate(size); err != nil {
-		return storageError(g.file.Name(), "cannot be cut to the last checkpoint", err)
+		return storageError(g.file.Name(), "cannot be truncated to the last checkpoint", err)
 	}
 	g.size = size
 	return nil

@@ -87,7 +87,7 @@ func ReadEvaluation(path string) (*Evaluation, error) {
 		return nil, err
 	}
 	if err := strictjson.Unmarshal(data, e); err != nil || e.Format != EvaluationFormat || e.Score.Episodes+e.Score.Unscored != len(e.Episodes) {
-		return nil, corrupt(path, fmt.Sprintf("is no evaluation of format %d", EvaluationFormat), "write it again with the evaluate verb, or correct the path", err)
+		return nil, corrupt(path, fmt.Sprintf("is not an evaluation of format %d", EvaluationFormat), "measure the policy again, or correct the path", err)
 	}
 	return e, nil
 }

@@ -133,14 +133,14 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
 			What: fmt.Sprintf("%s changed since the run began: %s, now %s", what, before, after),
-			Hint: "bring back what the run began with, or start a new run in another directory",
+			Hint: "restore what the run began with, or start a new run in another directory",
 		})
 	}
 	otherPlugin := func(p, now Plugin) {
 		problems = append(problems, &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Invalid, Where: where,
 			What: fmt.Sprintf("plug-in %s changed since the run began: %s, now %s", p.Name, p.Digest, now.Digest),
-			Hint: "bring back the plug-in's file, in a folder of $MERIT_PLUGINS, or, for one built into merit, resume with the same build of merit (this run: " + m.Merit + "); or start a new run in another directory",
+			Hint: "restore the plug-in's file in a folder of $MERIT_PLUGINS; for a built-in plug-in, resume with the same build of merit (this run: " + m.Merit + "); or start a new run in another directory",
 		})
 	}
 	if m.Seed != now.Seed {
@@ -159,7 +159,7 @@ func (m Manifest) sameAs(now Manifest, where string) (problems []error) {
 		differs("the policy", before, now)
 	}
 	if before, now := m.Traces.digest(), now.Traces.digest(); before != now {
-		differs("what is learnt from", before, now)
+		differs("the training data", before, now)
 	}
 	if len(m.Plugins) != len(now.Plugins) {
 		differs("the number of plug-ins", fmt.Sprint(len(m.Plugins)), fmt.Sprint(len(now.Plugins)))

@@ -72,7 +72,7 @@ func readJSON(path string, v any) error {
 		return err
 	}
 	if err := strictjson.Unmarshal(data, v); err != nil {
-		return corrupt(path, "is not valid JSON of its kind", "restore the file, or start a new run", err)
+		return corrupt(path, "is not valid JSON for this file", "restore the file, or start a new run", err)
 	}
 	return nil
 }

@@ -136,7 +136,7 @@ func TestFilesOfOthersAreNotReplaced(t *testing.T) {
 	for _, o.Resume = range []bool{false, true} {
 		_, err := run.Start(path, o)
 		require.ErrorIs(t, err, fault.Of(fault.Storage, fault.Refused))
-		require.ErrorContains(t, err, "holds no run, but files that a run would replace: config.yaml")
+		require.ErrorContains(t, err, "does not contain a run, but has files that a run would replace: config.yaml")
 		require.NoFileExists(t, filepath.Join(path, run.LockFile))
 	}
 	o.Resume, o.Overwrite = false, true
@@ -154,7 +154,7 @@ func TestStartOnAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(path, []byte("text"), 0o644))
 	_, err := run.Start(path, options())
-	require.EqualError(t, err, path+": is a file, and a run is a directory")
+	require.EqualError(t, err, path+": is a file; a run needs a directory")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "text", string(text))

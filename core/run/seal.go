@@ -174,7 +174,7 @@ func (m Manifest) encode() ([]byte, error) {
 	text = append(text, '\n')
 	at := ownDigest.FindSubmatchIndex(text)
 	if at == nil {
-		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "does not end with its digest", Hint: "please report it"}
+		return nil, &fault.Error{Boundary: fault.Storage, Kind: fault.Internal, Where: ManifestFile, What: "does not have its digest at the end", Hint: "please report it"}
 	}
 	sum := sha256.Sum256(text)
 	hex.Encode(text[at[2]:at[3]], sum[:])

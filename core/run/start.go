@@ -30,7 +30,7 @@ type Options struct {
 func Start(path string, o Options) (*Dir, error) {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return nil, &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a file, and a run is a directory",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: path, What: "is a file; a run needs a directory",
 			Hint: "choose another name with --out",
 		}
 	}
@@ -85,7 +85,7 @@ func (d *Dir) open(newLock bool) error {
 		return d.openFiles()
 	case holds && !d.options.Overwrite:
 		return &fault.Error{
-			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "holds a run already",
+			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path, What: "already contains a run",
 			Hint: "resume it with --resume, replace it with --force, or choose another directory with --out",
 		}
 	case !holds && newLock && !d.options.Overwrite:
@@ -95,7 +95,7 @@ func (d *Dir) open(newLock bool) error {
 		}
 		return &fault.Error{
 			Boundary: fault.Storage, Kind: fault.Refused, Where: d.path,
-			What: "holds no run, but files that a run would replace: " + strings.Join(files, ", "),
+			What: "does not contain a run, but has files that a run would replace: " + strings.Join(files, ", "),
 			Hint: "choose another directory with --out, or replace them with --force",
 		}
 	}

@@ -59,7 +59,7 @@ func ReadStarts(dir string) iter.Seq2[EpisodeStarts, error] {
 			if err != nil {
 				err = storageError(path, "cannot be read", err)
 			} else if err = strictjson.Unmarshal(line, &s); err != nil {
-				err = corrupt(fmt.Sprintf("%s:%d", path, number), "is not a line of starts", "restore the file, or start a new run", err)
+				err = corrupt(fmt.Sprintf("%s:%d", path, number), "has a line that does not describe a start", "restore the file, or start a new run", err)
 			}
 			if !yield(s, err) || err != nil {
 				return
@@ -99,11 +99,11 @@ func (s Starts) String() string {
 	}
 	switch {
 	case s.InTraining == nil || s.InValidation == nil:
-		b.WriteString("; whether training has seen them was not kept.")
+		b.WriteString("; the run did not record whether training used them.")
 	case !s.Seen():
-		b.WriteString("; neither training nor validation has seen one of them.")
+		b.WriteString("; neither training nor validation used any of them.")
 	default:
-		fmt.Fprintf(&b, "; training has seen %d of them and validation %d: the environment does not keep its splits apart.", *s.InTraining, *s.InValidation)
+		fmt.Fprintf(&b, "; training used %d of them and validation %d: the environment's splits overlap.", *s.InTraining, *s.InValidation)
 	}
 	return b.String()
 }

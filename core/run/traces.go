@@ -39,11 +39,11 @@ type Traces struct {
 // String says in a sentence or two what was learnt from and how old it is.
 func (t *Traces) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, %.3g days old in the median; %d of %d calls are learnt from by %s",
+	fmt.Fprintf(&b, "%d traces of %d tasks (%d held out), from %s to %s, median age %.3g days; %d of %d calls are used for learning by %s",
 		t.Traces, t.Tasks["train"]+t.Tasks["validation"]+t.Tasks["test"], t.Tasks["validation"]+t.Tasks["test"],
 		t.Oldest.Format(time.DateOnly), t.Newest.Format(time.DateOnly), t.AgeDays, t.Learnt, t.Calls, t.Method)
 	if t.Unscored > 0 {
-		fmt.Fprintf(&b, "; %d traces without a reward are left out", t.Unscored)
+		fmt.Fprintf(&b, "; %d traces have no reward and are left out", t.Unscored)
 	}
 	return b.String() + "."
 }

@@ -68,7 +68,7 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 		if err := enc.Encode(t); err != nil {
 			return nil, &fault.Error{
 				Boundary: fault.Data, Kind: fault.Numeric, Where: t.ID, What: "cannot be stored", Err: err,
-				Hint: "a reward or a policy gave a number that is not finite",
+				Hint: "check the rewards and the policy: one returned a number that is not finite",
 			}
 		}
 	}
@@ -81,16 +81,17 @@ func pack(episodes []*rl.Trajectory) ([]byte, error) {
 // SaveConfig selects the training episodes that trajectories/ keeps. Rules
 // add up; an episode is kept once.
 type SaveConfig struct {
-	// Every keeps each Nth episode of the run; 0 keeps none by this rule.
+	// Every keeps each Nth episode of the run; 0 turns this rule off.
 	Every int `yaml:"every" json:"every" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 	// Failed keeps every episode without a score.
 	Failed bool `yaml:"failed" json:"failed"`
-	// Best and Worst keep that many episodes of each iteration by score.
-	Best  int `yaml:"best" json:"best" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
+	// Best is how many of the best-scored episodes of each iteration are kept.
+	Best int `yaml:"best" json:"best" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
+	// Worst is how many of the worst-scored episodes of each iteration are kept.
 	Worst int `yaml:"worst" json:"worst" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
-	// Groups keeps that many whole groups of each iteration, those with the
-	// largest advantages first. Only of a whole group can it be shown, and
-	// computed again, how a step came by its advantage.
+	// Groups is how many whole groups of each iteration are kept, those with the
+	// largest advantages first. Merit can explain and recompute the advantage of a
+	// step only if the whole group is kept.
 	Groups int `yaml:"groups" json:"groups" jsonschema:"minimum=0" hint:"use 0 to turn the rule off, or more"`
 }
 

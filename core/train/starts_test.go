@@ -62,7 +62,7 @@ func TestNewStarts(t *testing.T) {
 	none := 0
 	require.Equal(t, run.Starts{Episodes: 60, Distinct: 60, InTraining: &none, InValidation: &none}, summary.Starts)
 	require.Equal(t, "exact McNemar, paired by start, two-sided", summary.Test)
-	require.Contains(t, summary.Starts.String(), "neither training nor validation has seen one of them")
+	require.Contains(t, summary.Starts.String(), "neither training nor validation used any of them")
 }
 
 // Promise: an environment that ignores the split does not get a table of
@@ -82,7 +82,7 @@ func TestStartsThatWereSeen(t *testing.T) {
 	require.Contains(t, summary.Test, "sign-flip")
 	html, err := os.ReadFile(filepath.Join(path, run.ReportFile))
 	require.NoError(t, err)
-	require.Contains(t, string(html), "does not keep its splits apart")
+	require.Contains(t, string(html), "splits overlap")
 	require.NotContains(t, string(html), "No decision")
 
 	again := t.TempDir()

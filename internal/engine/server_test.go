@@ -155,7 +155,7 @@ func TestOneServer(t *testing.T) {
 	_, err = started(t, e, folder, nil)
 	require.ErrorContains(t, err, "another process uses this folder")
 	_, err = started(t, e, folder, func(o *engine.Options) { o.Data, o.Port = t.TempDir(), first.Port })
-	require.ErrorContains(t, err, "cannot be listened on")
+	require.ErrorContains(t, err, "is not available")
 
 	first.Kill()
 	_, err = started(t, e, folder, func(o *engine.Options) { o.Port = first.Port })

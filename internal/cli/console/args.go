@@ -38,7 +38,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 // NoArgs refuses arguments.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usage(cmd, "", "%s takes no argument %q", cmd.CommandPath(), args[0])
+		return Usage(cmd, "", "%s does not take the argument %q", cmd.CommandPath(), args[0])
 	}
 	return nil
 }
@@ -136,9 +136,9 @@ func Files(cmd *cobra.Command, flag string, endings ...string) {
 // Certificates gives cmd the flags of a server's certificates.
 func Certificates(cmd *cobra.Command, cert, key, clientCA *string) {
 	f := cmd.Flags()
-	f.StringVar(cert, "tls-cert", "", "PEM file with the server's certificate: it then speaks TLS, with renewed files at the next connection")
+	f.StringVar(cert, "tls-cert", "", "serve TLS with the certificate in this PEM file; new connections use renewed files")
 	f.StringVar(key, "tls-key", "", "PEM file with the private key of --tls-cert")
-	f.StringVar(clientCA, "tls-client-ca", "", "PEM file with the roots that a client's certificate must lead to")
+	f.StringVar(clientCA, "tls-client-ca", "", "require client certificates that the CA certificates in this PEM file have signed")
 	for _, flag := range []string{"tls-cert", "tls-key", "tls-client-ca"} {
 		Files(cmd, flag, "pem", "crt", "key")
 	}

@@ -10,11 +10,11 @@ import (
 func SandboxFlags(cmd *cobra.Command, cfg *sandbox.Config) {
 	f := cmd.Flags()
 	*cfg = sandbox.DefaultConfig()
-	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "what one evaluation may use, about one unit an instruction")
-	f.Uint64Var(&cfg.StartFuel, "start-fuel", cfg.StartFuel, "what the start of a script may use: its imports and its warm-up")
-	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "memory of a module in MiB")
-	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "last resort against a module that fuel does not stop in time")
-	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation sees of those before it: snapshot, fresh, shared or process")
-	f.BoolVar(&cfg.Interpreter, "interpreter", false, "run without compiling: the same results, slower")
+	f.Uint64Var(&cfg.Fuel, "fuel", cfg.Fuel, "fuel of one evaluation, about one unit per instruction")
+	f.Uint64Var(&cfg.StartFuel, "start-fuel", cfg.StartFuel, "fuel for starting a script: its imports and its warm-up")
+	f.IntVar(&cfg.MemoryMiB, "memory", cfg.MemoryMiB, "maximum memory of a module, in MiB")
+	f.DurationVar(&cfg.WallClock, "timeout", cfg.WallClock, "time limit of an evaluation, in case fuel does not stop it soon enough")
+	f.StringVar((*string)(&cfg.Isolation), "isolation", string(cfg.Isolation), "what an evaluation can see of earlier ones: snapshot, fresh, shared or process")
+	f.BoolVar(&cfg.Interpreter, "interpreter", false, "interpret modules instead of compiling them: same results, slower")
 	Values(cmd, "isolation", string(sandbox.Snapshot), string(sandbox.Fresh), string(sandbox.Shared), string(sandbox.Process))
 }

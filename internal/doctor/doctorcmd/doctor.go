@@ -21,10 +21,10 @@ func NewCmd(h *console.Host) *cobra.Command {
 	o := &options{host: h}
 	return console.Verb(&cobra.Command{
 		Use:   "doctor",
-		Short: "Show what of this machine Merit can use, and how to get the rest",
-		Long: `Doctor examines processors, kernel, cache, interpreters, compilers and Python. It
-builds a new reward in each compiled language, which takes some seconds. Nothing
-that it reports as missing is needed by other parts of Merit.`,
+		Short: "Show which of this machine's features Merit can use, and how to get the others",
+		Long: `Doctor examines CPUs, kernel, cache, interpreters, compilers and Python. It
+builds a new reward in each compiled language, which takes a few seconds. A missing
+item affects only the feature in its row.`,
 		Example: "  merit doctor",
 		RunE:    o.run,
 	}, o)

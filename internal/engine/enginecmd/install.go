@@ -23,18 +23,18 @@ func newInstallCmd(h *console.Host) *cobra.Command {
 	o := &installOptions{host: h}
 	cmd := console.Verb(&cobra.Command{
 		Use:   "install " + strings.Join(names(), "|"),
-		Short: "Fetch an engine from the Python package registry",
-		Long: `Install makes a Python 3.12 environment of exactly the packages that this version
-of Merit was tested with, held to their digests, without running any code of
-theirs: skyrl takes about 850 MB (JAX on the processors, no PyTorch), llama.cpp
-100 MB. With skyrl comes the policy plug-in tinker. uv does it in seconds if it is
-on PATH, Python's own pip in a minute otherwise.`,
+		Short: "Install an engine from the Python package registry",
+		Long: `Install creates a Python 3.12 environment with exactly the packages that this
+version of Merit was tested with. It checks their digests and runs none of their
+code. skyrl takes about 850 MB (JAX on the CPU, no PyTorch) and includes the policy
+plug-in tinker; llama.cpp takes 100 MB. Install uses uv if it is on PATH, which
+takes seconds, and otherwise pip, which takes a minute.`,
 		Example:           "  merit engine install skyrl --model smollm2\n  merit engine install llama.cpp",
 		Args:              console.Exactly("ENGINE"),
 		ValidArgsFunction: cobra.FixedCompletions(names(), cobra.ShellCompDirectiveNoFileComp),
 		RunE:              o.run,
 	}, o)
-	cmd.Flags().StringVar(&o.model, "model", "", "also fetch this model: "+engine.SmolLM2+" (93 MB; for skyrl it becomes 540 MB)")
+	cmd.Flags().StringVar(&o.model, "model", "", "also download this model: "+engine.SmolLM2+" (93 MB; 540 MB after conversion for skyrl)")
 	console.Values(cmd, "model", engine.SmolLM2)
 	return cmd
 }

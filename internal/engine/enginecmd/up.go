@@ -26,12 +26,12 @@ func newUpCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "up [-- COMMAND ARGUMENT...]",
 		Short: "Run an engine until Ctrl-C, or while a command runs",
-		Long: `Up serves a model on 127.0.0.1, says when it is ready and what to write into a
-configuration, and ends with Ctrl-C (twice: at once). What the server says goes to
-server.log in the folder of its data, where a training server also keeps its
-checkpoints: started again with the same data, it can load them. A command given
-after -- is run when the server is ready, and ends it; its exit code is the one
-of up.`,
+		Long: `Up serves a model on 127.0.0.1 until you press Ctrl-C (twice to stop at once). When
+the server is ready, up prints what to write into a configuration. The server logs
+to server.log in its data folder. A training server also keeps its checkpoints
+there, and can load them when you start it again with the same data folder. If you
+give a command after --, up runs it when the server is ready, then stops the server
+and exits with the exit code of the command.`,
 		Example: "  merit engine up --engine skyrl --model smollm2\n  merit engine up --engine llama.cpp --model smollm2 --slots 4\n" +
 			"  merit engine up --engine skyrl --model smollm2 -- merit train -c train.yaml",
 		Args: onlyCommand,
@@ -41,11 +41,11 @@ of up.`,
 	f, r := cmd.Flags(), &o.running
 	f.StringVar(&o.model, "model", "", engine.SmolLM2+", a Hugging Face folder (skyrl), or a file in GGUF (llama.cpp)")
 	f.IntVar(&r.Port, "port", 0, "on 127.0.0.1 (default 8000 for skyrl, 8080 for llama.cpp)")
-	f.IntVar(&r.Slots, "slots", d.Slots, "sequences that are sampled, and trained, in one go")
-	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: the highest rank of an adapter")
-	f.IntVar(&r.Models, "models", d.Models, "skyrl: models that are trained at one time")
-	f.IntVar(&r.Context, "context", d.Context, "llama.cpp: tokens of a request and its answer")
-	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one only helps on a machine with nothing else to do")
+	f.IntVar(&r.Slots, "slots", d.Slots, "sequences that are sampled or trained together")
+	f.IntVar(&r.Rank, "rank", d.Rank, "skyrl: maximum rank of an adapter")
+	f.IntVar(&r.Models, "models", d.Models, "skyrl: models that can be trained at the same time")
+	f.IntVar(&r.Context, "context", d.Context, "llama.cpp: maximum tokens of a request and its answer")
+	f.IntVar(&r.Threads, "threads", d.Threads, "llama.cpp: threads; more than one helps only on an otherwise idle machine")
 	console.Values(cmd, "engine", names()...)
 	console.Values(cmd, "model", engine.SmolLM2)
 	console.Needs(cmd, "engine", "model")
@@ -116,7 +116,7 @@ func (o *upOptions) ready(e engine.Engine, s *engine.Server, took time.Duration)
 	if e.Tinker {
 		lines = "policy: {plugin: tinker, options: {url: \"%s\", base_model: \"%s\"}}\n"
 	}
-	_, err := fmt.Fprintf(o.host.Stdout, "%s is ready (%s). In a configuration:\n\n"+lines+"\nCtrl-C ends it.\n",
+	_, err := fmt.Fprintf(o.host.Stdout, "%s is ready (%s). In a configuration:\n\n"+lines+"\nPress Ctrl-C to stop it.\n",
 		e.Title, took.Round(time.Second/10), s.URL, s.Model.Name)
 	return err
 }

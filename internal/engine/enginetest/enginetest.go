@@ -27,7 +27,7 @@ func Folder(t testing.TB, e engine.Engine) string {
 	t.Helper()
 	folder := engine.Folder(os.Getenv)
 	if err := e.Installed(folder); err != nil {
-		testneeds.Aside(t, err.Error()+"; with the command of Merit: engine install "+e.Name+" --model "+engine.SmolLM2)
+		testneeds.Aside(t, err.Error()+"; run: merit engine install "+e.Name+" --model "+engine.SmolLM2)
 	}
 	return folder
 }

@@ -25,9 +25,9 @@ func NewCmd(h *console.Host) *cobra.Command {
 		Use:   "init FOLDER",
 		Short: "Create a project: a reward, its tests, and a configuration that trains",
 		Long: `Init writes a project into FOLDER, which must be empty or not exist: a reward in
-Python, recorded episodes with the results it must give, and a configuration that
-trains a small network against it in some ten seconds. README.md says what to
-change to make it yours.`,
+Python, recorded episodes with their expected results, and a configuration that
+trains a small network on the reward in about ten seconds. README.md says what to
+change for your own task.`,
 		Example: "  merit init myproject",
 		Args:    console.Exactly("FOLDER"),
 		RunE:    o.run,

@@ -28,21 +28,21 @@ func NewCmd(h *console.Host) *cobra.Command {
 	cmd := console.Verb(&cobra.Command{
 		Use:   "ui",
 		Short: "Show runs and traces in a browser",
-		Long: `Ui serves pages about runs, groups, steps and traces, which move as things happen.
-It answers on this machine only, asks no other host for anything, and changes
-nothing: with --key-file, who signs in with the key of that file can write labels.
-A file that is not there is made, with a new key.
+		Long: `Ui serves pages about runs, groups, steps and traces, and updates them live. By
+default it accepts connections from this machine only. The pages load nothing from
+other hosts and are read-only. With --key-file, anyone who signs in with the key in
+that file can write labels; ui creates the file with a new key if it does not exist.
 
-An address that others can reach needs a key, for reading too. Better leave it on
-this machine and come in by ssh -L 8720:127.0.0.1:8720 HOST.`,
+An address that other machines can reach needs a key, even for reading. It is better
+to keep the default address and connect through ssh -L 8720:127.0.0.1:8720 HOST.`,
 		Example: "  merit ui\n  merit ui --runs runs --listen 127.0.0.1:0 --open\n  merit ui --store traces.db --key-file ui.key",
 		RunE:    o.run,
 	}, o)
 	f := cmd.Flags()
 	f.StringVar(&o.config.Runs, "runs", "runs", "folder with run directories, at any depth, or a run directory")
-	f.StringVar(&o.config.Store, "store", "", "store of traces: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it is there)")
-	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 takes a free one")
-	f.StringArrayVar(&o.config.Names, "name", nil, "a name by which browsers reach the server, beside its addresses and localhost (repeatable)")
+	f.StringVar(&o.config.Store, "store", "", "store of traces: a file, or postgres://… (default: $MERIT_TRACES, else traces.db if it exists)")
+	f.StringVar(&o.config.Listen, "listen", ui.DefaultListen, "HOST:PORT; port 0 chooses a free port")
+	f.StringArrayVar(&o.config.Names, "name", nil, "a host name by which browsers reach the server, in addition to its addresses and localhost (repeatable)")
 	console.Certificates(cmd, &o.config.TLS.Cert, &o.config.TLS.Key, &o.config.TLS.ClientCA)
 	return cmd
 }
@@ -56,7 +56,7 @@ func (o *options) run(cmd *cobra.Command, _ []string) error {
 			return err
 		}
 		if c.Key = key; made {
-			fmt.Fprintf(o.host.Stderr, "made a key: %s\n", o.KeyFile)
+			fmt.Fprintf(o.host.Stderr, "created a key: %s\n", o.KeyFile)
 		}
 	}
 	s, err := site.Open(cmd.Context(), c)
@@ -84,7 +84,7 @@ func (o *options) ready(s *ui.Server) error {
 	}
 	may := "read-only"
 	if o.KeyFile != "" {
-		may = "who has the key in " + o.KeyFile + " can write"
+		may = "anyone who has the key in " + o.KeyFile + " can write"
 	}
 	_, err := fmt.Fprintf(o.host.Stdout, "pages on %s (%s)\n", s.URL(), may)
 	return err
@@ -97,7 +97,7 @@ func show(url string) error {
 		program = "open"
 	}
 	if err := exec.Command(program, url).Start(); err != nil {
-		return &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "open", What: "no browser could be opened", Err: err, Hint: "open " + url + " yourself"}
+		return &fault.Error{Boundary: fault.CLI, Kind: fault.Missing, Where: "open", What: "could not open a browser", Err: err, Hint: "open " + url + " yourself"}
 	}
 	return nil
 }
