@@ -1,10 +1,10 @@
-// Package action makes an action of what a language model said, in the way the
-// configuration says. What does not parse is no action at all: it comes with
-// one sentence that says what was wrong and what is allowed, short enough to be
-// shown to the model. Nothing is ever guessed or filled in.
+// Package action parses the answer of a language model into an action, as
+// configured. An answer that does not parse is not an action: the parser returns
+// one sentence that says what is wrong and what is allowed, short enough to show
+// to the model. It never guesses or fills in anything.
 //
 // Answers are untrusted. Their size, the depth of their JSON, the matches of an
-// expression and the work of a JSON Schema are bounded; expressions are RE2.
+// expression and the cost of a JSON Schema are bounded; expressions are RE2.
 package action
 
 import (
@@ -26,17 +26,17 @@ const (
 	Chat       Kind = "chat"        // the answer calls tools, or is the action as a whole; the environment checks both
 )
 
-// Take says which finding in an answer counts.
+// Take says which match in an answer counts.
 type Take string
 
-// The findings that count.
+// The matches that count.
 const (
-	Only  Take = "only"  // the one that there is: two different ones are no answer
+	Only  Take = "only"  // the only one; two different ones are an error
 	First Take = "first" // the first
 	Last  Take = "last"  // the last
 )
 
-// Config says how an action is found in what a language model said.
+// Config says how an action is found in the answer of a language model.
 type Config struct {
 	// Parse is how the action is found. none takes the whole answer. choice looks
 	// for the name of one of the environment's actions. regex takes what an
@@ -103,8 +103,8 @@ func (c Config) Validate() []error {
 	return p
 }
 
-// belongs notes a key that its way of parsing lacks, or that another way has
-// no use for, and reports whether it is set where it belongs.
+// belongs reports whether a key is set and the way of parsing uses it. It notes a
+// problem if the key is missing, or set but not used.
 func (c Config) belongs(p *fault.Problems, key string, set bool, way Kind, hint string) bool {
 	if set == (c.Parse == way) {
 		return set

@@ -13,7 +13,7 @@ import (
 // Bounds of a value of JSON in an answer.
 const (
 	maxJSON   = 1 << 16 // bytes
-	maxDepth  = 64      // lists and objects inside of each other
+	maxDepth  = 64      // nesting of lists and objects
 	maxNumber = 64      // bytes of a number
 )
 
@@ -21,14 +21,13 @@ const (
 type decoded struct {
 	value any    // as encoding/json has it, with json.Number
 	text  string // what was read of it
-	began bool   // it is JSON, whole or broken, and no punctuation
-	depth int    // brackets that are open where it breaks
+	began bool   // it is JSON, valid or broken, and not punctuation
+	depth int    // brackets that are open at the error
 	err   error
 }
 
 // decode reads the value of JSON that text begins with, of at most limit bytes.
-// Names that are there twice, too deep nesting and numbers that no float64
-// holds are errors.
+// Duplicate names, nesting that is too deep and numbers beyond float64 are errors.
 func decode(text string, limit int) decoded {
 	window := text[:min(len(text), limit)]
 	d := decoder{Decoder: json.NewDecoder(strings.NewReader(window))}
@@ -124,8 +123,8 @@ func (d *decoder) token() (json.Token, error) {
 	return t, err
 }
 
-// finite holds a number to what a float64 holds. A schema computes with
-// fractions of any length, for which 1e-999999 is much work.
+// finite rejects numbers that a float64 cannot hold. A schema computes with exact
+// fractions, so 1e-999999 would be expensive.
 func finite(number string) error {
 	x, err := strconv.ParseFloat(number, 64)
 	mantissa, _, _ := strings.Cut(strings.ToLower(number), "e")

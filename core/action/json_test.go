@@ -35,7 +35,7 @@ func TestFindingJSON(t *testing.T) {
 	})
 	says(t, parser(t, nil, "", schema(anything, "", action.Last)), map[string]string{
 		`{"a":1} {"a":`: "is incomplete", `{"a":1} {"a":2}`: `={"a":2}`, `{"a": <move>} {"a":2}`: `={"a":2}`, `{"a": x, "b": {"c":1}}`: "broken", `{"a": [x, {"b":1}]} {"a":2}`: `={"a":2}`,
-		`{"a":1,"a":{"b":2}}`: "there twice", strings.Repeat("[", 65) + `{"a":1}` + strings.Repeat("]", 65): "64 deep", `{"a":[1}`: "broken", `{"a":1} {"b":2`: "is incomplete", strings.Repeat("[]", 1001): "more than 1000",
+		`{"a":1,"a":{"b":2}}`: "occurs twice", strings.Repeat("[", 65) + `{"a":1}` + strings.Repeat("]", 65): "64 levels deep", `{"a":[1}`: "broken", `{"a":1} {"b":2`: "is incomplete", strings.Repeat("[]", 1001): "more than 1000",
 	})
 }
 

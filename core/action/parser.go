@@ -69,11 +69,11 @@ func New(cfg Config, actions []string, definitions json.RawMessage) (*Parser, er
 	return p, nil
 }
 
-// Parse returns the action in what a model said: its text, and the tool calls
-// that the API has already told apart, which are not written to. If there is
-// none, problem is one sentence of at most 300 bytes that says what is wrong
-// and what is allowed, and the action is the text as it came, of kind text.
-// Whether the action is available now is for the caller to check.
+// Parse returns the action in an answer: its text, and the tool calls that the API
+// has already parsed, which Parse does not modify. If there is no action, problem
+// is one sentence of at most 300 bytes that says what is wrong and what is
+// allowed, and the action is the unchanged text, of kind text. The caller checks
+// whether the action is available now.
 func (p *Parser) Parse(raw string, calls []rl.ToolCall) (action rl.Action, problem string) {
 	action, problem = p.parse(raw, calls)
 	if problem != "" {

@@ -41,8 +41,8 @@ const (
 	CombineConvex Combination = "convex"
 )
 
-// DefaultInvalidActionPenalty is the customary coefficient for those who turn
-// the penalty on; [Default] leaves it off.
+// DefaultInvalidActionPenalty is the usual coefficient of the penalty; [Default]
+// leaves the penalty off.
 const DefaultInvalidActionPenalty = 0.1
 
 // Config selects an estimator and its settings.

@@ -49,7 +49,7 @@ func lookup(name string) Estimator {
 
 func (e Estimator) accepts(rows *Rows) error {
 	if rows.Len() == 0 {
-		return nil // a batch of which nothing is left lacks nothing
+		return nil // an empty batch lacks nothing
 	}
 	if e.Anchors && rows.Anchor == nil {
 		return errors.New("estimator " + e.Name + " needs an anchor for every row: give the observation, or choose an estimator that does not use anchors, such as grpo")

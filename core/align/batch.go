@@ -104,7 +104,7 @@ func (b *Batch) reset() {
 	b.critic, b.values, b.bootstrap = true, b.values[:0], b.bootstrap[:0]
 }
 
-// add appends the rows of trajectory i, which stands in group g.
+// add appends the rows of trajectory i, which belongs to group g.
 func (b *Batch) add(cfg Config, g, i int, t *rl.Trajectory, rule reward.StepIndexing) {
 	from := len(b.Steps)
 	for k := range t.Steps {

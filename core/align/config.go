@@ -1,8 +1,8 @@
-// Package align joins what rewards say with the steps of trajectories into the
-// rows that estimators read, and writes the credit that they find back into
-// the steps. Nothing is passed over: a step output that belongs to no step,
-// belongs to one twice or is not finite leaves its trajectory unscored, with a
-// reason that names the trajectory and the step.
+// Package align joins the results of rewards with the steps of trajectories into
+// the rows that estimators read, and writes the resulting credit back into the
+// steps. It ignores nothing: if a step output matches no step, matches a step
+// twice or is not finite, its trajectory is unscored, with a reason that names the
+// trajectory and the step.
 package align
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// Config says what a step is worth about which the reward says nothing.
+// Config sets the base rewards of steps without a step output.
 type Config struct {
 	// DefaultStepReward is the base reward of each step for which the reward returns
 	// no step output.

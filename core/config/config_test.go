@@ -186,7 +186,7 @@ func TestSchemaOfAnyStruct(t *testing.T) {
 	require.Equal(t, schema{Type: "string", Default: "spoon"}, s.Properties["steps"].Items.Properties["with"].Properties["kind"])
 }
 
-// colour reads its own word.
+// color reads its own word.
 type colour string
 
 func (c *colour) UnmarshalText(text []byte) error {

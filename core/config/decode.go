@@ -12,12 +12,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// decoder walks a YAML tree beside the Go value that it fills. A library
-// decoder stops at the first problem; this one notes it, keeps the default and
-// goes on.
+// decoder walks a YAML tree and the Go value that it fills. A library decoder
+// stops at the first problem; this one notes it, keeps the default and continues.
 type decoder struct {
 	source     string
-	assignment bool                // a --set: its lines mean nothing
+	assignment bool                // a --set, which has no line numbers
 	lines      map[string]position // key path → where it is set
 	bad        map[string]bool     // key paths that have a problem
 	problems   []problem
@@ -125,8 +124,8 @@ func (d *decoder) list(n ast.Node, v reflect.Value, path string) {
 	v.Set(list)
 }
 
-// newElement returns an element of a list, or a section that need not be there,
-// with its defaults.
+// newElement returns an element of a list, or an optional section, with its
+// defaults.
 func newElement(t reflect.Type) reflect.Value {
 	element := reflect.New(t)
 	if x, ok := element.Interface().(interface{ SetDefaults() }); ok {
@@ -148,9 +147,9 @@ func (d *decoder) element(m ast.MapNode, v reflect.Value, path string) {
 	}
 }
 
-// mapping decodes keys that Merit does not know, such as a plug-in's options.
-// An override reaches into maps, and {} empties one; a file's map stands for
-// itself.
+// mapping decodes keys that Merit does not know, such as a plug-in's options. An
+// override changes single entries of a map, and {} empties it; a map in a file
+// replaces the default.
 func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	m, ok := n.(ast.MapNode)
 	if !ok {
@@ -163,7 +162,7 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key().GetToken().Value
 		at := join(path, key)
-		if element := v.Type().Elem(); element.Kind() != reflect.Interface { // the names are the user's, what they mean is known
+		if element := v.Type().Elem(); element.Kind() != reflect.Interface { // the user chooses the names; the type of the values is known
 			value := newElement(element)
 			if old := v.MapIndex(reflect.ValueOf(key)); d.assignment && old.IsValid() {
 				value.Set(old)
@@ -187,8 +186,8 @@ func (d *decoder) mapping(n ast.Node, v reflect.Value, path string) {
 	}
 }
 
-// place notes where a key is set. An override sets what it ends in, not the
-// sections that it leads through.
+// place notes where a key is set. An override sets the last key of its path, not
+// the sections on the way.
 func (d *decoder) place(at *token.Token, value ast.Node, path string) {
 	_, known := d.lines[path]
 	if _, section := value.(ast.MapNode); !(section && known && d.assignment) {

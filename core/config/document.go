@@ -1,6 +1,6 @@
 // Package config reads a configuration in YAML into a Go struct and writes it
-// back: strictly, every problem at once with its line and key. What the keys
-// mean is the caller's; this package knows the tags of the struct only.
+// back: strictly, every problem at once with its line and key. The caller knows
+// what the keys mean; this package only reads the tags of the struct.
 package config
 
 import (
@@ -35,12 +35,13 @@ func New(source string) *Document {
 	return &Document{decoder: decoder{source: source, lines: map[string]position{}, bad: map[string]bool{}}}
 }
 
-// Bound makes Decode refuse a text of more words and signs of YAML: the time that
-// it takes to parse them grows with their square, to minutes for a quarter of a
-// megabyte. A block of text is one.
+// Bound makes Decode reject a text of more YAML tokens. Parsing time grows with
+// the square of their number, to minutes for a quarter of a megabyte. A block of
+// text is one token.
 func (d *Document) Bound(tokens int) { d.most = tokens }
 
-// Read returns the text of the file at path, or why it cannot be one.
+// Read returns the text of the file at path. It returns an error if the file
+// cannot be read or is too large.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.Size() > maxFile {
@@ -63,8 +64,9 @@ func Read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Decode reads text over into, a pointer to a struct that holds the defaults:
-// what the text does not say stays. It reports whether the text is YAML at all.
+// Decode reads text over into, a pointer to a struct that holds the defaults: keys
+// that are not in the text keep their values. It reports whether the text is valid
+// YAML.
 func (d *Document) Decode(text []byte, into any) bool {
 	if d.most > 0 {
 		if tokens := lexer.Tokenize(string(text)); len(tokens) > d.most {
@@ -109,8 +111,8 @@ func (d *Document) Places() Places { return Places{d.source, d.lines} }
 // struct.
 func Marshal(v any) ([]byte, error) { return yaml.MarshalWithOptions(v, yaml.Indent(2)) }
 
-// document decodes a whole YAML document into v and reports whether it is
-// YAML at all.
+// document decodes a whole YAML document into v and reports whether it is valid
+// YAML.
 func (d *decoder) document(data []byte, v reflect.Value) bool {
 	tokens := lexer.Tokenize(string(data))
 	if deep := tooDeep(tokens); deep != nil {
@@ -143,9 +145,9 @@ func (d *decoder) document(data []byte, v reflect.Value) bool {
 // megabyte of brackets would take it minutes and then the whole stack.
 const maxNested = 100
 
-// tooDeep returns the token that is nested too deep: inside brackets, or behind
-// dashes and question marks of one line. Indentation costs bytes enough. It is nil
-// if there is none.
+// tooDeep returns the token that is nested too deep: inside brackets, or after
+// dashes and question marks on one line. Nesting by indentation needs no limit,
+// because it takes many bytes. It is nil if there is none.
 func tooDeep(tokens token.Tokens) *token.Token {
 	brackets, columns := 0, []int{}
 	for _, t := range tokens {

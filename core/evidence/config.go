@@ -1,10 +1,10 @@
-// Package evidence says what two evaluations show: by how much one policy is
-// better than another, how sure that is, and what to do about it.
+// Package evidence compares two evaluations: by how much one policy is better than
+// another, how certain that is, and what to do about it.
 package evidence
 
 import "github.com/merit-rl/merit/core/fault"
 
-// Config says what a policy must show before it takes another's place.
+// Config sets what a policy must achieve before it replaces another one.
 type Config struct {
 	// Metric is the metric that decides: success, return, length or one of the
 	// environment's metrics. auto uses success, or return if success does not differ
@@ -28,7 +28,8 @@ type Config struct {
 // Auto is the Metric that chooses between success and return.
 const Auto = "auto"
 
-// Default is 15 %, significant, and a score for 99 % to promote, 5 % to go on.
+// Default requires 15 %, significance and a score for 99 % of the episodes to
+// promote, and 5 % to continue.
 func Default() Config {
 	return Config{Metric: Auto, Promote: 0.15, Iterate: 0.05, Significance: 0.05, MaxUnscored: 0.01}
 }

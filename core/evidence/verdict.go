@@ -13,9 +13,9 @@ type Decision string
 
 // The closed set of decisions.
 const (
-	Promote  Decision = "promote"   // it is better by enough, and that is not chance
-	Iterate  Decision = "iterate"   // it is better by too little, or it is not sure
-	FallBack Decision = "fall back" // keep what was there
+	Promote  Decision = "promote"   // it is enough better, and significantly so
+	Iterate  Decision = "iterate"   // it is not enough better, or not significantly
+	FallBack Decision = "fall back" // keep the previous policy
 )
 
 // Verdict is a decision with its reason.
@@ -25,8 +25,8 @@ type Verdict struct {
 	// Gain is how much better after is, over |before|; nil where that is 0 and
 	// any gain is without measure.
 	Gain *float64 `json:"gain,omitempty"`
-	// Significant says that p is below Config.Significance and the interval is on
-	// the side of the gain.
+	// Significant is true if p is below Config.Significance and the whole interval
+	// is on the side of the gain.
 	Significant bool   `json:"significant"`
 	Sentence    string `json:"sentence"`
 }
@@ -87,7 +87,7 @@ func (c Config) judged(x Comparison) (Difference, error) {
 	}
 }
 
-// sentence says a verdict in plain words, with its numbers.
+// sentence words a verdict, with its numbers.
 func (c Config) sentence(v Verdict, d Difference, better, gain float64) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s is ", v.Decision, d.Name)

@@ -15,11 +15,10 @@ var _ policy.Policy = (*Policy)(nil)
 
 var _ policy.Rater = (*Policy)(nil)
 
-// Act samples an action for each observation, or takes the most probable one,
-// the first of equals, where it is asked to be greedy. A decision is a function
-// of the parameters, its observation and its seed; an action that the mask
-// rules out has probability 0. LogProb and Entropy are those of the sampled
-// distribution.
+// Act samples an action for each observation, or takes the most probable one (the
+// first of equals) if the observation asks for it. A decision is a function of the
+// parameters, its observation and its seed; an action that the mask rules out has
+// probability 0. LogProb and Entropy are those of the sampled distribution.
 func (p *Policy) Act(ctx context.Context, observations []policy.Observation, decisions []policy.Decision) error {
 	return p.each(ctx, observations, decisions, p.decide)
 }
@@ -29,7 +28,7 @@ func (p *Policy) Rate(ctx context.Context, observations []policy.Observation, de
 	return p.each(ctx, observations, decisions, p.rate)
 }
 
-// each goes forward and lets decide make each decision of its logits.
+// each runs the forward pass and calls decide for each decision with its logits.
 func (p *Policy) each(ctx context.Context, observations []policy.Observation, decisions []policy.Decision,
 	decide func(d *policy.Decision, o *policy.Observation, logits []float32) error,
 ) error {
@@ -101,7 +100,7 @@ func (p *Policy) decide(d *policy.Decision, o *policy.Observation, logits []floa
 	return nil
 }
 
-// rate fills what d, whose choice was made, would have said of it.
+// rate fills in d, whose choice is given, as if the policy had made it.
 func (p *Policy) rate(d *policy.Decision, o *policy.Observation, logits []float32) error {
 	s, err := newSoftmax(logits, o.Mask)
 	if err != nil {
@@ -198,7 +197,7 @@ func mismatch(format string, args ...any) error {
 	}
 }
 
-// inRow says at which observation or sample err arose.
+// inRow adds to err the observation or sample in which it arose.
 func inRow(err error, row int) error {
 	if f := fault.As(err); f != nil {
 		f.Where = fmt.Sprintf("row %d", row)

@@ -11,7 +11,7 @@ import (
 // stateMagic opens an encoded State; a byte with the version follows.
 const stateMagic = "MERITNN"
 
-// The versions: without and with what controllers have come to.
+// The versions: without and with the coefficient of a controller.
 const (
 	statePlain      = 1
 	stateControlled = 2
@@ -25,11 +25,11 @@ const maxArchitecture = 1 << 20
 //
 //	magic and version  8 bytes
 //	updates, steps     uint64 each
-//	KL coefficient     float64; in version 2 only, which others than 0 need
+//	KL coefficient     float64; in version 2 only, which is used unless it is 0
 //	architecture       uint32 length, text
 //	params, adam_first, adam_second, reference: uint32 length, float32 each
 //
-// A reference of length 0 stands for none.
+// A reference of length 0 means that there is none.
 func (s State) MarshalBinary() ([]byte, error) {
 	size := len(stateMagic) + 1 + 24 + 4 + len(s.Architecture)
 	for _, p := range s.parts() {

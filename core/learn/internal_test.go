@@ -284,8 +284,8 @@ func BenchmarkUpdate(b *testing.B) {
 	b.ReportMetric(2*5000*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 }
 
-// Promise: optimiser steps allocate nothing: an update of eight times as many
-// has the same few allocations for its samples and its workers.
+// Promise: optimizer steps allocate nothing: an update of eight times as many has
+// the same few allocations for its samples and its workers.
 func TestStepsAllocateNothing(t *testing.T) {
 	p := quickstart(t, true)
 	s := sampled(t, p, 600)

@@ -1,15 +1,14 @@
-// Package learn is the embedded neural policy and the PPO learner that
-// improves it. An [Agent] is the two together, as the training loop knows them.
+// Package learn is the embedded neural policy and the PPO learner that improves
+// it. An [Agent] combines the two for the training loop.
 //
-// A [Policy] is a small network over the environment's feature tensor or, if
-// there is none, over hashed n-grams of the observation text. A [Learner]
-// takes [Samples], changes the policy's parameters in place and reports
-// [Stats]. All parameters live in one flat slice that inference, optimiser and
-// gradient share.
+// A [Policy] is a small network over the environment's feature tensor or, if there
+// is none, over hashed n-grams of the observation text. A [Learner] takes
+// [Samples], changes the policy's parameters in place and reports [Stats]. All
+// parameters live in one flat slice that inference, optimizer and gradient share.
 //
-// Results are a function of the samples, the seed and the state alone: the
-// number of processors and the size of inference batches leave no trace in
-// them, bit for bit, on one type of machine.
+// Results depend on the samples, the seed and the state alone. On one type of
+// machine they are the same bit for bit for any number of CPUs and any size of
+// inference batches.
 package learn
 
 import (
@@ -26,7 +25,7 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Input is what an environment shows and takes.
+// Input describes the observations and actions of an environment.
 type Input struct {
 	Shape   []int    // of the feature tensor; empty = the network reads the text
 	Actions []string // names of the discrete actions
@@ -39,7 +38,7 @@ type Input struct {
 // updates the policy or a State is loaded into it.
 type Policy struct {
 	net          *net.Net
-	text         *ngram.Encoder // nil where the environment gives features
+	text         *ngram.Encoder // nil if the environment provides features
 	actions      []string
 	params       []float32
 	version      atomic.Uint64
@@ -140,7 +139,7 @@ func describe(cfg PolicyConfig, in Input) (string, error) {
 // valid for the life of the policy.
 func (p *Policy) Params() []float32 { return p.params }
 
-// Version counts the learner updates behind the policy.
+// Version counts the updates that the learner has made.
 func (p *Policy) Version() uint64 { return p.version.Load() }
 
 // Architecture describes in one line of JSON everything that gives the

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/fault"
 )
 
-// KLReference names the policy that the KL term holds on to.
+// KLReference names the policy that the KL term keeps close to.
 type KLReference string
 
 // The references: the parameters the learner began with, or those that
@@ -38,7 +38,7 @@ const (
 	SurrogateCISPO SurrogateKind = "cispo"
 )
 
-// RatioKind says of what the probability ratio is.
+// RatioKind is what the probability ratio is computed for.
 type RatioKind string
 
 // The ratios: each step's own, or the geometric mean over the steps of its
@@ -61,7 +61,8 @@ const (
 // KLPlace says where the divergence counts.
 type KLPlace string
 
-// The places: a term of the loss, or a cost that is taken from the advantages.
+// The places: a term of the loss, or a cost that is subtracted from the
+// advantages.
 const (
 	KLInLoss   KLPlace = "loss"
 	KLInReward KLPlace = "reward"
@@ -179,8 +180,8 @@ func (c PPOConfig) Validate() []error {
 }
 
 // maxKLCoefficient is the largest kl_coefficient, set or controlled, and
-// minKLCoefficient the smallest that a controller leaves: from 0 it could not
-// come back, and a state of 0 is one that knows no controller.
+// minKLCoefficient the smallest that a controller leaves: it could not rise again
+// from 0, and a state with 0 has no controller.
 const (
 	maxKLCoefficient = 100
 	minKLCoefficient = 1e-12
@@ -240,7 +241,7 @@ func (s Schedule) Over(updates int) Schedule {
 	return s
 }
 
-// length is an error if a falling schedule has no length.
+// length returns an error if a falling schedule has no length.
 func (s Schedule) length(key string) error {
 	if s.Kind == ScheduleConstant || s.Updates > 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/merit-rl/merit/core/rl"
 )
 
-// Samples is a batch of decisions to learn from, as columns of one length.
-// Feature rows may share memory with the rollout; nothing is written to.
+// Samples is a batch of decisions to learn from, as columns of one length. Feature
+// rows may share memory with the rollout; the learner does not write to them.
 type Samples struct {
 	Features  [][]float32 // rows of the policy's inputs; nil if the policy reads Text
 	Text      []string    // the observation's text; nil if the policy reads Features

@@ -8,11 +8,11 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// Action is what a run does about an alarm.
+// Action is how a run reacts to an alarm.
 type Action string
 
-// The actions: say it; end the run with its best checkpoint; slow the learner
-// down where that helps. Warnings are only said.
+// The actions: log the alarm; end the run with its best checkpoint; slow the
+// learner down where that helps. Warnings are only logged.
 const (
 	OnAlarmWarn  Action = "warn"
 	OnAlarmStop  Action = "stop"
@@ -120,8 +120,8 @@ func (c Config) Validate() []error {
 	return p
 }
 
-// For returns c without the flags that say nothing of how credit is assigned:
-// where steps of one state are not compared, or the members of a group.
+// For returns c without the flags that do not apply to the way credit is assigned:
+// if steps with the same anchor, or the members of a group, are not compared.
 func (c Config) For(anchors, groups bool) Config {
 	c.Off = slices.Clone(c.Off)
 	if !anchors {
@@ -133,15 +133,15 @@ func (c Config) For(anchors, groups bool) Config {
 	return c
 }
 
-// played are the flags over what a policy did in the episodes of training. They
-// say nothing where somebody else played those.
+// played are the flags about the policy's behavior in training episodes. They do
+// not apply if another policy played the episodes.
 var played = []string{
 	"held_out_gap", "divergence", "reward_jump", "perfect_scores", "repetition", "lost_diversity", "length",
 	"entropy_collapse", "reward_flat", "plateau", "oscillation",
 }
 
-// ForRecorded returns c without the flags over what the policy does in training,
-// for a run that learns from what others did.
+// ForRecorded returns c without the flags about the policy's behavior in training,
+// for a run that learns from recorded episodes of others.
 func (c Config) ForRecorded() Config {
 	c.Off = append(slices.Clone(c.Off), played...)
 	return c

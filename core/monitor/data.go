@@ -6,7 +6,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// dataFlags say that there is little to learn from.
+// dataFlags are raised if there is little to learn from.
 var dataFlags = []flag{
 	{
 		name: "no_variance", look: noVariance,
@@ -22,8 +22,8 @@ var dataFlags = []flag{
 	},
 }
 
-// outcomeFlags look at nothing but what became of the episodes: they are up where
-// no episode has a score and there is nothing else to look at.
+// outcomeFlags use the outcomes of the episodes alone. They also work if no
+// episode has a score.
 var outcomeFlags = []flag{
 	{
 		name: "unscored", look: unscored,
@@ -34,7 +34,7 @@ var outcomeFlags = []flag{
 func noVariance(v *view) *finding {
 	rate := v.series("no_variance", func(it *run.Iteration) float64 { return it.Advantage.ZeroVarianceRate })
 	it := v.last()
-	if !v.windows(1) || v.solved() || it.Rollout.Episodes <= it.Outputs.Groups { // groups of one are not to be compared
+	if !v.windows(1) || v.solved() || it.Rollout.Episodes <= it.Outputs.Groups { // groups of one have nothing to compare
 		return nil
 	}
 	if got := v.tail(rate); got >= v.c.Thresholds.NoVariance {
@@ -53,7 +53,7 @@ func singletonAnchors(v *view) *finding {
 	return nil
 }
 
-// heldOutGap: at two validations in a row training succeeded clearly more.
+// heldOutGap: at two validations in a row, success in training was clearly higher.
 func heldOutGap(v *view) *finding {
 	if v.last().Validation == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// hackingFlags say that what is rewarded may not be what is wanted.
+// hackingFlags are raised if the policy may exploit the reward.
 var hackingFlags = []flag{
 	{
 		name: "divergence", look: divergence, hacking: true,
@@ -35,7 +35,8 @@ var hackingFlags = []flag{
 	},
 }
 
-// watched is a series of Config.Watch, turned so that more is better.
+// watched is a series of Config.Watch, with the sign changed if necessary so that
+// higher is better.
 type watched struct {
 	name string
 	sign float64
@@ -56,14 +57,14 @@ func (v *view) watch() (all []watched) {
 			differs = differs || abs(x-it.Outputs.Score) > 1e-6*(abs(x)+abs(it.Outputs.Score))
 			w.x = append(w.x, w.sign*x)
 		}
-		if len(w.x) == len(v.lines) && differs { // what is the score itself says nothing about it
+		if len(w.x) == len(v.lines) && differs { // the score itself is not evidence about the score
 			all = append(all, w)
 		}
 	}
 	return all
 }
 
-// direction splits an entry of Config.Watch: −1 says that less is better.
+// direction splits an entry of Config.Watch: −1 means that lower is better.
 func direction(entry string) (name string, sign float64) {
 	if name, less := strings.CutPrefix(entry, "-"); less {
 		return name, -1
@@ -90,8 +91,8 @@ func secondary(it *run.Iteration, name string) (float64, bool) {
 	return x, ok
 }
 
-// divergence: since the best window of something that is watched the score has
-// risen, and that has fallen, each by more than chance.
+// divergence: since the best window of a watched metric the score has risen and
+// the metric has fallen, each by more than chance.
 func divergence(v *view) *finding {
 	if !v.windows(2) {
 		return nil
@@ -118,8 +119,8 @@ func divergence(v *view) *finding {
 	return nil
 }
 
-// rewardJump: a score that had stood still rises at once, and nothing else
-// that is watched rises with it.
+// rewardJump: a score that was constant rises suddenly, and no watched metric
+// rises with it.
 func rewardJump(v *view) *finding {
 	const few = 3
 	n := len(v.score)
@@ -137,7 +138,7 @@ func rewardJump(v *view) *finding {
 		"after %d iterations around %.3g the mean score rose to %.3g within %d", 2*v.c.Window, mean(before), now, few)}
 }
 
-// follows reports whether something that is watched has risen since line at.
+// follows reports whether a watched metric has risen since line at.
 func (v *view) follows(at int) bool {
 	for _, w := range v.watch() {
 		before := last(w.x[:at], 2*v.c.Window)
@@ -149,7 +150,7 @@ func (v *view) follows(at int) bool {
 }
 
 // perfectScores: nearly all episodes have the highest score, within the first
-// window of a run or without more of what is watched.
+// window of a run or without a rise of a watched metric.
 func perfectScores(v *view) *finding {
 	const few = 3
 	top := v.series("top", func(it *run.Iteration) float64 { return it.Outputs.Top })
@@ -169,7 +170,7 @@ func perfectScores(v *view) *finding {
 		"%.1f %% of the episodes have the highest score, %.3g, %s", 100*got, v.last().Outputs.Score, how)}
 }
 
-// repetition: outputs repeat pairs of words far more than they did.
+// repetition: outputs repeat word pairs far more often than before.
 func repetition(v *view) *finding {
 	repeated := v.series("repetition", func(it *run.Iteration) float64 { return 1 - it.Outputs.Distinct })
 	if !v.windows(2) || v.last().Outputs.Words == 0 {
@@ -179,7 +180,7 @@ func repetition(v *view) *finding {
 		"%.0f %% of an output's word pairs repeat an earlier one; it was %.0f %%", 100*v.tail(repeated), 100*v.head(repeated)))
 }
 
-// lostDiversity: the members of a group say the same, which they had not.
+// lostDiversity: the members of a group produce the same output, unlike before.
 func lostDiversity(v *view) *finding {
 	different := v.series("different", func(it *run.Iteration) float64 { return it.Outputs.Different })
 	if !v.windows(2) || v.last().Outputs.Words == 0 || v.last().Rollout.Episodes <= v.last().Outputs.Groups {

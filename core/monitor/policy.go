@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// policyFlags say that the learner is in trouble.
+// policyFlags are raised if learning is unstable.
 var policyFlags = []flag{
 	{
 		name: "kl", look: kl, unstable: true,
@@ -51,14 +51,14 @@ func entropyCollapse(v *view) *finding {
 	}
 	w := v.c.Window
 	if n := len(v.score); n >= 2*w && v.tail(v.score)-mean(v.score[n-2*w:n-w]) > 3*v.noise(v.score) {
-		return nil // a policy that becomes certain of what pays
+		return nil // a policy that becomes certain of good actions
 	}
 	return &finding{run.Alert, now / start, v.c.Thresholds.EntropyCollapse, fmt.Sprintf(
 		"entropy fell from %.3g to %.3g nats while success is %.1f %%", start, now, 100*v.tail(v.series("success", success)))}
 }
 
-// valueLoss compares the critic's loss, relative to the power of the scores,
-// with the best that it was: rewards that grow let the loss itself grow.
+// valueLoss compares the critic's loss, relative to the mean square of the scores,
+// with its lowest value so far: the loss itself grows with the rewards.
 func valueLoss(v *view) *finding {
 	if !v.windows(3) || v.last().Update.ValueLoss == 0 {
 		return nil

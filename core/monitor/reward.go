@@ -7,7 +7,7 @@ import (
 	"github.com/merit-rl/merit/core/run"
 )
 
-// rewardFlags say that the score does not go where it should.
+// rewardFlags are raised if the score does not develop as it should.
 var rewardFlags = []flag{
 	{
 		name: "reward_flat", look: rewardFlat,
@@ -23,7 +23,7 @@ var rewardFlags = []flag{
 	},
 }
 
-// rewardFlat: no window of the run has a mean apart from the others.
+// rewardFlat: the means of all windows of the run are about the same.
 func rewardFlat(v *view) *finding {
 	n := v.c.Thresholds.RewardFlat
 	if len(v.lines) < n || !v.windows(2) || v.solved() {
@@ -39,9 +39,9 @@ func rewardFlat(v *view) *finding {
 		"over %d iterations the mean score stayed within %.3g of %.3g, which is no more than chance variation", len(v.lines), span, v.tail(v.score))}
 }
 
-// plateau: the best mean of a window lies far back, in a run that had risen.
-// Two in a hundred more are progress, in training or on the starts of validation:
-// those are the same each time, so that a slow climb shows there first.
+// plateau: the best mean of a window is far back, in a run that had risen. A rise
+// of 2 % counts as progress, in training or in validation, whose starts are the
+// same each time, so that slow progress shows there first.
 func plateau(v *view) *finding {
 	n := v.c.Thresholds.Plateau
 	if len(v.lines) < n+v.c.Window || v.solved() || !v.rose(v.score) {
@@ -76,8 +76,8 @@ func (v *view) validated(n int) bool {
 	return slices.Max(since) > best+0.02*abs(best)
 }
 
-// oscillation counts turns of the score after which it goes further than a
-// share of all that the run covered, and than chance.
+// oscillation counts reversals of the score that are larger than a share of its
+// range in the run, and than chance.
 func oscillation(v *view) *finding {
 	const few, many = 4, 8
 	if !v.windows(2) {

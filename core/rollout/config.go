@@ -1,10 +1,10 @@
 // Package rollout collects intact groups of trajectories: N members from one
-// identical start, acted by one policy in vectorised environments, in bounded
-// parallel.
+// identical start, played by one policy in vectorized environments, with bounded
+// parallelism.
 //
-// What is collected is a function of (seed, group, member, step) and of the
-// policy alone: the number of workers, the number of slots, the order of
-// arrival and crashes that a retry survives leave no trace in it.
+// The result depends on (seed, group, member, step) and the policy alone. The
+// number of workers and slots, the order of arrival, and crashes that a retry
+// survives do not change it.
 package rollout
 
 import (
@@ -24,12 +24,12 @@ type AnchorSource string
 
 // The sources of an anchor.
 const (
-	AnchorObservation AnchorSource = "observation" // the environment's own raw observation
+	AnchorObservation AnchorSource = "observation" // the environment's raw observation
 	AnchorText        AnchorSource = "text"        // the observation as a reader sees it
 	AnchorMessages    AnchorSource = "messages"    // the whole conversation up to the decision
 )
 
-// MaxInFlight is the largest Config.InFlight: as good as no bound.
+// MaxInFlight is the largest Config.InFlight: in practice no bound.
 const MaxInFlight = 1 << 16
 
 // Config says how episodes are collected.
@@ -77,8 +77,8 @@ type Config struct {
 	AnchorPattern string `yaml:"anchor_pattern" json:"anchor_pattern"`
 }
 
-// DefaultConfig returns 32 groups of 8 with deadlines that only a stuck
-// environment, or a model that is asked too much at a time, meets.
+// DefaultConfig returns 32 groups of 8, with deadlines that only a stuck
+// environment or an overloaded model exceeds.
 func DefaultConfig() Config {
 	return Config{
 		Groups:          32,
@@ -92,15 +92,15 @@ func DefaultConfig() Config {
 	}
 }
 
-// Suits returns every problem of c with an environment of spec: that episodes
-// might never end, and that actions are not to be read as c says. A collection
+// Suits returns every problem of c with an environment of spec: episodes that
+// might never end, and actions that cannot be parsed as configured. A collection
 // begins with the same checks.
 func (c Config) Suits(spec env.Spec) error {
 	_, err := c.parser(spec)
 	return err
 }
 
-// parser is what reads the actions of an environment of spec.
+// parser returns the parser of actions for an environment of spec.
 func (c Config) parser(spec env.Spec) (*action.Parser, error) {
 	parser, err := action.New(c.Action, spec.Actions, spec.Tools)
 	if err != nil {

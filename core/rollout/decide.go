@@ -100,7 +100,7 @@ func (w *worker) take(ctx context.Context, s *slot, d *policy.Decision) error {
 		w.understand(s)
 		return nil
 	}
-	if d.Raw != "" { // last words are a step of their own: they can be scored and learnt
+	if d.Raw != "" { // final output is a step of its own: it can be scored and learned from
 		s.decision.Action, s.held, s.problem = rl.Action{Kind: rl.ActionText, Text: d.Raw}, false, ""
 		s.say()
 		step := s.record(&w.spec, w.version, 0, 0)
@@ -129,9 +129,9 @@ func (w *worker) understand(s *slot) {
 	d.Action, s.problem = w.collector.parser.Parse(d.Raw, d.Action.ToolCalls)
 }
 
-// undecided gives up an episode whose policy has no decision for it. It returns
-// err if no other episode would fare better: a learner that is gone comes back
-// by being loaded, not by being asked again.
+// undecided gives up an episode whose policy returned no decision. It returns err
+// if every other episode would fail too: a learner that crashed recovers by Load,
+// not by a retry.
 func (w *worker) undecided(s *slot, err error) error {
 	if !fault.Retryable(err) || errors.Is(err, fault.Of(fault.Learner, fault.Crashed)) {
 		return err

@@ -101,8 +101,8 @@ func (w *worker) checkReply() error {
 	return nil
 }
 
-// finite reports whether all of x is: no exponent has all its bits set. It
-// looks at every number of every observation, hence the bits.
+// finite reports whether all of x is finite: no exponent has all its bits set. It
+// tests bits for speed, because it checks every number of every observation.
 func finite(x []float32) bool {
 	const exponent = 0x7f800000
 	ok := true
@@ -119,7 +119,7 @@ func (w *worker) broken(format string, args ...any) error {
 	}
 }
 
-// failure is why slot i says that it is broken.
+// failure returns the reason that slot i gives for its failure.
 func (w *worker) failure(i int) error {
 	why := ""
 	for _, e := range w.reply.Events {
@@ -153,7 +153,7 @@ const maxErrorText = 2048
 type loss int
 
 const (
-	told    loss = iota // its environment says so, or broke its contract: it would again
+	told    loss = iota // the environment reported it or broke its contract, so a retry would fail too
 	passing             // something was late or busy, which may pass
 	crashed             // the environment ended with all episodes in it, which may pass
 )

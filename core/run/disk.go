@@ -13,9 +13,9 @@ import (
 	"github.com/merit-rl/merit/internal/base/durable"
 )
 
-// writeFile replaces path with data in one step: readers, and a process killed
-// at any moment, see the old file or the new one. A device or a pipe is written
-// as it is.
+// writeFile replaces path with data in one step: readers, and a process killed at
+// any moment, see the old file or the new one. It writes to a device or a pipe
+// directly.
 func writeFile(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		if err := os.WriteFile(path, data, 0); err != nil {
@@ -24,7 +24,7 @@ func writeFile(path string, data []byte) error {
 		return nil
 	}
 	if to, err := filepath.EvalSymlinks(path); err == nil {
-		path = to // the file is replaced, and a link to it stays one
+		path = to // the target of a link is replaced, not the link
 	}
 	if err := renameio.WriteFile(path, data, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return storageError(path, "cannot be written", err)
@@ -48,7 +48,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// storageError says what the operating system refused and what to do about it.
+// storageError describes what the operating system refused, with a hint.
 func storageError(path, what string, err error) error {
 	e := &fault.Error{Boundary: fault.Storage, Kind: fault.Invalid, Where: path, What: what, Err: err}
 	switch {
@@ -65,7 +65,7 @@ func storageError(path, what string, err error) error {
 	return e
 }
 
-// corrupt says that stored bytes are not what was written.
+// corrupt is the error of stored bytes that differ from what was written.
 func corrupt(path, what, hint string, err error) error {
 	return &fault.Error{Boundary: fault.Storage, Kind: fault.Corrupt, Where: path, What: what, Hint: hint, Err: err}
 }
@@ -113,7 +113,7 @@ func (g *growing) cut(size int64) error {
 	return nil
 }
 
-// sync makes what was appended survive a loss of power.
+// sync makes appended data survive a power failure.
 func (g *growing) sync() error {
 	if err := g.file.Sync(); err != nil {
 		return storageError(g.file.Name(), "cannot be flushed to the disk", err)

@@ -123,8 +123,8 @@ func TestNothingIsLeftOfARunThatNeverBegan(t *testing.T) {
 	require.Len(t, files, 1)
 }
 
-// Promise: files of somebody else that have the names of a run's are not
-// replaced unasked, and what a run does not write is never removed.
+// Promise: files of another that have the names of a run's are not replaced
+// unasked, and what a run does not write is never removed.
 func TestFilesOfOthersAreNotReplaced(t *testing.T) {
 	path := t.TempDir()
 	mine := filepath.Join(path, run.Checkpoints, "mine.pt")

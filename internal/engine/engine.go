@@ -33,7 +33,7 @@ func SkyRL() Engine {
 	return Engine{Name: "skyrl", Title: "SkyRL 0.4.0 (Tinker API, JAX)", License: "Apache-2.0", Port: 8000, Tinker: true, script: "skyrl_server.py"}
 }
 
-// Llama answers with a quantised model, and trains nothing.
+// Llama answers with a quantized model, and trains nothing.
 func Llama() Engine {
 	return Engine{Name: "llama.cpp", Title: "llama.cpp (OpenAI API, xllamacpp)", License: "MIT", Port: 8080, script: "llama_server.py"}
 }

@@ -16,7 +16,7 @@ import (
 type InstallOptions struct {
 	Folder string       // where engines are kept
 	Python string       // a program; "" looks for one
-	Say    func(string) // is told each step before it begins; may be nil
+	Say    func(string) // receives each step before it begins; may be nil
 }
 
 func (o InstallOptions) say(step string) {

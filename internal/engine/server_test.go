@@ -22,7 +22,7 @@ import (
 )
 
 // The test binary stands in for the Python of an engine: run as one, it is a server
-// that behaves as the file behaviour beside it says.
+// that behaves as the file behavior beside it says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == "-I" {
 		stand(os.Args[3:])

@@ -61,5 +61,5 @@ func TestReadWorkflow(t *testing.T) {
 	}
 	_, err := rubric.ReadWorkflow(filepath.Join(t.TempDir(), "none.json"))
 	require.ErrorIs(t, err, fault.Of(fault.Data, fault.Missing))
-	require.Equal(t, "check the path", fault.As(err).Hint)
+	require.Equal(t, "correct the path", fault.As(err).Hint)
 }

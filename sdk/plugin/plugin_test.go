@@ -296,7 +296,7 @@ func TestHints(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"options.colour: the options are rate, fast, inner, weight",
-		"options.inner.names: correct it, or remove the key to use the default",
+		"options.inner.names: correct it, or remove the key to have the default",
 		"options.rate: the default is 0.5",
 		"options.wieght: did you mean weight?",
 		"options.inner.depth: 0 is a good depth",

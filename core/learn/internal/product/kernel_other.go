@@ -2,7 +2,7 @@
 
 package product
 
-// fast is false: there are no routines for this processor.
+// fast is false: there are no kernels for this CPU.
 var fast = false
 
 func tile6(int, *float32, uintptr, uintptr, *float32, uintptr, *float32, uintptr, *float32, uintptr, bool) {
